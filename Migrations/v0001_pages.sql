@@ -1,0 +1,87 @@
+-- 0 → 1: the first schema. Small, often written rows (page, ledger) lie apart from the big, rarely written ones (body).
+
+CREATE TABLE migration (
+    version    INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    checksum   TEXT NOT NULL,
+    applied_at INTEGER NOT NULL
+) STRICT;
+
+-- One list at an origin. Times are milliseconds since 1970, UTC.
+CREATE TABLE query (
+    id                INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again: a purged query's plans cannot hit another
+    scope             TEXT NOT NULL,
+    key               TEXT NOT NULL,
+    generation        INTEGER NOT NULL DEFAULT 1,
+    revision          INTEGER NOT NULL DEFAULT 0,
+    total_kind        TEXT NOT NULL DEFAULT 'unknown' CHECK (total_kind IN ('exact', 'estimate', 'unknown')),
+    total             INTEGER CHECK ((total IS NULL) = (total_kind = 'unknown')),
+    list_end          INTEGER,
+    created_at        INTEGER NOT NULL,
+    validated_at      INTEGER,
+    allows_duplicates INTEGER NOT NULL DEFAULT 0,
+    paging            TEXT NOT NULL DEFAULT '',
+    source            TEXT NOT NULL DEFAULT '',
+    UNIQUE (scope, key)
+) STRICT;
+
+-- One page without its items. A shift rewrites these rows and leaves the bodies alone.
+CREATE TABLE page (
+    query         INTEGER NOT NULL,
+    offset        INTEGER NOT NULL CHECK (offset >= 0),
+    count         INTEGER NOT NULL CHECK (count >= 0),
+    body          INTEGER NOT NULL,
+    generation    INTEGER NOT NULL,
+    revision      INTEGER NOT NULL,
+    evidence      TEXT NOT NULL CHECK (evidence IN ('verified', 'inferred')),
+    evidence_at   INTEGER NOT NULL,
+    seams         BLOB, -- items inside the page that only by inference follow the one before: 4 bytes each, little-endian
+    fetched_at    INTEGER NOT NULL,
+    validated_at  INTEGER NOT NULL,
+    fingerprint   INTEGER NOT NULL,
+    bytes         INTEGER NOT NULL, -- of the body row, so that sizes are known without reading bodies
+    cursor_in     TEXT,
+    cursor_out    TEXT,
+    request       TEXT, -- the exact request that the validator belongs to; NULL: no validator
+    entity_tag    TEXT,
+    last_modified TEXT,
+    covers_total  INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (query, offset)
+) STRICT, WITHOUT ROWID;
+
+-- The items of a page: payloads one behind the other, and where each ends and what its id is.
+CREATE TABLE body (
+    id       INTEGER PRIMARY KEY,
+    layout   BLOB NOT NULL,
+    payload  BLOB NOT NULL,
+    checksum INTEGER NOT NULL -- of both blobs, seeded with the query
+) STRICT;
+
+-- Per page, 16 bytes an item: hash of the id, hash of the content. Scanned to find items, never decoded.
+CREATE TABLE identity (
+    query  INTEGER NOT NULL,
+    body   INTEGER NOT NULL,
+    hashes BLOB NOT NULL,
+    PRIMARY KEY (query, body)
+) STRICT, WITHOUT ROWID;
+
+-- What was tried for a page, and when it is tried next. Outlives failures and restarts; moves with the positions.
+CREATE TABLE ledger (
+    query            INTEGER NOT NULL,
+    offset           INTEGER NOT NULL CHECK (offset >= 0),
+    state            TEXT NOT NULL CHECK (state IN ('pending', 'in_flight', 'ok', 'failed_retryable', 'failed_permanent')),
+    attempts         INTEGER NOT NULL,
+    first_failure_at INTEGER,
+    last_attempt_at  INTEGER,
+    next_attempt_at  INTEGER,
+    error_class      TEXT,
+    error_retryable  INTEGER,
+    http_status      INTEGER,
+    error_message    TEXT,
+    retry_after_until INTEGER,
+    lease_owner      TEXT,
+    lease_expires_at INTEGER,
+    PRIMARY KEY (query, offset)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX ledger_due ON ledger (next_attempt_at) WHERE next_attempt_at IS NOT NULL;

@@ -1,0 +1,103 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// CI sets PAGECACHE_STRICT=1. A newer compiler's new warning must not break the build of someone who only depends on us.
+let strict = Context.environment["PAGECACHE_STRICT"] == "1"
+
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (strict ? [.treatAllWarnings(as: .error)] : [])
+
+let package = Package(
+    name: "pagecache",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "PageModel", targets: ["PageModel"]),
+        .library(name: "PageStore", targets: ["PageStore"]),
+        .library(name: "PagedRepository", targets: ["PagedRepository"]),
+        .library(name: "HTTPPageSource", targets: ["HTTPPageSource"]),
+        .executable(name: "pagecache", targets: ["pagecache"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["HTTP", "Tool"]),
+        .trait(name: "HTTP", description: "HTTPPageSource: paginated HTTP APIs as page sources."),
+        .trait(
+            name: "Tool",
+            description: "The command line tool and the origin of its demo.",
+            enabledTraits: ["HTTP"]
+        ),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.30.0"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.20.0", traits: []),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
+        ),
+        .target(name: "PageModel", swiftSettings: settings),
+        .target(
+            name: "PageStore",
+            dependencies: ["PageModel", "CSQLite"],
+            resources: [.embedInCode("Migrations")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "PagedRepository",
+            dependencies: [
+                "PageModel",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "PagedRepositoryTesting",
+            dependencies: ["PageModel", "PagedRepository"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPPageSource",
+            dependencies: [
+                "PageModel",
+                "PagedRepository",
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(traits: ["HTTP"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "DemoOrigin",
+            dependencies: [
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Tool"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Tool"])),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "pagecache",
+            dependencies: [
+                "PageModel", "PageStore", "PagedRepository", "HTTPPageSource", "DemoOrigin",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
+            ],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

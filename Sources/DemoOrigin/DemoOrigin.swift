@@ -1,0 +1,192 @@
+#if Tool
+import Hummingbird
+import Logging
+import NIOCore
+import Synchronization
+
+/// A paginated API on the loopback interface, with a list that changes, takes its time, fails, and counts what it was
+/// asked: the origin of `pagecache demo` and of the tests that need a real one.
+///
+/// One list, four ways to page through it:
+/// - `/items?offset=&limit=` — total and next in the body, `ETag`
+/// - `/pages?page=&per_page=` — page numbers from 1, total in a header
+/// - `/linked?after=&n=` — `Link` header, no total
+/// - `/feed?after=` — next URL in the body, relative, with a total
+public final class DemoOrigin: Sendable {
+    /// What goes wrong with one request.
+    public enum Fault: Hashable, Sendable {
+        /// An answer with this status, and seconds of `Retry-After`.
+        case status(Int, retryAfter: Int?)
+        /// No answer until `release` is called.
+        case hold
+    }
+
+    // Guarded by the mutex. Nothing is awaited while it is held.
+    private struct State {
+        var catalogue: DemoCatalogue
+        /// Path and query of every request, in order of arrival.
+        var requests: [String] = []
+        var answered = 0
+        var held: [CheckedContinuation<Void, Never>] = []
+        var isReleased = false
+        var task: Task<Void, any Error>?
+    }
+
+    private let state: Mutex<State>
+    private let latency: Duration
+    private let pageSize: Int
+    private let fault: @Sendable (_ request: Int, _ target: String) -> Fault?
+
+    /// - Parameters:
+    ///   - count: items in the list.
+    ///   - pageSize: items per page where the request does not say.
+    ///   - fault: what goes wrong with a request, by its number (from 1) and its path and query.
+    public init(
+        count: Int, pageSize: Int = 100, latency: Duration = .zero,
+        fault: @escaping @Sendable (_ request: Int, _ target: String) -> Fault? = { _, _ in nil }
+    ) {
+        state = Mutex(State(catalogue: DemoCatalogue(count: count)))
+        self.pageSize = pageSize
+        self.latency = latency
+        self.fault = fault
+    }
+
+    /// Starts serving on a free port, and returns the URL of the root, without a slash at the end.
+    public func start() async throws -> String {
+        let router = Router()
+        for path in ["items", "pages", "linked", "feed"] {
+            router.get("/\(path)") { request, _ in await self.answer(request, path) }
+        }
+        var logger = Logger(label: "demo-origin")
+        logger.logLevel = .critical
+        let (ports, found) = AsyncStream.makeStream(of: Int.self)
+        let application = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { channel in
+                found.yield(channel.localAddress?.port ?? 0)
+                found.finish()
+            }, logger: logger)
+        let task = Task {
+            defer { found.finish() }
+            try await application.run()
+        }
+        state.withLock { $0.task = task }
+        for await port in ports { return "http://127.0.0.1:\(port)" }
+        try await task.value
+        return ""
+    }
+
+    /// Stops serving; returns when the port is closed.
+    public func stop() async {
+        release()
+        let task = state.withLock { $0.task }
+        task?.cancel()
+        _ = await task?.result
+    }
+
+    /// Answers everything that is held, and holds nothing any more.
+    public func release() {
+        let held = state.withLock { state in
+            state.isReleased = true
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+
+    // MARK: What it was asked, and what it holds
+
+    /// Path and query of every request so far.
+    public var requests: [String] { state.withLock { $0.requests } }
+    /// How many requests have been answered.
+    public var answered: Int { state.withLock { $0.answered } }
+    /// How many requests wait for `release`.
+    public var held: Int { state.withLock { $0.held.count } }
+    public var ids: [String] { state.withLock { $0.catalogue.ids.map(DemoCatalogue.name) } }
+
+    public func insert(at position: Int) { state.withLock { $0.catalogue.insert(at: position) } }
+    public func remove(at position: Int) { state.withLock { $0.catalogue.remove(at: position) } }
+
+    // MARK: Answering
+
+    private func answer(_ request: Request, _ path: String) async -> Response {
+        let target = request.uri.description
+        let number = state.withLock { state in
+            state.requests.append(target)
+            return state.requests.count
+        }
+        defer { state.withLock { $0.answered += 1 } }
+        if latency > .zero { try? await Task.sleep(for: latency) }
+        switch fault(number, target) {
+        case .status(let status, let retryAfter):
+            var headers = HTTPFields()
+            if let retryAfter { headers[.retryAfter] = String(retryAfter) }
+            return Response(status: .init(code: status), headers: headers)
+        case .hold:
+            await hold()
+        case nil:
+            break
+        }
+        return page(request, path)
+    }
+
+    private func hold() async {
+        await withCheckedContinuation { continuation in
+            let isReleased = state.withLock { state in
+                if !state.isReleased { state.held.append(continuation) }
+                return state.isReleased
+            }
+            if isReleased { continuation.resume() }
+        }
+    }
+
+    private func page(_ request: Request, _ path: String) -> Response {
+        let parameters = request.uri.queryParameters
+        func number(_ name: String) -> Int? { parameters[Substring(name)].flatMap { Int($0) } }
+        let catalogue = state.withLock { $0.catalogue }
+        let total = catalogue.ids.count
+        let size = min(max(number(path == "pages" ? "per_page" : path == "linked" ? "n" : "limit") ?? pageSize, 1), 1_000)
+        var headers: HTTPFields = [.contentType: "application/json"]
+        let body: String
+        switch path {
+        case "items":
+            let offset = max(number("offset") ?? 0, 0)
+            let end = min(offset + size, total)
+            let next = end < total ? #""/items?limit=\#(size)&offset=\#(end)""# : "null"
+            body = #"{"count":\#(total),"next":\#(next),"results":[\#(catalogue.json(min(offset, total)..<max(end, min(offset, total))).joined(separator: ","))]}"#
+            let tag = "\"\(fingerprint(body))\""
+            headers[.eTag] = tag
+            if request.headers[.ifNoneMatch] == tag { return Response(status: .notModified, headers: headers) }
+        case "pages":
+            let start = min((max(number("page") ?? 1, 1) - 1) * size, total)
+            headers[.init("X-Total-Count")!] = String(total)
+            let page = start / size + 1
+            if start + size < total { headers[.init("Link")!] = "</pages?page=\(page + 1)&per_page=\(size)>; rel=\"next\"" }
+            body = "[\(catalogue.json(start..<min(start + size, total)).joined(separator: ","))]"
+        case "linked":
+            let range = after(parameters["after"], catalogue, size)
+            if range.upperBound < total {
+                headers[.init("Link")!] = "</linked?after=\(catalogue.ids[range.upperBound - 1])&n=\(size)>; rel=\"next\""
+            }
+            body = #"{"items":[\#(catalogue.json(range).joined(separator: ","))]}"#
+        default:
+            let range = after(parameters["after"], catalogue, size)
+            let next = range.upperBound < total ? #""/feed?after=\#(catalogue.ids[range.upperBound - 1])""# : "null"
+            body = #"{"total":\#(total),"data":{"entries":[\#(catalogue.json(range).joined(separator: ","))]},"next":\#(next)}"#
+        }
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+    }
+
+    /// Keyset paging: ids descend, so that what follows an id is what is smaller, whether or not it is still there.
+    private func after(_ id: Substring?, _ catalogue: DemoCatalogue, _ size: Int) -> Range<Int> {
+        let last = id.flatMap { Int($0) } ?? Int.max
+        let start = catalogue.ids.firstIndex { $0 < last } ?? catalogue.ids.count
+        return start..<min(start + size, catalogue.ids.count)
+    }
+
+    /// FNV-1a: good enough for an entity tag.
+    private func fingerprint(_ text: String) -> String {
+        String(text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+    }
+}
+#endif

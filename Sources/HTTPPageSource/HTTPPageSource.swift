@@ -1,0 +1,229 @@
+import Foundation
+public import PageModel
+public import PagedRepository
+import Synchronization
+
+
+/// A paginated JSON API over HTTP. Point it at a URL; how the origin pages is worked out from its first answer, unless
+/// it is said or was stored.
+public final class HTTPPageSource: PageSource {
+    // Guarded by the mutex: what is known of the origin, and what was spent on it. Nothing is awaited while it is held.
+    private struct State {
+        var description: SourceDescription?
+        var usage = SourceUsage()
+    }
+
+    /// At most so many requests to find out how an origin pages, the first answer included.
+    static let detectionBudget = 8
+
+    private let configuration: HTTPSourceConfiguration
+    private let url: OriginURL
+    /// Parameters of the URL that are secret: taken out of everything stored, put back into everything asked.
+    private let secrets: [OriginURL.Parameter]
+    private let transport: any HTTPTransport
+    private let clock: any SyncClock
+    private let state: Mutex<State>
+
+    /// - Parameter stored: what an earlier `SourceLesson` said; ignored when the configuration says otherwise.
+    /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL.
+    public init(
+        _ configuration: HTTPSourceConfiguration, stored: String? = nil, transport: any HTTPTransport,
+        clock: any SyncClock = SystemClock()
+    ) throws(FetchFailure) {
+        guard var url = OriginURL(configuration.url) else {
+            throw FetchFailure(.refused, "not an http or https URL", isRetryable: false)
+        }
+        var configuration = configuration
+        if let userInfo = url.userInfo {
+            // RFC 7617: what stands before the @ goes into a header, or it would end up in stored URLs.
+            let credentials = Data((userInfo.removingPercentEncoding ?? userInfo).utf8).base64EncodedString()
+            configuration.headers.append(HTTPField("Authorization", "Basic \(credentials)"))
+            url.userInfo = nil
+        }
+        secrets = url.parameters.filter { ParameterNames.isSecret($0.plainName) }
+        url.removeParameters { ParameterNames.isSecret($0.plainName) }
+        self.url = url
+        self.configuration = configuration
+        self.transport = transport
+        self.clock = clock
+        let known = configuration.saysSomething ? nil : stored.flatMap { SourceDescription(json: $0) }
+        state = Mutex(State(description: known))
+    }
+
+    /// The key of the list at `url` (R45): its canonical text without paging and secrets; nil for what is no URL.
+    /// - Parameter parameters: names of paging parameters that the caller knows of.
+    public static func key(for url: String, parameters: [String] = [], scope: String = "") -> QueryKey? {
+        OriginURL(url).map { QueryKey($0.canonicalText(without: Set(parameters)), scope: scope) }
+    }
+
+    /// The URL that a stored lesson asks; nil when there is none.
+    public static func url(inStored source: String) -> String? {
+        SourceDescription(json: source)?.url
+    }
+
+    /// What is known about how the origin pages, in one line; nil before its first answer.
+    public var summary: String? { state.withLock { $0.description?.summary } }
+
+    public var usage: SourceUsage { state.withLock { $0.usage } }
+
+    public var access: PagingAccess {
+        guard let description = state.withLock({ $0.description }) else { return .chain }
+        return switch description.style {
+        case .offset: .offsets
+        case .page: .grid(size: max(description.gridSize ?? 1, 1))
+        case .link, .nextURL: .chain
+        case .none: .single
+        }
+    }
+
+    public func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        let url = try pageURL(for: request)
+        var headers: [HTTPField] = []
+        // R1: a validator goes with the request that it answered, and with no other.
+        if let validator = request.validator, validator.request == url.text {
+            if let tag = validator.entityTag { headers.append(HTTPField("If-None-Match", tag)) }
+            if let date = validator.lastModified { headers.append(HTTPField("If-Modified-Since", date)) }
+        }
+        let response = try await send(url, headers)
+        switch response.status {
+        case 304 where !headers.isEmpty:
+            return .notModified(total: totalInHeaders(response), validator: nil)
+        case 400, 404, 416:
+            // R24: beyond the end some origins refuse. Page one is never beyond the end.
+            guard case .offset = request.target else { throw failure(response) }
+            return .pastEnd
+        case 200, 203:
+            break
+        default:
+            throw failure(response)
+        }
+        let answer = try Answer(response, url: url, limits: configuration.limits)
+        guard let description = state.withLock({ $0.description }) else {
+            return .page(try await firstContact(answer))
+        }
+        return .page(try PageReader.page(from: answer, description, limits: configuration.limits))
+    }
+
+    // MARK: First contact
+
+    private func firstContact(_ answer: Answer) async throws -> FetchedPage {
+        var draft = try Detector.describe(answer, configuration)
+        var page = try PageReader.page(from: answer, draft.description, limits: configuration.limits)
+        if draft.wantsProbes {
+            draft = await probe(draft, page)
+            page = try PageReader.page(from: answer, draft.description, limits: configuration.limits)
+        }
+        let description = draft.description
+        state.withLock { $0.description = description }
+        page.lesson = SourceLesson(
+            paging: description.style.rawValue, source: draft.isProvisional ? "" : description.json, warnings: draft.warnings)
+        return page
+    }
+
+    /// Asks for what would be the second page in the usual ways, in this order, until an answer proves one: other
+    /// items than page one's. `offset`, `page`, `skip`, `_page`, `_start`, `start`.
+    private func probe(_ draft: SourceLessonDraft, _ page: FetchedPage) async -> SourceLessonDraft {
+        var draft = draft
+        let count = page.content.count
+        let known = Set(page.content.identities.map { $0.key })
+        let candidates: [(SourceDescription.Style, String, Int)] = [
+            (.offset, "offset", count), (.page, "page", 2), (.offset, "skip", count), (.page, "_page", 2),
+            (.offset, "_start", count), (.offset, "start", count),
+        ]
+        for (style, name, value) in candidates.prefix(HTTPPageSource.detectionBudget - 1) {
+            var probe = url
+            probe.set(name, String(value))
+            guard let response = try? await send(probe, []), response.status == 200,
+                let answer = try? Answer(response, url: probe, limits: configuration.limits),
+                let second = try? PageReader.page(from: answer, draft.description, limits: configuration.limits)
+            else { continue }
+            let keys = Set(second.content.identities.map { $0.key })
+            // An origin that does not know the parameter gives page one again.
+            guard known.isDisjoint(with: keys), !keys.isEmpty || page.total.exactCount == count else { continue }
+            draft.description.style = style
+            switch style {
+            case .offset: draft.description.offsetParameter = name
+            case .page:
+                draft.description.pageParameter = name
+                draft.description.firstPage = 1
+                draft.description.gridSize = max(count, 1)
+            case .link, .nextURL, .none: break
+            }
+            return draft
+        }
+        if let total = page.total.exactCount, total > count {
+            draft.warnings.append("the origin counts \(total) items and shows \(count), and no way to the rest; name one with --paging")
+        }
+        return draft
+    }
+
+    // MARK: Asking
+
+    /// The URL of a page, without secrets.
+    private func pageURL(for request: PageRequest) throws(FetchFailure) -> OriginURL {
+        let description = state.withLock { $0.description }
+        var url = self.url
+        switch request.target {
+        case .first:
+            break
+        case .offset(let offset):
+            switch description?.style {
+            case .offset: url.set(description?.offsetParameter ?? "offset", String(offset))
+            case .page:
+                let number = offset / max(description?.gridSize ?? 1, 1) + (description?.firstPage ?? 1)
+                url.set(description?.pageParameter ?? "page", String(number))
+            case .link, .nextURL, .some(.none), nil:
+                throw FetchFailure(.refused, "this origin cannot be asked for an offset", isRetryable: false)
+            }
+        case .cursor(let cursor):
+            guard let next = OriginURL(cursor.text), next.hasSameOrigin(as: url) else {
+                throw FetchFailure(.refused, "the stored next link is of another origin", isRetryable: false)
+            }
+            return next
+        }
+        if let size = request.size {
+            let usual = configuration.paging == .page || description?.style == .page ? "per_page" : "limit"
+            url.set(description?.limitParameter ?? configuration.limitParameter ?? usual, String(size))
+        }
+        return url
+    }
+
+    /// Sends one request, and follows redirects that stay at the origin (R45).
+    private func send(_ url: OriginURL, _ extra: [HTTPField]) async throws -> HTTPPageResponse {
+        var target = url
+        for _ in 0...configuration.limits.redirects {
+            var asked = target
+            asked.parameters += secrets.filter { secret in !asked.parameters.contains { $0.name == secret.name } }
+            var headers = [HTTPField("Accept", "application/json"), HTTPField("User-Agent", "pagecache")]
+            for field in configuration.headers + extra {
+                headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
+                headers.append(field)
+            }
+            state.withLock { $0.usage.requests += 1 }
+            let response = try await transport.send(HTTPPageRequest(url: asked.text, headers: headers))
+            state.withLock { $0.usage.bytesReceived += response.body.count }
+            guard [301, 302, 303, 307, 308].contains(response.status), let location = response.header("Location") else {
+                return response
+            }
+            guard let next = target.resolving(location),
+                next.hasSameOrigin(as: target) || (next.host == target.host && target.scheme == "http" && next.scheme == "https")
+            else {
+                throw FetchFailure(.hostile, "the origin redirects to another origin", isRetryable: false, httpStatus: response.status)
+            }
+            target = next
+        }
+        throw FetchFailure(.hostile, "more than \(configuration.limits.redirects) redirects", isRetryable: false)
+    }
+
+    private func totalInHeaders(_ response: HTTPPageResponse) -> Total {
+        guard case .header(let name) = state.withLock({ $0.description?.total }),
+            let text = response.header(name).flatMap({ $0.split(separator: "/").last }).flatMap({ JSONText.wholeNumber(String($0)) })
+        else { return .unknown }
+        return Total(claimed: text)
+    }
+
+    private func failure(_ response: HTTPPageResponse) -> FetchFailure {
+        let now = response.header("Date").flatMap { HTTPDate.parse($0) } ?? clock.now()
+        return .status(response.status, retryAfter: response.header("Retry-After").flatMap { RetryAfter.pause($0, now: now) })
+    }
+}

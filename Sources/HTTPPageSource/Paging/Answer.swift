@@ -1,0 +1,52 @@
+import PageModel
+
+/// A successful answer whose body is JSON: what detection and reading look at.
+struct Answer {
+    let response: HTTPPageResponse
+    let document: JSONDocument
+    /// The URL that was asked, without secrets.
+    let url: OriginURL
+
+    /// - Throws: `undecodable` or `hostile`, in words that name what came instead.
+    init(_ response: HTTPPageResponse, url: OriginURL, limits: HTTPLimits) throws(FetchFailure) {
+        self.response = response
+        self.url = url
+        do throws(JSONError) {
+            document = try JSONDocument(response.body, depthLimit: limits.depth)
+        } catch {
+            switch error {
+            case .tooDeep:
+                throw FetchFailure(.hostile, "the answer nests deeper than \(limits.depth) levels", isRetryable: false)
+            case .malformed(let position):
+                throw FetchFailure(.undecodable, Answer.whatCame(response, position), isRetryable: false, httpStatus: response.status)
+            }
+        }
+    }
+
+    func text(at place: HTTPSourceConfiguration.Place) -> String? {
+        switch place {
+        case .body(let pointer): document.value(at: pointer).flatMap { document.scalarText($0) }
+        case .header(let name):
+            // A Link header holds many links; the next one is meant.
+            name.lowercased() == "link"
+                ? response.header(name).flatMap { LinkHeader.target(rel: "next", in: $0) } : response.header(name)
+        }
+    }
+
+    func number(at place: HTTPSourceConfiguration.Place) -> Int? {
+        switch place {
+        case .body(let pointer): return document.value(at: pointer).flatMap { document.integer($0) }
+        case .header(let name):
+            guard let field = response.header(name) else { return nil }
+            // Content-Range: items 0-24/66 (RFC 9110, 14.4).
+            return JSONText.wholeNumber(field.split(separator: "/").last.map(String.init) ?? field)
+        }
+    }
+
+    private static func whatCame(_ response: HTTPPageResponse, _ position: Int) -> String {
+        let start = response.body.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+        if start.isEmpty { return "the answer is empty, not JSON" }
+        if start.first == UInt8(ascii: "<") { return "the answer is HTML or XML, not JSON" }
+        return "the answer is not JSON (byte \(position))"
+    }
+}

@@ -1,0 +1,52 @@
+/// The `Link` header field (RFC 8288).
+enum LinkHeader {
+    /// The target of the first link with this relation, as it is written: possibly a relative reference.
+    static func target(rel wanted: String, in field: String) -> String? {
+        var rest = Substring(field)
+        while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
+            let target = rest[rest.index(after: open)..<close]
+            rest = rest[rest.index(after: close)...]
+            var relations: [Substring] = []
+            while let parameter = nextParameter(&rest) {
+                // RFC 8288, 3.3: only the first rel counts; it may hold several relations.
+                if parameter.name == "rel", relations.isEmpty {
+                    relations = parameter.value.split(separator: " ")
+                }
+            }
+            if relations.contains(where: { $0.lowercased() == wanted }) {
+                return target.trimmingSpaces()
+            }
+        }
+        return nil
+    }
+
+    /// Takes `; name=value` or `; name="value"` off the front; nil at the comma before the next link, or at the end.
+    private static func nextParameter(_ rest: inout Substring) -> (name: String, value: String)? {
+        rest = rest.drop(while: { $0 == " " || $0 == "\t" })
+        guard rest.first == ";" else { return nil }
+        rest = rest.dropFirst().drop(while: { $0 == " " || $0 == "\t" })
+        let name = rest.prefix(while: { !"=;, \t".contains($0) })
+        rest = rest[name.endIndex...].drop(while: { $0 == " " || $0 == "\t" })
+        guard rest.first == "=" else { return (name.lowercased(), "") }
+        rest = rest.dropFirst().drop(while: { $0 == " " || $0 == "\t" })
+        guard rest.first == "\"" else {
+            let value = rest.prefix(while: { $0 != ";" && $0 != "," })
+            rest = rest[value.endIndex...]
+            return (name.lowercased(), value.trimmingSpaces())
+        }
+        rest = rest.dropFirst()
+        var value = ""
+        while let character = rest.popFirst(), character != "\"" {
+            // RFC 9110, 5.6.4: a backslash makes the next character plain.
+            if character == "\\", let escaped = rest.popFirst() { value.append(escaped) } else { value.append(character) }
+        }
+        return (name.lowercased(), value)
+    }
+}
+
+extension StringProtocol {
+    func trimmingSpaces() -> String {
+        let front = drop(while: { $0 == " " || $0 == "\t" })
+        return String(front.reversed().drop(while: { $0 == " " || $0 == "\t" }).reversed())
+    }
+}

@@ -1,0 +1,75 @@
+/// Everything that one fetched answer changes, applied in one transaction or not at all (R1, R4).
+public struct CommitPlan: Hashable, Sendable {
+    public var query: QueryID
+    /// What the plan was made under. Another generation or revision in the store: nothing is applied (R4).
+    public var version: ListVersion
+    /// The moment of the answer.
+    public var at: Timestamp
+    /// Applied in order; positions in an edit are those that hold after the edits before it.
+    public var edits: [ListEdit]
+    /// Applied after the edits, in order.
+    public var ledger: [LedgerEdit]
+
+    public init(
+        query: QueryID, version: ListVersion, at: Timestamp, edits: [ListEdit] = [], ledger: [LedgerEdit] = []
+    ) {
+        self.query = query
+        self.version = version
+        self.at = at
+        self.edits = edits
+        self.ledger = ledger
+    }
+}
+
+/// One change to a list.
+public enum ListEdit: Hashable, Sendable {
+    /// Stores a page where the list's generation holds nothing. Pages of older generations give way to it, whether
+    /// they hold the same positions or the same ids (R5, R19).
+    case put(PageWrite)
+    /// Replaces the positions in the range, shifting what lies behind by the difference. Ledger rows move along;
+    /// validators of what moved are void (R1, R4). A page under `PageMerging.minimum` that is left behind the
+    /// replaced stretch is joined with the one behind it.
+    case splice(Range<Int>, PageWrite?)
+    /// The origin says the page at this offset is unchanged (R6): only its age moves, and its validator when a new
+    /// one came.
+    case confirm(offset: Int, validator: Validator?)
+    /// The list starts a new life: everything held stays readable as the old run, and no longer counts as held.
+    case beginGeneration
+    /// The pages that hold any of these positions no longer count as held; they stay readable until replaced.
+    case demote(Range<Int>)
+    /// Positions from here on do not exist at the origin: pages and ledger rows there are dropped.
+    case truncate(at: Int)
+    /// Pages of older generations are dropped: the list is proven replaced (R19).
+    case dropOlderGenerations
+    case setTotal(Total)
+    /// Where the list ends; nil re-opens it (R24).
+    case setEnd(Int?)
+    /// The head was confirmed now: the list's own age starts again.
+    case validated
+    /// Ids repeat in this list for good; R5 is not enforced any more (R25).
+    case allowDuplicates
+    /// How the origin pages, and how to ask it again.
+    case describe(paging: String, source: String)
+}
+
+/// How a commit went.
+public enum CommitOutcome: Hashable, Sendable {
+    /// Applied; this is the version now.
+    case committed(ListVersion)
+    /// Not applied: the list has moved on since the plan was made, to this version (R4).
+    case superseded(ListVersion)
+    /// Not applied: the page would repeat items that the list holds at these positions (R5).
+    case duplicates([Range<Int>])
+}
+
+/// When small pages, left over by splices, are joined with their neighbour (R17).
+public enum PageMerging {
+    /// A page with fewer items than this is joined.
+    public static let minimum = 16
+    /// Joined pages do not grow beyond this many items, so that a splice never rewrites much.
+    public static let largest = 128
+
+    public static func shouldJoin(_ left: Int, _ right: Int) -> Bool {
+        (left < minimum || right < minimum) && left + right <= largest
+    }
+}

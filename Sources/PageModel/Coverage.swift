@@ -1,0 +1,46 @@
+/// Which positions of a list are held: its runs, and the gaps between them (R12).
+///
+/// A pure value over page ranges; it knows nothing of time or storage.
+public struct Coverage: Hashable, Sendable {
+    /// Maximal stretches of held positions, ascending, never touching each other.
+    public let runs: [Range<Int>]
+
+    /// The coverage of pages that occupy these ranges, in any order. Empty ranges hold nothing.
+    public init(_ ranges: some Sequence<Range<Int>>) {
+        var merged: [Range<Int>] = []
+        for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = merged.last, last.upperBound >= range.lowerBound {
+                merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+            } else {
+                merged.append(range)
+            }
+        }
+        runs = merged
+    }
+
+    /// How many positions are held.
+    public var count: Int { runs.reduce(0) { $0 + $1.count } }
+
+    /// The end of the run that starts at position 0; 0 when position 0 is not held.
+    public var headEnd: Int {
+        guard let first = runs.first, first.lowerBound == 0 else { return 0 }
+        return first.upperBound
+    }
+
+    /// The positions below `length` that are not held, ascending. Positions held beyond `length` do not matter.
+    public func gaps(below length: Int) -> [Range<Int>] {
+        var gaps: [Range<Int>] = []
+        var position = 0
+        for run in runs where position < length {
+            if run.lowerBound > position { gaps.append(position..<min(run.lowerBound, length)) }
+            position = max(position, run.upperBound)
+        }
+        if position < length { gaps.append(position..<length) }
+        return gaps
+    }
+
+    /// The parts of `range` that are not held, ascending.
+    public func gaps(in range: Range<Int>) -> [Range<Int>] {
+        gaps(below: range.upperBound).map { $0.clamped(to: range) }.filter { !$0.isEmpty }
+    }
+}

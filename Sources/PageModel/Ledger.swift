@@ -1,0 +1,66 @@
+/// The persisted fetch record of one page (R26): what was tried, how it went, and when it is tried next.
+public struct LedgerEntry: Hashable, Sendable {
+    public var offset: Int
+    public var state: FetchState
+    /// Consecutive attempts, the running one included; starts again after a success.
+    public var attempts: Int
+    public var firstFailureAt: Timestamp?
+    public var lastAttemptAt: Timestamp?
+    /// When an automatic trigger may try again; nil when nothing is scheduled.
+    public var nextAttemptAt: Timestamp?
+    /// What went wrong last; kept until the page succeeds.
+    public var failure: FetchFailure?
+    /// Until when the origin asked to be left alone (`Retry-After`).
+    public var retryAfterUntil: Timestamp?
+    /// Who has the page in flight.
+    public var leaseOwner: String?
+    public var leaseExpiresAt: Timestamp?
+
+    public init(
+        offset: Int, state: FetchState, attempts: Int = 0, firstFailureAt: Timestamp? = nil,
+        lastAttemptAt: Timestamp? = nil, nextAttemptAt: Timestamp? = nil, failure: FetchFailure? = nil,
+        retryAfterUntil: Timestamp? = nil, leaseOwner: String? = nil, leaseExpiresAt: Timestamp? = nil
+    ) {
+        self.offset = offset
+        self.state = state
+        self.attempts = attempts
+        self.firstFailureAt = firstFailureAt
+        self.lastAttemptAt = lastAttemptAt
+        self.nextAttemptAt = nextAttemptAt
+        self.failure = failure
+        self.retryAfterUntil = retryAfterUntil
+        self.leaseOwner = leaseOwner
+        self.leaseExpiresAt = leaseExpiresAt
+    }
+}
+
+/// Where a page stands in its fetching (R26).
+public enum FetchState: String, Hashable, Sendable, CaseIterable {
+    case pending
+    case inFlight = "in_flight"
+    case ok
+    case failedRetryable = "failed_retryable"
+    case failedPermanent = "failed_permanent"
+
+    /// The states that people should hear about.
+    public var isFailure: Bool {
+        switch self {
+        case .failedRetryable, .failedPermanent: true
+        case .pending, .inFlight, .ok: false
+        }
+    }
+}
+
+/// One change to the ledger. Changes belong to the same transaction as the data they speak of (R1).
+public enum LedgerEdit: Hashable, Sendable {
+    /// A fetch starts: one more attempt, under a lease.
+    case started(offset: Int, owner: String, leaseExpiresAt: Timestamp)
+    /// The page arrived.
+    case succeeded(offset: Int)
+    /// The fetch failed; `nextAttemptAt` is nil when no automatic trigger will try again.
+    case failed(offset: Int, failure: FetchFailure, nextAttemptAt: Timestamp?)
+    /// The fetch was given up without a verdict (shutdown, a page that is no longer wanted): back to `pending`.
+    case released(offset: Int)
+    /// The record is gone: the position no longer exists.
+    case forgotten(offset: Int)
+}

@@ -1,0 +1,124 @@
+/// A list as far as decisions need it, read in one transaction (R2): the record, every page without its items, and
+/// the ledger.
+public struct ListOutline: Hashable, Sendable {
+    public var record: QueryRecord
+    /// By offset, ascending; pages of older generations included.
+    public var pages: [PageSummary]
+    /// By offset, ascending.
+    public var ledger: [LedgerEntry]
+
+    public init(record: QueryRecord, pages: [PageSummary], ledger: [LedgerEntry]) {
+        self.record = record
+        self.pages = pages
+        self.ledger = ledger
+    }
+
+    /// The pages that count as held.
+    public var heldPages: [PageSummary] {
+        pages.filter { $0.generation == record.version.generation }
+    }
+
+    /// What is held of the list's current generation.
+    public var coverage: Coverage {
+        Coverage(heldPages.map(\.range))
+    }
+
+    /// How long the list is, as far as anyone knows: where it ended, what the origin counts, or what is held.
+    public var length: Int {
+        record.end ?? record.total.count.map { max($0, coverage.runs.last?.upperBound ?? 0) }
+            ?? coverage.runs.last?.upperBound ?? 0
+    }
+
+    /// The positions that are known to be missing. What lies beyond an unknown end is not in here: see `isComplete`.
+    public var gaps: [Range<Int>] {
+        coverage.gaps(below: length)
+    }
+
+    /// Whether every position of the list is held, and the end is known.
+    public var isComplete: Bool {
+        (record.end != nil || record.total.exactCount != nil) && gaps.isEmpty && record.validatedAt != nil
+    }
+
+    /// Held share of the list, 0…1; nil where its length is unknown.
+    public var coveredShare: Double? {
+        guard record.end != nil || record.total.count != nil else { return nil }
+        return length == 0 ? 1 : min(1, Double(coverage.count) / Double(length))
+    }
+
+    /// Seams inside runs that are believed but not proven (G1).
+    public var inferredSeams: Int {
+        var seams = 0
+        var end = -1
+        for page in heldPages where page.count > 0 {
+            if page.offset == end && page.evidence == .inferred { seams += 1 }
+            seams += page.innerInferredSeams.count
+            end = page.range.upperBound
+        }
+        return seams
+    }
+
+    /// Ledger entries of failing pages, soonest next attempt first.
+    public var failures: [LedgerEntry] {
+        ledger.filter(\.state.isFailure).sorted {
+            ($0.nextAttemptAt?.milliseconds ?? .max, $0.offset) < ($1.nextAttemptAt?.milliseconds ?? .max, $1.offset)
+        }
+    }
+
+    /// The age of the list: its oldest held page, or page one's when nothing is held; nil before the first answer.
+    public func freshness(_ policy: FreshnessPolicy, now: Timestamp) -> Freshness? {
+        record.validatedAt.map { policy.freshness(validatedAt: $0, now: now) }
+    }
+}
+
+/// The items of a stretch of a list, read in one transaction together with the outline they belong to (R2).
+public struct ListWindow: Hashable, Sendable {
+    /// A page, or the part of it that lies in the window.
+    public struct Part: Hashable, Sendable {
+        /// Position of the part's first item.
+        public var offset: Int
+        public var content: PageContent
+        /// Whether it belongs to the list's current generation; otherwise it is the old run (R19).
+        public var isHeld: Bool
+        public var validatedAt: Timestamp
+
+        public init(offset: Int, content: PageContent, isHeld: Bool, validatedAt: Timestamp) {
+            self.offset = offset
+            self.content = content
+            self.isHeld = isHeld
+            self.validatedAt = validatedAt
+        }
+
+        public var range: Range<Int> { offset..<offset + content.count }
+    }
+
+    public var version: ListVersion
+    public var range: Range<Int>
+    /// By offset, ascending.
+    public var parts: [Part]
+    /// Positions in the window whose stored bytes failed their checksum: a miss, never wrong bytes.
+    public var damaged: [Range<Int>]
+
+    public init(version: ListVersion, range: Range<Int>, parts: [Part], damaged: [Range<Int>]) {
+        self.version = version
+        self.range = range
+        self.parts = parts
+        self.damaged = damaged
+    }
+
+    /// Positions in the window that hold no item at all, damaged ones included.
+    public var missing: [Range<Int>] {
+        Coverage(parts.map(\.range)).gaps(in: range)
+    }
+}
+
+/// One line about a query, for lists of queries.
+public struct QuerySummary: Hashable, Sendable {
+    public var outline: ListOutline
+    /// Bytes of payloads and page records stored for it.
+    public var bytes: Int
+
+    public init(outline: ListOutline, bytes: Int) {
+        self.outline = outline
+        self.bytes = bytes
+    }
+}

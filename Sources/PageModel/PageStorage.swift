@@ -1,0 +1,92 @@
+/// Where pages are kept. Small on purpose: everything above is written against this port, so that a store in memory
+/// or on a server can take the place of the SQLite file.
+///
+/// Every method is one transaction. Nothing here waits for a network (R3).
+public protocol PageStorage: Sendable {
+    /// The query with this key, made when it is new.
+    func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord
+
+    /// The query with this key; nil when there is none.
+    func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord?
+
+    /// Every query with its outline and size, by id.
+    func summaries() async throws(StorageError) -> [QuerySummary]
+
+    /// The list without its items; nil when the query is gone.
+    func outline(of query: QueryID) async throws(StorageError) -> ListOutline?
+
+    /// The list without its items, as far as it concerns `range`: only the pages that hold positions there, and the
+    /// ledger entries there. Costs what the range costs, however long the list is.
+    func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline?
+
+    /// The items at `range`; nil when the query is gone. Positions that do not exist are simply missing.
+    func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow?
+
+    /// Where the list's current generation holds the items with these identity keys. Keys it does not hold are
+    /// absent. Where a key is held more than once, the first position counts.
+    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: Int]
+
+    /// Applies a plan, wholly or not at all (R1, R4).
+    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome
+
+    /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
+    func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError)
+
+    /// Removes queries with all they hold. Removing nothing is fine.
+    func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport
+}
+
+/// What a purge removed.
+public struct PurgeReport: Hashable, Sendable {
+    public var queries: Int
+    public var pages: Int
+    public var bytes: Int
+
+    public init(queries: Int = 0, pages: Int = 0, bytes: Int = 0) {
+        self.queries = queries
+        self.pages = pages
+        self.bytes = bytes
+    }
+}
+
+/// Why a store could not do what it was asked: a code to decide by, a message for people, and what was underneath.
+public struct StorageError: Error, Sendable {
+    /// Closed inside, open outside: compare with the constants, and expect more of them.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// There is no store at that place.
+        public static let notFound = Code(description: "not_found")
+        /// The store or its directory cannot be made.
+        public static let cannotCreate = Code(description: "cannot_create")
+        /// The file is not a store, or not one of ours. It was not touched.
+        public static let notAStore = Code(description: "not_a_store")
+        /// The store was made by a newer version. It was not touched.
+        public static let newerSchema = Code(description: "newer_schema")
+        /// The bytes of the store are damaged.
+        public static let damaged = Code(description: "damaged")
+        /// Another process kept the store busy for longer than the budget (R42).
+        public static let busy = Code(description: "busy")
+        /// The disk, or a limit on the file's size, is full.
+        public static let full = Code(description: "disk_full")
+        /// Reading or writing failed underneath.
+        public static let inputOutput = Code(description: "io_error")
+        /// The file system does not let us.
+        public static let permission = Code(description: "permission")
+        /// The plan contradicts the rules of the store; a defect of the caller.
+        public static let invalidPlan = Code(description: "invalid_plan")
+        /// A defect of ours.
+        public static let `internal` = Code(description: "internal")
+    }
+
+    public var code: Code
+    /// One line; names the file, never user data.
+    public var message: String
+    public var cause: (any Error)?
+
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+}

@@ -1,0 +1,86 @@
+/// The identity of one list at an origin: who is asking (`scope`) and for what (`text`).
+///
+/// Two keys are the same list exactly when both parts are equal, byte for byte. A key never carries secrets or
+/// paging parameters (R45); whoever makes keys sees to that.
+public struct QueryKey: Hashable, Sendable {
+    /// Tenant, account or locale; empty when one list serves everybody.
+    public var scope: String
+    /// The canonical text of the query, for example a URL without its paging parameters.
+    public var text: String
+
+    public init(_ text: String, scope: String = "") {
+        self.scope = scope
+        self.text = text
+    }
+
+    /// A short name for people: eight characters that depend on nothing but the key, so that the same list has the
+    /// same name in every store.
+    public var shortID: String {
+        // Crockford's base 32 (https://www.crockford.com/base32.html), lower case: no letter is mistaken for a digit.
+        let digits = Array("0123456789abcdefghjkmnpqrstvwxyz")
+        var hash = XXH64.hash(text, seed: XXH64.hash(scope))
+        var name = ""
+        for _ in 0..<8 {
+            name.append(digits[Int(hash & 31)])
+            hash >>= 5
+        }
+        return name
+    }
+}
+
+/// The store's own number for a query; valid as long as the query is not purged.
+public struct QueryID: Hashable, Sendable {
+    public var rawValue: Int64
+
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Under which state of a list something was planned (R4).
+public struct ListVersion: Hashable, Sendable {
+    /// Number of the list's life: bumped by reset, purge, or a refresh that finds another list.
+    public var generation: Int
+    /// Bumped by every commit that moves positions.
+    public var revision: Int
+
+    public init(generation: Int, revision: Int) {
+        self.generation = generation
+        self.revision = revision
+    }
+}
+
+/// What the store knows about a query as a whole.
+public struct QueryRecord: Hashable, Sendable {
+    public var id: QueryID
+    public var key: QueryKey
+    public var version: ListVersion
+    public var total: Total
+    /// Where the list ends, once the origin has said so (R24); growth re-opens it.
+    public var end: Int?
+    /// When the origin last confirmed page one; nil until it answered once.
+    public var validatedAt: Timestamp?
+    public var createdAt: Timestamp
+    /// True once the origin repeated ids in one list for good: R5 is then not enforced (R25).
+    public var allowsDuplicates: Bool
+    /// How the origin pages, in one word, for people; empty until it is known.
+    public var paging: String
+    /// How to ask the origin again, in the source's own format; the store does not read it. Never holds secrets.
+    public var source: String
+
+    public init(
+        id: QueryID, key: QueryKey, version: ListVersion, total: Total, end: Int?, validatedAt: Timestamp?,
+        createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String
+    ) {
+        self.id = id
+        self.key = key
+        self.version = version
+        self.total = total
+        self.end = end
+        self.validatedAt = validatedAt
+        self.createdAt = createdAt
+        self.allowsDuplicates = allowsDuplicates
+        self.paging = paging
+        self.source = source
+    }
+}

@@ -1,0 +1,38 @@
+/// A moment in time: whole milliseconds since 1970-01-01T00:00:00Z.
+///
+/// Time is always an argument here, never read from a clock, so that every decision about age can be tested.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since the Unix epoch; negative before it.
+    public var milliseconds: Int64
+
+    public init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    /// The moment `duration` later, kept inside the range of `Int64`.
+    public static func + (moment: Timestamp, duration: Duration) -> Timestamp {
+        let (sum, overflow) = moment.milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
+        return Timestamp(milliseconds: overflow ? .max : sum)
+    }
+
+    /// How much later `left` is than `right`; negative when it is earlier.
+    public static func - (left: Timestamp, right: Timestamp) -> Duration {
+        let (difference, overflow) = left.milliseconds.subtractingReportingOverflow(right.milliseconds)
+        return .milliseconds(overflow ? (left > right ? Int64.max / 2 : Int64.min / 2) : difference)
+    }
+}
+
+extension Duration {
+    /// The duration in milliseconds, rounded towards zero and kept inside the range of `Int64`.
+    public var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
+        if overflow { return seconds < 0 ? .min : .max }
+        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return carry ? (seconds < 0 ? .min : .max) : sum
+    }
+}

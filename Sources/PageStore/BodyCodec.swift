@@ -1,0 +1,109 @@
+import PageModel
+
+/// A page's items as they lie in the `body` row: the payloads as they are, and a layout that says where each ends and
+/// what its id is.
+///
+/// Layout, format 1: the byte 1; the number of items; for each item the length of its payload, then 0 for "no id" or
+/// the length of the id plus one and the id. Numbers are LEB128.
+enum BodyCodec {
+    static let format: UInt8 = 1
+
+    static func layout(of content: PageContent) -> [UInt8] {
+        var layout: [UInt8] = [format]
+        append(content.count, to: &layout)
+        for index in 0..<content.count {
+            append(content.byteRange(of: index).count, to: &layout)
+            guard let id = content.ids[index] else {
+                layout.append(0)
+                continue
+            }
+            append(id.utf8.count + 1, to: &layout)
+            layout.append(contentsOf: id.utf8)
+        }
+        return layout
+    }
+
+    /// The items, or nil when layout and payload do not fit together.
+    static func content(layout: [UInt8], payload: [UInt8]) -> PageContent? {
+        guard layout.first == format else { return nil }
+        var reader = Reader(bytes: layout, position: 1)
+        // Every item takes two bytes of layout at least: a damaged count reserves nothing it cannot fill.
+        guard let count = reader.number(), count <= layout.count / 2 else { return nil }
+        var ends: [Int] = []
+        var ids: [String?] = []
+        ends.reserveCapacity(count)
+        ids.reserveCapacity(count)
+        var end = 0
+        for _ in 0..<count {
+            guard let length = reader.number(), let idLength = reader.number() else { return nil }
+            let (sum, overflow) = end.addingReportingOverflow(length)
+            guard !overflow, sum <= payload.count else { return nil }
+            end = sum
+            ends.append(end)
+            if idLength == 0 {
+                ids.append(nil)
+            } else {
+                guard let id = reader.text(idLength - 1) else { return nil }
+                ids.append(id)
+            }
+        }
+        guard reader.position == layout.count else { return nil }
+        return PageContent(bytes: payload, ends: ends, ids: ids)
+    }
+
+    /// The checksum of a body, tied to its query, so that a row that lands in another list is not believed.
+    static func checksum(layout: [UInt8], payload: [UInt8], query: QueryID) -> UInt64 {
+        XXH64.hash(payload, seed: XXH64.hash(layout, seed: UInt64(bitPattern: query.rawValue)))
+    }
+
+    /// 16 bytes an item: key and content hash, little-endian.
+    static func hashes(of identities: [ItemIdentity]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(identities.count * 16)
+        for identity in identities {
+            withUnsafeBytes(of: identity.key.littleEndian) { bytes.append(contentsOf: $0) }
+            withUnsafeBytes(of: identity.content.littleEndian) { bytes.append(contentsOf: $0) }
+        }
+        return bytes
+    }
+
+    /// Calls `body` with the index and identity key of each item.
+    static func eachKey(in hashes: UnsafeRawBufferPointer, _ body: (Int, UInt64) -> Void) {
+        for index in 0..<hashes.count / 16 {
+            body(index, UInt64(littleEndian: hashes.loadUnaligned(fromByteOffset: index * 16, as: UInt64.self)))
+        }
+    }
+
+    private static func append(_ number: Int, to bytes: inout [UInt8]) {
+        var rest = UInt(number)
+        while rest >= 0x80 {
+            bytes.append(UInt8(rest & 0x7f) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    private struct Reader {
+        let bytes: [UInt8]
+        var position: Int
+
+        mutating func number() -> Int? {
+            var result: UInt = 0
+            var shift: UInt = 0
+            while position < bytes.count, shift < 63 {
+                let byte = bytes[position]
+                position += 1
+                result |= UInt(byte & 0x7f) << shift
+                if byte & 0x80 == 0 { return Int(exactly: result) }
+                shift += 7
+            }
+            return nil
+        }
+
+        mutating func text(_ length: Int) -> String? {
+            guard length <= bytes.count - position else { return nil }
+            defer { position += length }
+            return String(decoding: bytes[position..<position + length], as: UTF8.self)
+        }
+    }
+}

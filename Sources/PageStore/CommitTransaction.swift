@@ -1,0 +1,302 @@
+import PageModel
+
+/// Applies a `CommitPlan` in one transaction (R1), under the generation and revision it was planned for (R4).
+///
+/// Lives for one transaction; nothing of it outlives the commit or the rollback.
+struct CommitTransaction {
+    private let session: Session
+    private let plan: CommitPlan
+    private var record: QueryRecord
+    /// True once positions moved: the revision goes up by one, however many edits moved them.
+    private var moved = false
+
+    private var connection: Connection { session.connection }
+    private var query: QueryID { plan.query }
+
+    static func apply(_ plan: CommitPlan, in session: Session) throws(StorageError) -> CommitOutcome {
+        var abandoned: CommitOutcome?
+        do {
+            return try session.connection.transaction(.write) { () throws(StorageError) in
+                try session.identities.refresh(session.connection)
+                guard let record = try QueryTable.find(plan.query, in: session.connection) else {
+                    // Purged since: no plan of its old life applies any more.
+                    abandoned = .superseded(ListVersion(generation: 0, revision: 0))
+                    throw .abandoned
+                }
+                guard record.version == plan.version else {
+                    abandoned = .superseded(record.version)
+                    throw .abandoned
+                }
+                var transaction = CommitTransaction(session: session, plan: plan, record: record)
+                if let refusal = try transaction.run() {
+                    abandoned = refusal
+                    throw .abandoned
+                }
+                return .committed(transaction.record.version)
+            }
+        } catch {
+            session.identities.forgetAll()
+            if let abandoned { return abandoned }
+            throw error
+        }
+    }
+
+    private init(session: Session, plan: CommitPlan, record: QueryRecord) {
+        self.session = session
+        self.plan = plan
+        self.record = record
+    }
+
+    /// Nil when everything was applied; otherwise why nothing may be.
+    private mutating func run() throws(StorageError) -> CommitOutcome? {
+        let before = record.version
+        for edit in plan.edits {
+            if let refusal = try apply(edit) { return refusal }
+        }
+        try LedgerTable.apply(plan.ledger, query: query, at: plan.at, in: connection)
+        if moved { record.version.revision += 1 }
+        if record.version != before { try QueryTable.setVersion(record.version, of: query, in: connection) }
+        return nil
+    }
+
+    private mutating func apply(_ edit: ListEdit) throws(StorageError) -> CommitOutcome? {
+        switch edit {
+        case .put(let page):
+            return try put(page)
+        case .splice(let range, let page):
+            return try splice(range, page)
+        case .confirm(let offset, let validator):
+            try confirm(offset, validator)
+        case .beginGeneration:
+            record.version = ListVersion(generation: record.version.generation + 1, revision: 0)
+            session.identities.forget(query)
+        case .demote(let range):
+            try demote(range)
+        case .truncate(let position):
+            try cut(at: position)
+            try PageTable.deleteAll(where: "offset >= ?2", position, query: query, in: connection)
+            try LedgerTable.drop(position..<Int.max, query: query, in: connection)
+            session.identities.forget(query)
+        case .dropOlderGenerations:
+            try PageTable.deleteAll(
+                where: "generation < ?2", record.version.generation, query: query, in: connection)
+            session.identities.forget(query)
+        case .setTotal(let total):
+            try QueryTable.set(total, of: query, in: connection)
+        case .setEnd(let end):
+            try QueryTable.setEnd(end, of: query, in: connection)
+        case .validated:
+            try QueryTable.setValidated(at: plan.at, query: query, in: connection)
+        case .allowDuplicates:
+            record.allowsDuplicates = true
+            try QueryTable.allowDuplicates(query: query, in: connection)
+        case .describe(let paging, let source):
+            try QueryTable.describe(paging: paging, source: source, query: query, in: connection)
+        }
+        return nil
+    }
+
+    // MARK: Writing a page
+
+    private mutating func put(_ page: PageWrite) throws(StorageError) -> CommitOutcome? {
+        guard page.offset >= 0, page.offset <= Total.largest else {
+            throw StorageError(.invalidPlan, "a page cannot lie at offset \(page.offset)")
+        }
+        let identities = page.content.identities
+        for row in try PageTable.rows(meeting: page.range, of: query, in: connection) {
+            let held = row.summary
+            if held.generation == record.version.generation, held.count > 0, page.content.count > 0 {
+                // Somebody else stored this very page meanwhile: then there is nothing to do but to agree (R6).
+                if held.offset == page.offset, held.fingerprint == PageContent.fingerprint(of: identities) {
+                    try confirm(page.offset, page.validator)
+                    return nil
+                }
+                return .duplicates([held.range])
+            }
+            try delete(row)
+        }
+        if !record.allowsDuplicates, let repeated = try makeRoom(for: identities, of: page) { return repeated }
+
+        let summary = PageSummary(
+            offset: page.offset, count: page.content.count, generation: record.version.generation,
+            revision: record.version.revision, evidence: page.offset == 0 ? .verified : page.evidence,
+            evidenceAt: plan.at, fetchedAt: plan.at, validatedAt: plan.at,
+            fingerprint: PageContent.fingerprint(of: identities), cursorIn: page.cursorIn,
+            cursorOut: page.cursorOut, validator: page.validator)
+        try insert(summary, page.content, identities)
+        return nil
+    }
+
+    /// R5: no id twice. Pages of older generations that hold one of these items give way (R19); a page that counts as
+    /// held does not, and then the plan is refused.
+    private mutating func makeRoom(
+        for identities: [ItemIdentity], of page: PageWrite
+    ) throws(StorageError) -> CommitOutcome? {
+        let keys = identities.map(\.key)
+        guard Set(keys).count == keys.count else { return .duplicates([page.range]) }
+        var conflicts: [Range<Int>] = []
+        for (body, place) in try session.identities.bodies(holding: keys, in: query, connection) {
+            guard let row = try PageTable.row(at: place.offset, of: query, in: connection), row.body == body else {
+                throw StorageError(.damaged, "the item index of \(connection.path) does not match its pages")
+            }
+            if row.summary.generation < record.version.generation {
+                try delete(row)
+            } else if try sharesItems(row, with: page.content) {
+                conflicts.append(row.summary.range)
+            }
+        }
+        return conflicts.isEmpty ? nil : .duplicates(conflicts.sorted { $0.lowerBound < $1.lowerBound })
+    }
+
+    /// Whether a page really holds one of these items, and not just an equal hash.
+    private func sharesItems(_ row: PageRow, with content: PageContent) throws(StorageError) -> Bool {
+        // Damaged bytes cannot tell; then the hash is believed, and the page is fetched again.
+        guard let stored = try PageTable.content(of: row, query: query, in: connection) else { return true }
+        let ids = Set((0..<content.count).compactMap { content.ids[$0] })
+        let anonymous = Set((0..<content.count).filter { content.ids[$0] == nil }.map { content.payload(at: $0) })
+        return (0..<stored.count).contains { index in
+            stored.ids[index].map(ids.contains) ?? anonymous.contains(stored.payload(at: index))
+        }
+    }
+
+    private mutating func confirm(_ offset: Int, _ validator: Validator?) throws(StorageError) {
+        try connection.run(
+            "UPDATE page SET validated_at = ? WHERE query = ? AND offset = ?", .time(plan.at), .int(query.rawValue),
+            .int(offset))
+        guard let validator else { return }
+        try connection.run(
+            """
+            UPDATE page SET request = ?, entity_tag = ?, last_modified = ?, covers_total = ?
+            WHERE query = ? AND offset = ?
+            """, .text(validator.request), .optional(validator.entityTag), .optional(validator.lastModified),
+            .bool(validator.coversTotal), .int(query.rawValue), .int(offset))
+    }
+
+    private mutating func demote(_ range: Range<Int>) throws(StorageError) {
+        for row in try PageTable.rows(meeting: range, of: query, in: connection)
+        where row.summary.generation == record.version.generation {
+            try connection.run(
+                "UPDATE page SET generation = ? WHERE query = ? AND offset = ?",
+                .int(record.version.generation - 1), .int(query.rawValue), .int(row.summary.offset))
+        }
+        session.identities.forget(query)
+    }
+
+    // MARK: Moving positions
+
+    private mutating func splice(_ range: Range<Int>, _ page: PageWrite?) throws(StorageError) -> CommitOutcome? {
+        guard range.lowerBound >= 0, page.map({ $0.offset == range.lowerBound }) ?? true else {
+            throw StorageError(.invalidPlan, "a splice puts its page where it takes positions out")
+        }
+        let distance = (page?.content.count ?? 0) - range.count
+        moved = moved || distance != 0
+        try cut(at: range.lowerBound)
+        try cut(at: range.upperBound)
+        for row in try PageTable.rows(meeting: range, of: query, in: connection) where !range.isEmpty {
+            try PageTable.delete(row, query: query, in: connection)
+        }
+        try LedgerTable.drop(range, query: query, in: connection)
+        try shift(from: range.upperBound, by: distance)
+        session.identities.forget(query)
+        if let page, let refusal = try put(page) { return refusal }
+        try joinSmallPage(at: range.lowerBound + (page?.content.count ?? 0))
+        return nil
+    }
+
+    private func shift(from position: Int, by distance: Int) throws(StorageError) {
+        guard distance != 0 else { return }
+        // R1: a validator is void once the page has moved; its request would now answer with other items.
+        try connection.run(
+            """
+            UPDATE page SET revision = ?, request = NULL, entity_tag = NULL, last_modified = NULL, covers_total = 0
+            WHERE query = ? AND offset >= ?
+            """, .int(record.version.revision + 1), .int(query.rawValue), .int(position))
+        try Shift.rows(of: "page", from: position, by: distance, query: query, in: connection)
+        try LedgerTable.shift(from: position, by: distance, query: query, in: connection)
+    }
+
+    /// Makes `position` the start of a page, if it lies inside one.
+    private mutating func cut(at position: Int) throws(StorageError) {
+        for row in try PageTable.rows(meeting: position..<position + 1, of: query, in: connection)
+        where row.summary.offset < position {
+            let page = row.summary
+            let index = position - page.offset
+            let stored = try PageTable.content(of: row, query: query, in: connection)
+            try delete(row)
+            session.identities.forget(query)
+            // Damaged bytes are not carried on: the positions become a gap, and are fetched again.
+            guard let content = stored else { continue }
+
+            var head = page
+            head.count = index
+            head.cursorOut = nil
+            head.validator = nil
+            head.innerInferredSeams = page.innerInferredSeams.filter { $0 < index }
+            var tail = page
+            tail.offset = position
+            tail.count = page.count - index
+            tail.cursorIn = nil
+            tail.validator = nil
+            tail.evidence = page.innerInferredSeams.contains(index) ? .inferred : .verified
+            tail.evidenceAt = page.fetchedAt
+            tail.innerInferredSeams = page.innerInferredSeams.filter { $0 > index }.map { $0 - index }
+            try rewrite(head, content.slice(0..<index))
+            try rewrite(tail, content.slice(index..<page.count))
+        }
+    }
+
+    /// R17: what is left of a page after a splice is joined with the page behind it, when one of the two is small.
+    private mutating func joinSmallPage(at position: Int) throws(StorageError) {
+        guard let left = try PageTable.row(at: position, of: query, in: connection),
+            let right = try PageTable.row(at: left.summary.range.upperBound, of: query, in: connection),
+            left.summary.count > 0, right.summary.count > 0,
+            left.summary.generation == right.summary.generation,
+            PageMerging.shouldJoin(left.summary.count, right.summary.count),
+            var content = try PageTable.content(of: left, query: query, in: connection),
+            let rest = try PageTable.content(of: right, query: query, in: connection)
+        else { return }
+        var joined = left.summary
+        if right.summary.evidence == .inferred { joined.innerInferredSeams.append(left.summary.count) }
+        joined.innerInferredSeams += right.summary.innerInferredSeams.map { $0 + left.summary.count }
+        joined.count += right.summary.count
+        joined.fetchedAt = min(left.summary.fetchedAt, right.summary.fetchedAt)
+        joined.validatedAt = min(left.summary.validatedAt, right.summary.validatedAt)
+        joined.cursorOut = right.summary.cursorOut
+        joined.validator = nil
+        content.append(contentsOf: rest)
+        try delete(left)
+        try delete(right)
+        try connection.run(
+            "DELETE FROM ledger WHERE query = ? AND offset = ? AND state = 'ok'", .int(query.rawValue),
+            .int(right.summary.offset))
+        try rewrite(joined, content)
+    }
+
+    // MARK: Rows
+
+    private mutating func rewrite(_ summary: PageSummary, _ content: PageContent) throws(StorageError) {
+        var summary = summary
+        let identities = content.identities
+        summary.fingerprint = PageContent.fingerprint(of: identities)
+        try insert(summary, content, identities)
+    }
+
+    private mutating func insert(
+        _ summary: PageSummary, _ content: PageContent, _ identities: [ItemIdentity]
+    ) throws(StorageError) {
+        let body = try PageTable.insert(summary, content, identities: identities, query: query, in: connection)
+        session.identities.add(
+            body, at: BodyPlace(offset: summary.offset, generation: summary.generation), keys: identities.map(\.key),
+            in: query)
+    }
+
+    private mutating func delete(_ row: PageRow) throws(StorageError) {
+        try PageTable.delete(row, query: query, in: connection)
+        session.identities.remove(row.body, in: query)
+    }
+}
+
+extension StorageError {
+    /// Ends a transaction that must not commit; never leaves this file.
+    fileprivate static var abandoned: StorageError { StorageError(.internal, "the plan was abandoned") }
+}

@@ -1,0 +1,52 @@
+import PageModel
+
+/// Brings a store to the newest schema, or refuses it (R8).
+enum Migrator {
+    /// Applies what is missing. A store of a newer schema is refused before anything is written.
+    static func migrate(_ connection: Connection, now: Timestamp) throws(StorageError) {
+        guard try version(of: connection) < Migration.newest else { return }
+        // The lock comes before the look at what was applied, or two processes would apply the same step.
+        try connection.transaction(.write) { () throws(StorageError) in
+            let applied = try version(of: connection)
+            for migration in Migration.catalogue where migration.version > applied {
+                try connection.execute(String(decoding: migration.script, as: UTF8.self))
+                try connection.run(
+                    "INSERT INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
+                    .int(migration.version), .text(migration.name), .text(migration.checksum), .time(now))
+                // A pragma takes no parameters; the number is ours.
+                try connection.execute("PRAGMA user_version = \(migration.version)")
+            }
+        }
+    }
+
+    /// The schema version of a store; throws `newerSchema` when it is beyond what this build knows.
+    static func version(of connection: Connection) throws(StorageError) -> Int {
+        let version = try connection.first("PRAGMA user_version") { row throws(StorageError) in row.int(0) } ?? 0
+        guard version >= 0, version <= Migration.newest else {
+            throw StorageError(
+                .newerSchema,
+                "\(connection.path) has schema \(version), this version reads up to \(Migration.newest)")
+        }
+        return version
+    }
+
+    /// Compares the schema with what the migrations make, text for text: a store with an extra trigger or view, or
+    /// with a table replaced by a view, is not one of ours (R46; 5-faults, fact 4).
+    static func checkSchema(of connection: Connection) throws(StorageError) {
+        let model = try Connection(path: ":memory:")
+        for migration in Migration.catalogue {
+            try model.execute(String(decoding: migration.script, as: UTF8.self))
+        }
+        guard try schema(of: connection) == schema(of: model) else {
+            throw StorageError(.notAStore, "\(connection.path) does not have the schema of a pagecache store")
+        }
+    }
+
+    private static func schema(of connection: Connection) throws(StorageError) -> [String] {
+        var texts: [String] = []
+        try connection.each("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY name") { row throws(StorageError) in
+            texts.append([row.text(0), row.text(1), row.text(2), row.text(3)].joined(separator: "\u{1f}"))
+        }
+        return texts
+    }
+}

@@ -1,0 +1,83 @@
+import CSQLite
+import PageModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// How a connection is opened so that neither a hostile file nor a second process can surprise us.
+enum StoreOpening {
+    /// The connection that writes: checks the file, makes a blank one a store, migrates.
+    static func openWriter(
+        _ path: String, options: PageStore.Options, now: Timestamp
+    ) throws(StorageError) -> Connection {
+        let kind = try StoreFile.kind(of: path)
+        let connection = try Connection(path: path)
+        try harden(connection)
+        connection.setBusyBudget(options.busyBudget)
+        if kind == .blank { try stamp(connection) }
+        // A newer schema is refused here, before anything is written.
+        _ = try Migrator.version(of: connection)
+        try switchToWAL(connection, budget: options.busyBudget)
+        try connection.execute("PRAGMA synchronous = \(options.durability.rawValue)")
+        // Freed pages of rewritten rows are overwritten where that costs nothing; purge overwrites always.
+        try connection.execute("PRAGMA secure_delete = FAST")
+        // The log is cut back to this size after a checkpoint, so that a full disk is not full because of it.
+        try connection.execute("PRAGMA journal_size_limit = 16777216")
+        try Migrator.migrate(connection, now: now)
+        try Migrator.checkSchema(of: connection)
+        return connection
+    }
+
+    /// A connection that only reads. The writer has been opened before, so the file is known to be a store.
+    static func openReader(_ path: String, options: PageStore.Options) throws(StorageError) -> Connection {
+        let connection = try Connection(path: path)
+        try harden(connection)
+        connection.setBusyBudget(options.busyBudget)
+        try connection.execute("PRAGMA query_only = ON")
+        return connection
+    }
+
+    /// https://www.sqlite.org/security.html: "Untrusted SQLite Database Files".
+    private static func harden(_ connection: Connection) throws(StorageError) {
+        try connection.configure(SQLITE_DBCONFIG_DEFENSIVE, true)
+        try connection.configure(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
+        try connection.configure(SQLITE_DBCONFIG_ENABLE_VIEW, false)
+        try connection.configure(SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
+        connection.limit(SQLITE_LIMIT_ATTACHED, 0)
+        try connection.execute("PRAGMA cell_size_check = ON")
+        // With a memory map, a file that another program truncates kills the process (5-faults, fact 5).
+        try connection.execute("PRAGMA mmap_size = 0")
+    }
+
+    /// Marks a blank file as ours. This is written in rollback mode, straight into the header, so that a process that
+    /// dies later in opening still leaves a file that says what it is.
+    private static func stamp(_ connection: Connection) throws(StorageError) {
+        // Space can be given back page by page only if this is set before the first table is made.
+        try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        try connection.execute("PRAGMA application_id = \(StoreFile.applicationID)")
+    }
+
+    /// Switching to WAL can report BUSY without asking the busy handler (3-house, facts), so it is retried here.
+    private static func switchToWAL(_ connection: Connection, budget: Duration) throws(StorageError) {
+        let step = Duration.milliseconds(10)
+        var waited = Duration.zero
+        while true {
+            do throws(StorageError) {
+                let mode = try connection.first("PRAGMA journal_mode = WAL") { row throws(StorageError) in row.text(0) }
+                guard mode == "wal" else {
+                    throw StorageError(.inputOutput, "\(connection.path) cannot use a write-ahead log here")
+                }
+                return
+            } catch {
+                guard error.code == .busy, waited < budget else { throw error }
+            }
+            usleep(UInt32(step.wholeMilliseconds * 1_000))
+            waited += step
+        }
+    }
+}

@@ -1,0 +1,137 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+import PageModel
+
+/// The store as a thing in the file system: where it really is, who may read it, and whether it is one of ours.
+/// Nothing here changes a file that exists.
+enum StoreFile {
+    /// "pgca", in the header of every store (https://www.sqlite.org/fileformat.html, offset 68).
+    static let applicationID: UInt32 = 0x7067_6361
+
+    enum Kind: Equatable {
+        /// Empty: made a moment ago, or by a process that died before its first write.
+        case blank
+        case store
+    }
+
+    /// Finds the store at `path`; throws `notFound` when there is none.
+    static func locate(_ path: String) throws(StorageError) -> String {
+        let (directory, name) = split(path)
+        guard let parent = realPath(directory) else {
+            throw errno == EACCES
+                ? StorageError(.permission, "\(path): permission denied") : StorageError(.notFound, "there is no store at \(path)")
+        }
+        return try checkLink(join(parent, name), asked: path)
+    }
+
+    /// Finds the store at `path`, or makes an empty file for it: mode 0600, in directories of mode 0700 (R9). SQLite
+    /// gives `-wal` and `-shm` the mode of the main file, so that those are private too.
+    static func locateOrCreate(_ path: String) throws(StorageError) -> String {
+        let (directory, name) = split(path)
+        try makeDirectories(directory, for: path)
+        guard let parent = realPath(directory) else {
+            throw StorageError(.cannotCreate, "cannot create \(path): \(lastError())")
+        }
+        let file = join(parent, name)
+        let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if descriptor >= 0 {
+            close(descriptor)
+            return file
+        }
+        guard errno == EEXIST else {
+            throw StorageError(.cannotCreate, "cannot create \(path): \(lastError())")
+        }
+        return try checkLink(file, asked: path)
+    }
+
+    /// Reads the header of the file and says what it is, without SQLite touching it.
+    static func kind(of path: String) throws(StorageError) -> Kind {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw StorageError(.notFound, "there is no store at \(path)") }
+        // Looked at before it is opened: opening a FIFO would wait for a writer.
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw StorageError(.notAStore, "\(path) is \(describe(status.st_mode)), not a store")
+        }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            throw StorageError(errno == EACCES ? .permission : .inputOutput, "cannot read \(path): \(lastError())")
+        }
+        defer { close(descriptor) }
+        var header = [UInt8](repeating: 0, count: 100)
+        let count = read(descriptor, &header, header.count)
+        guard count >= 0 else { throw StorageError(.inputOutput, "cannot read \(path): \(lastError())") }
+        if count == 0 { return .blank }
+        let stamp = header[68..<72].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard count == 100, header.starts(with: Array("SQLite format 3\0".utf8)), stamp == applicationID else {
+            throw StorageError(.notAStore, "\(path) is not a pagecache store")
+        }
+        return .store
+    }
+
+    /// R9: a link that somebody else put there is not followed.
+    private static func checkLink(_ file: String, asked path: String) throws(StorageError) -> String {
+        var status = stat()
+        guard lstat(file, &status) == 0 else {
+            throw StorageError(errno == EACCES ? .permission : .notFound, errno == EACCES
+                ? "\(path): permission denied" : "there is no store at \(path)")
+        }
+        guard status.st_mode & S_IFMT == S_IFLNK else { return file }
+        guard status.st_uid == geteuid() else {
+            throw StorageError(.permission, "\(path) is a symbolic link that another user owns")
+        }
+        guard let target = realPath(file) else {
+            throw StorageError(.notFound, "\(path) is a symbolic link to nothing")
+        }
+        return target
+    }
+
+    private static func makeDirectories(_ directory: String, for path: String) throws(StorageError) {
+        var status = stat()
+        if stat(directory, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw StorageError(.cannotCreate, "cannot create \(path): \(directory) is not a directory")
+            }
+            return
+        }
+        let (parent, _) = split(directory)
+        if parent != directory { try makeDirectories(parent, for: path) }
+        guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
+            throw StorageError(.cannotCreate, "cannot create \(path): \(directory): \(lastError())")
+        }
+    }
+
+    private static func split(_ path: String) -> (directory: String, name: String) {
+        var path = path[...]
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        guard let slash = path.lastIndex(of: "/") else { return (".", String(path)) }
+        let directory = path[..<slash]
+        return (directory.isEmpty ? "/" : String(directory), String(path[path.index(after: slash)...]))
+    }
+
+    private static func join(_ directory: String, _ name: String) -> String {
+        directory == "/" ? "/\(name)" : name.isEmpty ? directory : "\(directory)/\(name)"
+    }
+
+    private static func realPath(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func lastError() -> String { String(cString: strerror(errno)) }
+
+    private static func describe(_ mode: mode_t) -> String {
+        switch mode & S_IFMT {
+        case S_IFDIR: "a directory"
+        case S_IFIFO: "a FIFO"
+        case S_IFSOCK: "a socket"
+        case S_IFBLK, S_IFCHR: "a device"
+        default: "a special file"
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import PageModel
+
+/// Something to ask the origin.
+enum FetchTarget: Hashable, Sendable {
+    /// Page one.
+    case head
+    /// The items at these positions.
+    case span(Range<Int>)
+    /// What the page before `offset` handed over.
+    case follow(PageCursor, offset: Int)
+
+    /// The position that the ledger knows it by.
+    var offset: Int {
+        switch self {
+        case .head: 0
+        case .span(let range): range.lowerBound
+        case .follow(_, let offset): offset
+        }
+    }
+}
+
+/// Decides what is fetched next, how many at a time, and when to stop: concurrency, retries, pauses the origin asked
+/// for, an origin that is away, a budget of pages.
+///
+/// ```
+/// add ──▶ ready ──▶ in flight ──▶ gone (landed, or failed for good)
+///           ▲            │
+///           └─ waiting ◀─┘ (failed, to be tried again)
+/// ```
+struct FetchQueue: Equatable {
+    struct Limits: Equatable {
+        /// Fetches at a time.
+        var concurrency: Int
+        /// Consecutive transport failures after which the origin counts as away (R32): an origin that has not been
+        /// heard at all ends the work; one that has been is probed, one request at a time, while patience lasts.
+        var transportFailures: Int
+        /// How long to wait, in all, while nothing but scheduled retries is left.
+        var patience: Duration
+        /// Fetches that may succeed in all; nil means no limit.
+        var budget: Int?
+    }
+
+    enum Action: Equatable {
+        case fetch(FetchTarget)
+        /// Nothing to do before this moment.
+        case sleep(until: Timestamp)
+        /// Nothing to do before one of those in flight comes back.
+        case wait
+        case finish(Ending)
+    }
+
+    enum Ending: Equatable {
+        /// Everything was fetched, or failed for good.
+        case drained
+        /// The budget is used up, and something is left.
+        case limited
+        /// Something is left, but patience is not; the next retry is due at this moment.
+        case retryLater(Timestamp)
+        /// The origin cannot be reached.
+        case offline
+        /// The caller asked to stop.
+        case stopped
+    }
+
+    private struct Waiting: Equatable {
+        var target: FetchTarget
+        var due: Timestamp
+    }
+
+    private let limits: Limits
+    /// In reverse order: the next one is last.
+    private var ready: [FetchTarget] = []
+    private var waiting: [Waiting] = []
+    private(set) var inFlight: Set<FetchTarget> = []
+    private var landings = 0
+    private var waited = Duration.zero
+    private var transportFailuresInRow = 0
+    private var wasHeard = false
+    /// The origin asked to be left alone until then: it asked as a whole, not for one page.
+    private var quietUntil: Timestamp?
+    private var isStopping = false
+
+    init(_ limits: Limits) {
+        self.limits = limits
+    }
+
+    /// Targets to fetch, after those already there.
+    mutating func add(_ targets: [FetchTarget]) {
+        ready.insert(contentsOf: targets.reversed(), at: 0)
+    }
+
+    /// Forgets what is not in flight yet.
+    mutating func clear() {
+        ready.removeAll()
+        waiting.removeAll()
+    }
+
+    /// No more fetches are started; those in flight are waited for.
+    mutating func stop() {
+        isStopping = true
+    }
+
+    mutating func landed(_ target: FetchTarget) {
+        inFlight.remove(target)
+        landings += 1
+        transportFailuresInRow = 0
+        wasHeard = true
+    }
+
+    /// - Parameter nextAttemptAt: nil when it failed for good.
+    mutating func failed(_ target: FetchTarget, _ failure: FetchFailure, nextAttemptAt: Timestamp?) {
+        inFlight.remove(target)
+        transportFailuresInRow = failure.isTransport ? transportFailuresInRow + 1 : 0
+        wasHeard = wasHeard || !failure.isTransport
+        guard let nextAttemptAt else { return }
+        waiting.append(Waiting(target: target, due: nextAttemptAt))
+        if failure.retryAfter != nil { quietUntil = max(quietUntil ?? nextAttemptAt, nextAttemptAt) }
+    }
+
+    /// What to do now. Each call that returns `fetch` has put the target in flight.
+    mutating func next(now: Timestamp) -> Action {
+        if isStopping || (isAway && !wasHeard) {
+            guard inFlight.isEmpty else { return .wait }
+            return .finish(isStopping ? .stopped : .offline)
+        }
+        guard inFlight.count < (isAway ? 1 : limits.concurrency) else { return .wait }
+        wakeDue(now)
+
+        if let quietUntil, quietUntil > now, !ready.isEmpty || !waiting.isEmpty {
+            return inFlight.isEmpty ? rest(until: quietUntil, now: now) : .wait
+        }
+        if let target = ready.last {
+            if let budget = limits.budget, landings + inFlight.count >= budget {
+                return inFlight.isEmpty ? .finish(.limited) : .wait
+            }
+            ready.removeLast()
+            inFlight.insert(target)
+            return .fetch(target)
+        }
+        guard inFlight.isEmpty else { return .wait }
+        guard let due = waiting.map(\.due).min() else { return .finish(.drained) }
+        return rest(until: due, now: now)
+    }
+
+    /// Nothing has come back from the origin yet, and it was asked.
+    private var isSilent: Bool { !wasHeard && transportFailuresInRow > 0 }
+
+    private var isAway: Bool { transportFailuresInRow >= limits.transportFailures }
+
+    private mutating func wakeDue(_ now: Timestamp) {
+        let due = waiting.filter { $0.due <= now }
+        guard !due.isEmpty else { return }
+        waiting.removeAll { $0.due <= now }
+        // Retries go first: the positions they stand for are the oldest gaps.
+        ready.append(contentsOf: due.sorted { $0.due > $1.due }.map(\.target))
+    }
+
+    private mutating func rest(until moment: Timestamp, now: Timestamp) -> Action {
+        let pause = moment - now
+        guard waited + pause <= limits.patience else { return .finish(isAway || isSilent ? .offline : .retryLater(moment)) }
+        waited += pause
+        return .sleep(until: moment)
+    }
+}

@@ -1,0 +1,67 @@
+import PageModel
+
+/// What is still to be fetched of a list, from what is held of it: pure.
+enum LoadPlan {
+    /// No plan is longer than this; when it is done, the next one is made. A total, which may be a lie, thus never
+    /// drives an allocation (R44).
+    static let longest = 1_024
+
+    /// The fetches that bring in what is missing; empty when nothing is, or nothing more can be asked for.
+    ///
+    /// - Parameter size: how many items a page of this origin has.
+    static func targets(for list: ListOutline, access: PagingAccess, size: Int) -> [FetchTarget] {
+        let coverage = list.coverage
+        switch access {
+        case .single:
+            return []
+        case .chain:
+            guard list.record.end != coverage.headEnd,
+                let last = list.heldPages.last(where: { $0.range.upperBound == coverage.headEnd }),
+                let cursor = last.cursorOut
+            else { return [] }
+            return [.follow(cursor, offset: coverage.headEnd)]
+        case .offsets, .grid:
+            guard let length = list.record.end ?? list.record.total.exactCount else {
+                // Nobody knows where the list ends: one page at a time, and the answer tells.
+                return spans(coverage.gaps(below: coverage.runs.last?.upperBound ?? 0), access, size)
+                    + [openEnd(coverage.runs.last?.upperBound ?? 0, access, size)]
+            }
+            return spans(coverage.gaps(below: length), access, size)
+        }
+    }
+
+    /// The page that would begin at or hold `position`, where the list may go on.
+    private static func openEnd(_ position: Int, _ access: PagingAccess, _ size: Int) -> FetchTarget {
+        switch access {
+        case .grid(let grid):
+            let start = position / grid * grid
+            return .span(start..<start + grid)
+        case .offsets, .chain, .single:
+            return .span(position..<position + size)
+        }
+    }
+
+    private static func spans(_ gaps: [Range<Int>], _ access: PagingAccess, _ size: Int) -> [FetchTarget] {
+        switch access {
+        case .grid(let grid):
+            // Gaps are asked for on the origin's own grid (R21); two gaps in one of its pages are one request.
+            var starts: [Int] = []
+            for gap in gaps {
+                let grids = stride(from: gap.lowerBound / grid * grid, to: gap.upperBound, by: grid)
+                for start in grids.prefix(longest - starts.count) where starts.last.map({ $0 < start }) ?? true {
+                    starts.append(start)
+                }
+            }
+            return starts.map { .span($0..<$0 + grid) }
+        case .offsets, .chain, .single:
+            var targets: [FetchTarget] = []
+            for gap in gaps {
+                let starts = stride(from: gap.lowerBound, to: gap.upperBound, by: size)
+                for start in starts.prefix(longest - targets.count) {
+                    targets.append(.span(start..<min(start + size, gap.upperBound)))
+                }
+            }
+            return targets
+        }
+    }
+}

@@ -1,0 +1,121 @@
+public import PageModel
+
+/// A paginated origin, as seen by the engine: asked for one page at a time, it answers or throws a `FetchFailure`.
+///
+/// Anything else it throws counts as a retryable transport failure, except `CancellationError`.
+public protocol PageSource: Sendable {
+    /// How pages can be asked for. May become known only with the first answer: it is read again after page one.
+    var access: PagingAccess { get }
+
+    /// Everything sent and received so far, probes and retries included.
+    var usage: SourceUsage { get }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer
+}
+
+/// How an origin lets pages be asked for.
+public enum PagingAccess: Hashable, Sendable {
+    /// By any offset.
+    case offsets
+    /// By page number: offsets that are multiples of `size`.
+    case grid(size: Int)
+    /// Only by what the page before hands over.
+    case chain
+    /// Not at all: page one is the list.
+    case single
+
+    /// Whether pages can be asked for out of order.
+    public var isRandom: Bool {
+        switch self {
+        case .offsets, .grid: true
+        case .chain, .single: false
+        }
+    }
+}
+
+/// One question to an origin.
+public struct PageRequest: Hashable, Sendable {
+    public enum Target: Hashable, Sendable {
+        /// Page one.
+        case first
+        /// The items from this position on. Never asked of a `chain`.
+        case offset(Int)
+        /// What a page handed over.
+        case cursor(PageCursor)
+    }
+
+    public var target: Target
+    /// How many items to ask for; nil leaves it to the origin. The answer may hold fewer, or more.
+    public var size: Int?
+    /// Sent along if it belongs to exactly this request (R1); the source decides that.
+    public var validator: Validator?
+
+    public init(_ target: Target, size: Int? = nil, validator: Validator? = nil) {
+        self.target = target
+        self.size = size
+        self.validator = validator
+    }
+}
+
+/// What an origin answers.
+public enum PageAnswer: Hashable, Sendable {
+    case page(FetchedPage)
+    /// The page is as the validator says. `total` is what this answer itself says of the list's length.
+    case notModified(total: Total, validator: Validator?)
+    /// There is nothing at that place any more: 404 or 416 for a place beyond the end (R24).
+    case pastEnd
+}
+
+/// The items of an answer and what came with them.
+public struct FetchedPage: Hashable, Sendable {
+    public var content: PageContent
+    public var total: Total
+    /// How to ask for what follows; nil at the end, and for origins that take offsets.
+    public var next: PageCursor?
+    /// What the origin says itself; nil when it does not (R24).
+    public var hasMore: Bool?
+    public var validator: Validator?
+    /// How the origin pages, when this answer taught it.
+    public var lesson: SourceLesson?
+
+    public init(
+        content: PageContent, total: Total = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
+        validator: Validator? = nil, lesson: SourceLesson? = nil
+    ) {
+        self.content = content
+        self.total = total
+        self.next = next
+        self.hasMore = hasMore
+        self.validator = validator
+        self.lesson = lesson
+    }
+}
+
+/// What a source has learned about its origin, to be stored with the query so that it need not be learned again.
+public struct SourceLesson: Hashable, Sendable {
+    /// The paging style in one word.
+    public var paging: String
+    /// Everything needed to ask again, in the source's own format; never holds secrets.
+    public var source: String
+    /// What people should hear of: contradictions, guesses.
+    public var warnings: [String]
+
+    public init(paging: String, source: String, warnings: [String] = []) {
+        self.paging = paging
+        self.source = source
+        self.warnings = warnings
+    }
+}
+
+/// What a source has cost so far.
+public struct SourceUsage: Hashable, Sendable {
+    /// Requests sent: pages, probes, HEADs and retries.
+    public var requests: Int
+    /// Bytes of bodies received, as they came over the wire.
+    public var bytesReceived: Int
+
+    public init(requests: Int = 0, bytesReceived: Int = 0) {
+        self.requests = requests
+        self.bytesReceived = bytesReceived
+    }
+}

@@ -1,0 +1,73 @@
+import PageModel
+
+extension SyncRun {
+    /// Everything that can be fetched has been. Decides whether the list is whole, and tidies up behind it; false when
+    /// it has to be read once more from page one.
+    func settle() async throws(StorageError) -> Bool {
+        guard let query, let list = try await storage.outline(of: query) else { return true }
+        let record = list.record
+        let reached = list.coverage.headEnd
+        if source.access.isRandom, let total = record.total.exactCount, reached < total,
+            list.coverage.runs.count <= 1, emptyOffsets.contains(reached)
+        {
+            // The origin counts more than it gives, and has nothing at the place where the rest should be.
+            warn("the origin counts \(total) items but gives \(reached)")
+            return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
+        }
+        if !source.access.isRandom, let end = record.end, end == reached, let total = record.total.exactCount, total != end {
+            // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
+            // tells; a list that was read just now, from its first page to its last, is believed.
+            if restarts == 0 { return false }
+            if list.heldPages.allSatisfy({ $0.fetchedAt >= startedAt }) {
+                warn("the origin counts \(total) items but gives \(end)")
+                return try await finish([.setTotal(.estimate(total))], list)
+            }
+            _ = try await storage.commit(
+                CommitPlan(
+                    query: query, version: record.version, at: clock.now(), edits: [.beginGeneration, .setEnd(nil)]))
+            return false
+        }
+        guard list.isComplete else { return true }
+        return try await finish([.setEnd(list.length)], list)
+    }
+
+    /// The list is whole: what older generations left behind, or what lies beyond its end, is gone for good (R19, R20).
+    private func finish(_ edits: [ListEdit], _ list: ListOutline) async throws(StorageError) -> Bool {
+        let end = list.coverage.headEnd
+        let leftovers = list.pages.contains { $0.generation < list.record.version.generation }
+        let beyond = list.pages.contains { $0.range.upperBound > end } || list.ledger.contains { $0.offset > end }
+        var edits = edits
+        if leftovers { edits.append(.dropOlderGenerations) }
+        if beyond { edits.append(.truncate(at: end)) }
+        guard leftovers || beyond || list.record.end != end || edits.count > 1 else { return true }
+        let outcome = try await storage.commit(
+            CommitPlan(query: list.record.id, version: list.record.version, at: clock.now(), edits: edits))
+        if case .committed = outcome { return true }
+        return false
+    }
+
+    func report(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
+        var list: ListOutline?
+        if let query { list = try await storage.outline(of: query) }
+        let kept = list?.heldPages.count { $0.validatedAt < startedAt } ?? 0
+        return SyncReport(
+            outcome: outcome(ending, list), reconciliation: reconciliation, list: list, usage: source.usage,
+            pagesFetched: pagesFetched, pagesUnchanged: pagesUnchanged, pagesKept: kept, warnings: warnings,
+            headFailure: headFailure, duration: clock.now() - startedAt)
+    }
+
+    private func outcome(_ ending: FetchQueue.Ending, _ list: ListOutline?) -> SyncReport.Outcome {
+        switch ending {
+        case .offline:
+            return .offline
+        case .limited:
+            return list?.isComplete == true ? .complete : .limited
+        case .retryLater, .stopped:
+            return .incomplete
+        case .drained:
+            if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
+            if options.refreshOnly { return list?.isComplete == true ? .complete : .incomplete }
+            return list?.isComplete == true && list?.failures.isEmpty == true ? .complete : .incomplete
+        }
+    }
+}

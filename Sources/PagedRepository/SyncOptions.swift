@@ -1,0 +1,114 @@
+public import PageModel
+
+/// How one synchronisation behaves; the defaults are those of the specification.
+public struct SyncOptions: Hashable, Sendable {
+    /// Fetches at a time, where the origin allows pages out of order. 1…64. Default: 4.
+    public var concurrency = 4
+    /// How many items to ask for per page; nil takes what the origin gives. Default: nil.
+    public var pageSize: Int?
+    /// Stop after this many pages were fetched; nil means all. Default: nil.
+    public var maxPages: Int?
+    /// Refresh page one and reconcile, and fetch nothing else. Default: false.
+    public var refreshOnly = false
+    /// When failed pages are tried again.
+    public var retry = RetrySchedule()
+    /// How long to wait, in all, while nothing but scheduled retries is left. Default: 30 seconds.
+    public var patience: Duration = .seconds(30)
+    /// Consecutive transport failures after which the origin counts as away (R32). Default: 5.
+    public var transportFailuresUntilOffline = 5
+    /// How long a page in flight is held by this process (R30). Default: 60 seconds.
+    public var lease: Duration = .seconds(60)
+    /// How often a list that changes while it is read is started over. Default: 3.
+    public var restarts = 3
+    /// A list is not followed beyond this many pages (R43). Default: 1,000,000.
+    public var pagesPerQuery = 1_000_000
+    /// Pages in a row without a new id after which an origin counts as repeating itself (R24). Default: 3.
+    public var loopGuard = 3
+
+    public init() {}
+}
+
+/// What a synchronisation did, and what is the matter with the list now.
+public struct SyncReport: Hashable, Sendable {
+    public enum Outcome: String, Hashable, Sendable {
+        /// Every position of the list is held.
+        case complete
+        /// The budget of pages was reached.
+        case limited
+        /// Something is missing; what can be retried is scheduled in the ledger.
+        case incomplete
+        /// The origin could not be reached.
+        case offline
+        /// The origin's answer cannot be used, and trying again will not help.
+        case failed
+    }
+
+    /// What the refresh of page one found; the raw values are those of the tool's JSON.
+    public enum Reconciliation: String, Hashable, Sendable {
+        case none
+        case firstLoad = "first_load"
+        case unchanged
+        case shifted
+        case replaced
+        case resumed
+    }
+
+    public var outcome: Outcome
+    public var reconciliation: Reconciliation
+    /// The list as it is now; nil when nothing was ever stored for it.
+    public var list: ListOutline?
+    public var usage: SourceUsage
+    /// Answers whose items were taken.
+    public var pagesFetched: Int
+    /// Answers that said "unchanged", or were.
+    public var pagesUnchanged: Int
+    /// Pages that are held and were not asked for.
+    public var pagesKept: Int
+    /// What people should hear of, in order.
+    public var warnings: [String]
+    /// Why page one could not be had; nil when it could.
+    public var headFailure: FetchFailure?
+    public var duration: Duration
+
+    /// What the store holds of a list, without asking the origin.
+    public init(stored list: ListOutline) {
+        self.init(
+            outcome: list.isComplete ? .complete : .incomplete, reconciliation: .none, list: list, usage: SourceUsage(),
+            pagesFetched: 0, pagesUnchanged: 0, pagesKept: list.heldPages.count, warnings: [], headFailure: nil,
+            duration: .zero)
+    }
+
+    init(
+        outcome: Outcome, reconciliation: Reconciliation, list: ListOutline?, usage: SourceUsage, pagesFetched: Int,
+        pagesUnchanged: Int, pagesKept: Int, warnings: [String], headFailure: FetchFailure?, duration: Duration
+    ) {
+        self.outcome = outcome
+        self.reconciliation = reconciliation
+        self.list = list
+        self.usage = usage
+        self.pagesFetched = pagesFetched
+        self.pagesUnchanged = pagesUnchanged
+        self.pagesKept = pagesKept
+        self.warnings = warnings
+        self.headFailure = headFailure
+        self.duration = duration
+    }
+
+    /// The soonest scheduled retry.
+    public var nextAttemptAt: Timestamp? {
+        list?.ledger.filter(\.state.isFailure).compactMap(\.nextAttemptAt).min()
+    }
+}
+
+/// What happens during a synchronisation, for progress displays.
+public enum SyncEvent: Hashable, Sendable {
+    /// The first word on the list: how many positions are held, of how many.
+    case opened(held: Int, length: Int?)
+    case reconciled(SyncReport.Reconciliation)
+    /// A page is stored: its items, and what is held now of how many.
+    case stored(Range<Int>, held: Int, length: Int?)
+    case failed(offset: Int, FetchFailure, nextAttemptAt: Timestamp?)
+    /// Nothing to do until then.
+    case waiting(until: Timestamp)
+    case warning(String)
+}

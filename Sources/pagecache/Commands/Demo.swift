@@ -1,0 +1,216 @@
+#if Tool
+import ArgumentParser
+import DemoOrigin
+import Foundation
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache demo`: the whole story on an embedded origin.
+struct Demo: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "See it work: an origin with ten thousand items, a kill, a change, and the origin gone.",
+        discussion: """
+            Needs no network and no arguments, takes less than a minute, and leaves nothing behind.
+
+            EXAMPLES
+              pagecache demo
+            """)
+
+    @Flag(help: "No colours. The variable NO_COLOR does the same.")
+    var noColor = false
+
+    func run() async throws {
+        Terminal.standard.configure(
+            quiet: false, json: false, colour: !noColor && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-demo-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // One request in forty fails, and one is asked to wait: what an ordinary API does on an ordinary day.
+        let origin = DemoOrigin(count: 10_000, latency: .milliseconds(40)) { number, _ in
+            number == 55 ? .status(429, retryAfter: 1) : number % 40 == 17 ? .status(500, retryAfter: nil) : nil
+        }
+        let root = try await origin.start()
+        let story = DemoStory(origin: origin, url: "\(root)/items", store: "\(folder)/store.sqlite")
+        do {
+            try await story.tell()
+        } catch {
+            await origin.stop()
+            throw error
+        }
+        await origin.stop()
+    }
+}
+
+/// The chapters of the demo, each with real processes on a real store, and what each cost.
+private final class DemoStory {
+    private struct Row {
+        var what: String
+        var sent: Int
+        var plain: String
+    }
+
+    private let origin: DemoOrigin
+    private let url: String
+    private let store: String
+    private let terminal = Terminal.standard
+    private let pages = 100
+    private var rows: [Row] = []
+
+    init(origin: DemoOrigin, url: String, store: String) {
+        self.origin = origin
+        self.url = url
+        self.store = store
+    }
+
+    func tell() async throws {
+        let started = SystemClock().now()
+        terminal.print("An origin with 10,000 items in 100 pages, 40 ms an answer, some of them errors:")
+        terminal.print("  \(url)")
+        try await firstSyncAndKill()
+        try await resume()
+        try await changeAndRefresh()
+        try await goOffline()
+        table()
+        terminal.print("")
+        terminal.print("Took \(TimeText.seconds(SystemClock().now() - started)); nothing is left behind. Your own: pagecache sync URL")
+    }
+
+    // MARK: Chapters
+
+    private func firstSyncAndKill() async throws {
+        heading("1  First sync, killed half way")
+        let child = try Child(["sync", url, "--store", store, "--quiet"])
+        while origin.answered < pages / 2, child.isRunning {
+            try await watch("fetching")
+        }
+        child.kill()
+        terminal.progress("")
+        let list = try await outline()
+        say("kill -9 after \(origin.answered) answers. In the store: \(count(list.coverage.count)) items in \(list.heldPages.count) whole pages, none half.")
+        let inFlight = list.ledger.count { $0.state == .inFlight }
+        say("The ledger remembers \(inFlight) \(inFlight == 1 ? "page" : "pages") in flight.")
+    }
+
+    private func resume() async throws {
+        heading("2  Run again: it goes on")
+        let before = origin.requests.count
+        let held = try await outline().heldPages.count
+        let child = try Child(["sync", url, "--store", store, "--json"])
+        while child.isRunning { try await watch("resuming") }
+        await child.wait()
+        terminal.progress("")
+        let result = try child.result(expecting: 0)
+        let sent = origin.requests.count - before
+        say("\(sent) requests for the \(pages - held) pages that were missing: page one again, and a retry for each error.")
+        say("\(count(result.int("items"))) of \(count(result.int("total"))) items, \(result.int("runs")) run, \(result.arrayCount("gaps")) gaps.")
+        rows.append(Row(what: "first sync, killed half way, and resumed", sent: origin.requests.count, plain: "\(before) + \(pages) + retries"))
+        let stored = Set(try await ids())
+        guard stored == Set(origin.ids), stored.count == 10_000 else { throw broken("the store and the origin differ") }
+        say("Checked: the 10,000 ids in the store are the origin's.")
+    }
+
+    private func changeAndRefresh() async throws {
+        heading("3  The origin changes: three inserts and two deletes")
+        for position in [0, 0, 7] { origin.insert(at: position) }
+        for position in [20, 40] { origin.remove(at: position) }
+        var before = origin.requests.count
+        let result = try await run(["sync", url, "--store", store, "--json"])
+        let sent = origin.requests.count - before
+        say("\(sent) \(sent == 1 ? "request" : "requests"): page one and its total explain what happened; everything behind is shifted, not fetched.")
+        guard try await ids() == origin.ids else { throw broken("the store is not what the origin has") }
+        say("Checked: \(count(result.int("items"))) items in the store, in the origin's order.")
+        rows.append(Row(what: "3 inserts and 2 deletes taken in", sent: sent, plain: "\(pages + 1)"))
+
+        before = origin.requests.count
+        _ = try await run(["sync", url, "--store", store, "--json"])
+        let again = origin.requests.count - before
+        say("Once more, nothing new: \(again) \(again == 1 ? "request" : "requests"), answered with 304 Not Modified.")
+        rows.append(Row(what: "refreshed, nothing new", sent: again, plain: "\(pages + 1)"))
+    }
+
+    private func goOffline() async throws {
+        heading("4  The origin is gone")
+        await origin.stop()
+        let started = SystemClock().now()
+        let shown = try Child(["show", url, "--store", store, "--offset", "5000", "--limit", "2"])
+        await shown.wait()
+        say("pagecache show --offset 5000 --limit 2, after \((SystemClock().now() - started).wholeMilliseconds) ms:")
+        for line in shown.output.split(separator: "\n") { say("  " + line.prefix(terminal.width - 6)) }
+        let child = try Child(["sync", url, "--store", store, "--wait", "2s"])
+        while child.isRunning { try await watch("trying to reach the origin") }
+        await child.wait()
+        terminal.progress("")
+        guard child.status == ExitStatus.incomplete.rawValue else { throw broken("sync did not end with 75") }
+        say("pagecache sync ends with \(child.status): \(child.errors.split(separator: "\n").last ?? "")")
+        rows.append(Row(what: "read with the origin gone", sent: 0, plain: "impossible"))
+    }
+
+    private func table() {
+        heading("What it cost")
+        ResultTable(
+            columns: [
+                .init(name: "what", heading: ""), .init(name: "sent", heading: "requests sent", isNumber: true),
+                .init(name: "plain", heading: "a plain client", isNumber: true),
+            ],
+            rows: rows.map { [.init(.string($0.what)), .init(.int($0.sent)), .init(.string($0.plain))] }
+        ).render(.table, to: terminal)
+    }
+
+    // MARK: Telling
+
+    private func heading(_ text: String) {
+        terminal.print("")
+        terminal.print(styled: terminal.colour(1, text))
+    }
+
+    private func say(_ text: some StringProtocol) { terminal.print("   \(text)") }
+
+    private func count(_ number: Int) -> String { SizeText.count(number) }
+
+    /// Shows what the origin is being asked, for as long as it takes to see it.
+    private func watch(_ what: String) async throws {
+        terminal.progress("   \(what): \(origin.requests.count) requests so far")
+        try await Task.sleep(for: .milliseconds(20))
+    }
+
+    private func run(_ arguments: [String]) async throws -> ChildResult {
+        let child = try Child(arguments)
+        await child.wait()
+        return try child.result(expecting: 0)
+    }
+
+    private func broken(_ what: String) -> ToolFailure {
+        ToolFailure(.internal, "demo", "the demo failed: \(what)")
+    }
+
+    // MARK: Looking into the store
+
+    private func withStore<Value>(_ body: (PageStore) async throws -> Value) async throws -> Value {
+        let open = try await PageStore.open(at: store, mode: .mustExist, now: SystemClock().now())
+        do {
+            let value = try await body(open)
+            await open.close()
+            return value
+        } catch {
+            await open.close()
+            throw error
+        }
+    }
+
+    private func outline() async throws -> ListOutline {
+        try await withStore { store in
+            guard let list = try await store.summaries().first?.outline else { throw self.broken("nothing was stored") }
+            return list
+        }
+    }
+
+    private func ids() async throws -> [String] {
+        try await withStore { store in
+            guard let list = try await store.summaries().first?.outline,
+                let window = try await store.window(of: list.record.id, 0..<list.length)
+            else { return [] }
+            return window.parts.flatMap { $0.content.ids.compactMap { $0 } }
+        }
+    }
+}
+#endif

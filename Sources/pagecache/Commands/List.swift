@@ -1,0 +1,75 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache list`: what is in the store.
+struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show every query in the store.",
+        discussion: """
+            EXAMPLES
+              pagecache list
+              pagecache list --json
+            """,
+        aliases: ["ls"])
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.apply()
+        let store = try await common.openStore()
+        let queries = try await store.summaries()
+        await store.close()
+        let now = SystemClock().now()
+        ResultTable(columns: List.columns, rows: queries.map { List.row($0, now: now) })
+            .render(common.outputFormat, to: .standard)
+    }
+
+    private static let columns: [ResultTable.Column] = [
+        .init(name: "id", heading: "ID"),
+        .init(name: "key", heading: "QUERY"),
+        .init(name: "scope"),
+        .init(name: "items", heading: "ITEMS", isNumber: true),
+        .init(name: "total", heading: "TOTAL", isNumber: true),
+        .init(name: "total_kind"),
+        .init(name: "coverage", heading: "HELD", isNumber: true),
+        .init(name: "runs"),
+        .init(name: "gaps", heading: "GAPS", isNumber: true),
+        .init(name: "freshness", heading: "FRESHNESS"),
+        .init(name: "validated_at"),
+        .init(name: "failing_pages", heading: "FAILING", isNumber: true),
+        .init(name: "next_attempt_at"),
+        .init(name: "bytes", heading: "SIZE", isNumber: true),
+        .init(name: "pinned"),
+        .init(name: "paging", heading: "PAGING"),
+    ]
+
+    private static func row(_ query: QuerySummary, now: Timestamp) -> [ResultTable.Cell] {
+        let list = query.outline
+        let record = list.record
+        let freshness = list.freshness(FreshnessPolicy(), now: now)
+        let age = record.validatedAt.map { " (\(TimeText.age(now - $0)))" } ?? ""
+        let failures = list.failures
+        return [
+            .init(.string(record.key.shortID)),
+            .init(.string(record.key.text)),
+            .init(.string(record.key.scope)),
+            .init(.int(list.coverage.count), SizeText.count(list.coverage.count)),
+            .init(.optional(record.total.count), record.total.count.map(SizeText.count) ?? "?"),
+            .init(.string(record.total.kindName)),
+            .init(.optional(list.coveredShare), list.coveredShare.map { "\(Int($0 * 100)) %" } ?? "?"),
+            .init(.int(list.coverage.runs.count)),
+            .init(.int(list.gaps.count)),
+            .init(.optional(freshness?.rawValue), freshness.map { $0.rawValue + age } ?? "never fetched"),
+            .init(.time(record.validatedAt)),
+            .init(.int(failures.count)),
+            .init(.time(failures.compactMap(\.nextAttemptAt).min())),
+            .init(.int(query.bytes), SizeText.bytes(query.bytes)),
+            .init(.bool(false)),
+            .init(.string(record.paging)),
+        ]
+    }
+}
+#endif

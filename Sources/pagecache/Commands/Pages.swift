@@ -1,0 +1,84 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache pages`: every page of a query, with its ledger.
+struct Pages: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show every page of a query, and how fetching it went.",
+        discussion: """
+            EXAMPLES
+              pagecache pages 4k2m9xqa
+              pagecache pages https://api.example.com/items --json
+            """)
+
+    @Argument(help: "A query: its id, its key, or the beginning of either.")
+    var query: String
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.apply()
+        let store = try await common.openStore()
+        let queries = try await store.summaries()
+        await store.close()
+        let list = try QuerySelector.find(query, in: queries).outline
+        let now = SystemClock().now()
+        ResultTable(columns: Pages.columns, rows: Pages.rows(list, now: now)).render(common.outputFormat, to: .standard)
+    }
+
+    private static let columns: [ResultTable.Column] = [
+        .init(name: "offset", heading: "OFFSET", isNumber: true),
+        .init(name: "count", heading: "ITEMS", isNumber: true),
+        .init(name: "state", heading: "STATE"),
+        .init(name: "freshness", heading: "FRESHNESS"),
+        .init(name: "evidence", heading: "EVIDENCE"),
+        .init(name: "generation"),
+        .init(name: "revision"),
+        .init(name: "fetched_at"),
+        .init(name: "validated_at"),
+        .init(name: "attempts", heading: "ATTEMPTS", isNumber: true),
+        .init(name: "error_class"),
+        .init(name: "http_status"),
+        .init(name: "error_message", heading: "LAST ERROR"),
+        .init(name: "next_attempt_at", heading: "NEXT ATTEMPT"),
+        .init(name: "lease_owner"),
+    ]
+
+    /// Pages and ledger entries together, by offset. A page may have no entry (a splice made it), and an entry no page
+    /// (it never arrived).
+    private static func rows(_ list: ListOutline, now: Timestamp) -> [[ResultTable.Cell]] {
+        let pages = Dictionary(list.pages.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
+        let entries = Dictionary(list.ledger.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
+        return Set(pages.keys).union(entries.keys).sorted().map { offset in
+            row(offset, pages[offset], entries[offset], list.record.version.generation, now)
+        }
+    }
+
+    private static func row(
+        _ offset: Int, _ page: PageSummary?, _ entry: LedgerEntry?, _ generation: Int, _ now: Timestamp
+    ) -> [ResultTable.Cell] {
+        let freshness = page.map { FreshnessPolicy().freshness(validatedAt: $0.validatedAt, now: now) }
+        let isOld = page.map { $0.generation < generation } ?? false
+        let state = entry?.state ?? .ok
+        return [
+            .init(.int(offset), SizeText.count(offset)),
+            .init(.optional(page?.count)),
+            .init(.string(state.rawValue), state.rawValue + (isOld ? ", old list" : "")),
+            .init(.optional(freshness?.rawValue), page.map { "\(freshness?.rawValue ?? "") (\(TimeText.age(now - $0.validatedAt)))" }),
+            .init(.optional(page?.evidence.rawValue)),
+            .init(.optional(page?.generation)),
+            .init(.optional(page?.revision)),
+            .init(.time(page?.fetchedAt)),
+            .init(.time(page?.validatedAt)),
+            .init(.int(entry?.attempts ?? 0)),
+            .init(.optional(entry?.failure?.failureClass.rawValue)),
+            .init(.optional(entry?.failure?.httpStatus)),
+            .init(.optional(entry?.failure?.message)),
+            .init(.time(entry?.nextAttemptAt), entry?.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" }),
+            .init(.optional(entry?.leaseOwner)),
+        ]
+    }
+}
+#endif

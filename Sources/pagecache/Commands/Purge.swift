@@ -1,0 +1,113 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache purge`: removes queries with all they hold.
+struct Purge: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Remove queries, with all their pages.",
+        discussion: """
+            EXAMPLES
+              pagecache purge 4k2m9xqa --dry-run
+              pagecache purge --older-than 7d --yes
+              pagecache purge --all --yes
+            """)
+
+    @Argument(help: "A query: its id, its key, or the beginning of either.")
+    var query: String?
+    @Flag(help: "Every query.")
+    var all = false
+    @Option(help: "Every query of this scope.")
+    var scope: String?
+    @Flag(help: "Every query that is stale.")
+    var stale = false
+    @Option(help: ArgumentHelp("Every query that was not validated for so long.", valueName: "duration"))
+    var olderThan: DurationArgument?
+    @Flag(help: "Every query all of whose pages failed.")
+    var failed = false
+    @Flag(name: [.customShort("n"), .long], help: "Say what would be removed, and remove nothing.")
+    var dryRun = false
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+    @Flag(help: "Never ask; without --yes nothing is removed.")
+    var noInput = false
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        let chosen = [query != nil, all, scope != nil, stale, olderThan != nil, failed].count { $0 }
+        guard chosen == 1 else {
+            throw ValidationError("name one of: a query, --all, --scope, --stale, --older-than, --failed")
+        }
+    }
+
+    func run() async throws {
+        common.apply()
+        let store = try await common.openStore()
+        do {
+            let doomed = try select(from: try await store.summaries(), now: SystemClock().now())
+            var report = PurgeReport(
+                queries: doomed.count, pages: doomed.reduce(0) { $0 + $1.outline.pages.count },
+                bytes: doomed.reduce(0) { $0 + $1.bytes })
+            if !dryRun, !doomed.isEmpty {
+                try ask(about: report)
+                report = try await store.purge(doomed.map(\.outline.record.id))
+            }
+            write(report)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    private func select(from queries: [QuerySummary], now: Timestamp) throws -> [QuerySummary] {
+        if let query { return [try QuerySelector.find(query, in: queries)] }
+        if let scope { return queries.filter { $0.outline.record.key.scope == scope } }
+        if stale {
+            return queries.filter { $0.outline.freshness(FreshnessPolicy(), now: now).map { $0 != .fresh } ?? false }
+        }
+        if let olderThan {
+            return queries.filter { query in
+                now - (query.outline.record.validatedAt ?? query.outline.record.createdAt) > olderThan.duration
+            }
+        }
+        if failed {
+            return queries.filter { query in
+                query.outline.heldPages.isEmpty && !query.outline.ledger.isEmpty
+                    && query.outline.ledger.allSatisfy(\.state.isFailure)
+            }
+        }
+        return queries
+    }
+
+    private func ask(about report: PurgeReport) throws {
+        if yes { return }
+        let terminal = Terminal.standard
+        guard terminal.inputIsTerminal, terminal.errorIsTerminal, !noInput else {
+            throw ToolFailure(.usage, "needs_yes", "purge removes \(sentence(report))", hint: "add --yes, or --dry-run to look first")
+        }
+        guard terminal.confirm("Remove \(sentence(report))?") else {
+            throw ToolFailure(.usage, "declined", "nothing was removed")
+        }
+    }
+
+    private func sentence(_ report: PurgeReport) -> String {
+        "\(report.queries) \(report.queries == 1 ? "query" : "queries"), \(SizeText.count(report.pages)) pages, \(SizeText.bytes(report.bytes))"
+    }
+
+    private func write(_ report: PurgeReport) {
+        switch common.outputFormat {
+        case .json, .ndjson:
+            Terminal.standard.print(
+                JSONOutput.object([
+                    ("dry_run", .bool(dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
+                    ("bytes", .int(report.bytes)),
+                ]).text)
+        case .table, .csv:
+            Terminal.standard.print("\(dryRun ? "would remove" : "removed") \(sentence(report))")
+        }
+    }
+}
+#endif

@@ -1,0 +1,141 @@
+#if Tool
+import ArgumentParser
+import Foundation
+import HTTPPageSource
+import PageModel
+import PagedRepository
+
+/// `pagecache sync`: brings a paginated API into the store, or up to date.
+struct Sync: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Bring a paginated HTTP API into the store, or up to date.",
+        discussion: """
+            The first run fetches every page; later ones ask for page one, work out what changed, and fetch what is
+            missing. Interrupted, it goes on where it was.
+
+            EXAMPLES
+              pagecache sync 'https://api.example.com/items'
+              pagecache sync 'https://api.example.com/items' --paging offset --items /results --total /count
+              pagecache sync 'https://api.example.com/items' --bearer-env API_TOKEN --page-size 200
+              pagecache sync 4k2m9xqa --refresh     a known query, page one only
+            """)
+
+    @Argument(help: "A URL, or a query that is in the store.")
+    var target: String
+
+    @OptionGroup var source: SourceOptions
+    @OptionGroup var common: CommonOptions
+
+    @Option(help: "Stop after so many pages.")
+    var maxPages: Int?
+    @Option(help: "Fetches at a time.")
+    var concurrency = 4
+    @Option(help: "Attempts before a page is given up for now.")
+    var retries = 8
+    @Option(help: ArgumentHelp("How long to wait for scheduled retries.", valueName: "duration"))
+    var wait = DurationArgument(argument: "30s")!
+    @Option(help: ArgumentHelp("Age at which the list counts as stale.", valueName: "duration"))
+    var staleAfter = DurationArgument(argument: "60s")!
+    @Flag(help: "Page one and what it tells, and nothing else.")
+    var refresh = false
+    @Flag(help: "Never touch the network; say what is there.")
+    var offline = false
+
+    func validate() throws {
+        if let maxPages, maxPages < 1 { throw ValidationError("--max-pages must be at least 1") }
+        guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
+        guard retries >= 1 else { throw ValidationError("--retries must be at least 1") }
+    }
+
+    func run() async throws {
+        common.apply()
+        let store = try await DeferredStore(at: common.storePath)
+        do {
+            try await run(in: store)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    private func run(in store: DeferredStore) async throws {
+        let (url, key) = try await resolve(in: store)
+        let known = try await store.query(key)
+        if offline { return try await tellOffline(key, known, store) }
+
+        let configuration = try source.configuration(url: url)
+        let transport = AsyncHTTPTransport(limits: configuration.limits)
+        let result: Result<Void, any Error>
+        do {
+            try await synchronise(key, known, configuration, transport, store)
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        // Connections are closed before the process ends, whatever happened.
+        await transport.close()
+        try result.get()
+    }
+
+    private func synchronise(
+        _ key: QueryKey, _ known: QueryRecord?, _ configuration: HTTPSourceConfiguration, _ transport: AsyncHTTPTransport,
+        _ store: DeferredStore
+    ) async throws {
+        let origin: HTTPPageSource
+        do {
+            origin = try HTTPPageSource(configuration, stored: known?.source, transport: transport)
+        } catch {
+            throw ToolFailure(.usage, "usage", "'\(target)' is \(error.message)")
+        }
+        let progress = SyncProgress(terminal: .standard)
+        let sync = ListSync(storage: store, source: origin, key: key, options: options)
+        let wasKnown = known.map { !$0.source.isEmpty } ?? false
+        let report = try await sync.run { progress.show($0) }
+        progress.finish()
+        if !wasKnown, let summary = origin.summary { Terminal.standard.note("detected: \(summary)") }
+        for warning in report.warnings { Terminal.standard.warn(warning) }
+        try SyncRendering(report: report, key: key, url: configuration.url, common: common).render()
+    }
+
+    private var options: SyncOptions {
+        var options = SyncOptions()
+        options.concurrency = concurrency
+        options.pageSize = source.pageSize
+        options.maxPages = maxPages
+        options.refreshOnly = refresh
+        options.retry.attempts = retries
+        options.patience = wait.duration
+        return options
+    }
+
+    /// The URL to ask and the query it belongs to: from a URL, or from what the store knows.
+    private func resolve(in store: DeferredStore) async throws -> (url: String, key: QueryKey) {
+        if let scheme = target.firstRange(of: "://").map({ target[..<$0.lowerBound].lowercased() }) {
+            guard scheme == "http" || scheme == "https",
+                let key = HTTPPageSource.key(for: target, parameters: source.pagingParameters, scope: source.scope ?? "")
+            else {
+                throw ToolFailure(.usage, "usage", "'\(target)' is not an http or https URL")
+            }
+            return (target, source.key.map { QueryKey($0, scope: source.scope ?? "") } ?? key)
+        }
+        let queries = try await store.summaries()
+        do {
+            let query = try QuerySelector.find(target, in: queries).outline.record
+            return (HTTPPageSource.url(inStored: query.source) ?? query.key.text, query.key)
+        } catch var failure as ToolFailure {
+            failure.hint = "a new one is begun with its URL, http://… or https://…"
+            throw failure
+        }
+    }
+
+    /// `--offline`: what is there, without asking anybody.
+    private func tellOffline(_ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
+        guard let known, let list = try await store.outline(of: known.id), list.record.validatedAt != nil else {
+            throw ToolFailure(.unreachable, "nothing_cached", "nothing is cached for \(target)", hint: "sync it once without --offline")
+        }
+        let report = SyncReport(stored: list)
+        try SyncRendering(report: report, key: key, url: target, common: common).render()
+    }
+}
+#endif

@@ -1,0 +1,137 @@
+#if Tool
+import PageModel
+import PagedRepository
+
+/// What a synchronisation did, for people or as the documented JSON object, and the exit code that goes with it.
+struct SyncRendering {
+    let report: SyncReport
+    let key: QueryKey
+    let url: String
+    let common: CommonOptions
+
+    func render() throws {
+        let terminal = Terminal.standard
+        let cached = report.list?.record.validatedAt != nil
+        switch report.outcome {
+        case .complete, .limited:
+            write(terminal)
+        case .incomplete where cached:
+            write(terminal)
+            terminal.note(remark("incomplete: \(missing)"))
+            throw ToolProcess.Ended(status: .incomplete)
+        case .offline where cached:
+            write(terminal)
+            let reason = report.headFailure?.message ?? report.list?.failures.first?.failure?.message ?? "no answer"
+            terminal.note(remark("offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'"))
+            throw ToolProcess.Ended(status: .incomplete)
+        case .failed where cached && report.headFailure == nil:
+            write(terminal)
+            throw ToolProcess.Ended(status: .unusableData)
+        case .incomplete, .offline, .failed:
+            var failure = report.headFailure ?? FetchFailure(.transport, "no answer", isRetryable: true)
+            if report.outcome == .failed, failure.isRetryable { failure.isRetryable = false }
+            throw ToolFailure(fetching: Printable.text(shownURL), failure, cached: cached)
+        }
+    }
+
+    /// The query's key says where it was asked, and holds no secrets.
+    private var shownURL: String { key.text }
+    private var held: Int { report.list?.coverage.count ?? 0 }
+
+    private var missing: String {
+        let gaps = report.list?.gaps ?? []
+        let failing = report.list?.failures ?? []
+        var parts: [String] = []
+        if !gaps.isEmpty {
+            parts.append("\(SizeText.count(gaps.reduce(0) { $0 + $1.count })) positions in \(gaps.count) \(gaps.count == 1 ? "gap" : "gaps") are missing")
+        }
+        if let first = failing.first, let failure = first.failure {
+            parts.append("\(failing.count) failing, first at \(first.offset): \(failure.message)")
+        }
+        if let next = report.nextAttemptAt { parts.append("next attempt \(TimeText.rfc3339(next))") }
+        return parts.isEmpty ? "the end of the list is not reached" : parts.joined(separator: "; ")
+    }
+
+    private func remark(_ text: String) -> String { "pagecache: \(text)" }
+
+    private func write(_ terminal: Terminal) {
+        switch common.outputFormat {
+        case .json, .ndjson: terminal.print(json.text)
+        case .table, .csv: terminal.print(sentence)
+        }
+    }
+
+    private var sentence: String {
+        let total = report.list?.record.total.count
+        let items = total.map { "\(SizeText.count(held)) of \(SizeText.count($0)) items" } ?? "\(SizeText.count(held)) items"
+        return [
+            "\(key.shortID): \(report.outcome.rawValue)", items, described(report.reconciliation),
+            "\(SizeText.count(report.usage.requests)) \(report.usage.requests == 1 ? "request" : "requests")",
+            "\(SizeText.count(report.pagesFetched)) pages fetched, \(SizeText.count(report.pagesUnchanged)) unchanged, \(SizeText.count(report.pagesKept)) kept",
+            SizeText.bytes(report.usage.bytesReceived), TimeText.seconds(report.duration),
+        ].joined(separator: " · ")
+    }
+
+    private func described(_ reconciliation: SyncReport.Reconciliation) -> String {
+        switch reconciliation {
+        case .none: "not refreshed"
+        case .firstLoad: "first load"
+        case .unchanged: "nothing new"
+        case .shifted: "changes at the head taken in"
+        case .replaced: "list read again"
+        case .resumed: "resumed"
+        }
+    }
+
+    private var json: JSONOutput {
+        let list = report.list
+        return .object([
+            ("query", .string(key.shortID)),
+            ("key", .string(key.text)),
+            ("paging", .string(list?.record.paging ?? "")),
+            ("outcome", .string(report.outcome.rawValue)),
+            ("reconciliation", .string(report.reconciliation.rawValue)),
+            ("requests", .int(report.usage.requests)),
+            ("pages_fetched", .int(report.pagesFetched)),
+            ("pages_unchanged", .int(report.pagesUnchanged)),
+            ("pages_kept", .int(report.pagesKept)),
+            ("items", .int(held)),
+            ("total", .optional(list?.record.total.count)),
+            ("total_kind", .string((list?.record.total ?? .unknown).kindName)),
+            ("runs", .int(list?.coverage.runs.count ?? 0)),
+            ("gaps", .array((list?.gaps ?? []).map { .object([("offset", .int($0.lowerBound)), ("count", .int($0.count))]) })),
+            ("inferred_seams", .int(list?.inferredSeams ?? 0)),
+            ("failures", .array((list?.failures ?? []).map(LedgerOutput.entry))),
+            ("warnings", .array(report.warnings.map { .string($0) })),
+            ("next_attempt_at", .time(report.nextAttemptAt)),
+            ("bytes_received", .int(report.usage.bytesReceived)),
+            ("duration_ms", .int(Int(report.duration.wholeMilliseconds))),
+        ])
+    }
+}
+
+extension Total {
+    var kindName: String {
+        switch self {
+        case .exact: "exact"
+        case .estimate: "estimate"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+/// A ledger entry as JSON.
+enum LedgerOutput {
+    static func entry(_ entry: LedgerEntry) -> JSONOutput {
+        .object([
+            ("offset", .int(entry.offset)),
+            ("state", .string(entry.state.rawValue)),
+            ("attempts", .int(entry.attempts)),
+            ("error_class", .optional(entry.failure?.failureClass.rawValue)),
+            ("http_status", .optional(entry.failure?.httpStatus)),
+            ("error_message", .optional(entry.failure?.message)),
+            ("next_attempt_at", .time(entry.nextAttemptAt)),
+        ])
+    }
+}
+#endif

@@ -1,0 +1,59 @@
+#if Tool
+import ArgumentParser
+
+/// The command line tool. A command is parse → call → render; it holds neither SQL nor policy.
+@main
+struct Pagecache: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pagecache",
+        abstract: "Keeps paginated lists of slow, changing, often absent APIs on disk, and reads them without the network.",
+        discussion: """
+            EXAMPLES
+              pagecache sync 'https://api.example.com/items'   every page into the store; later: what is new
+              pagecache list                                   what is in the store
+              pagecache show items                             its items, without the network
+              pagecache demo                                   the whole story in half a minute
+
+            EXIT CODES
+               0  done
+              64  usage
+              65  the store is damaged, or the origin's answer cannot be used
+              66  no such store or query
+              69  the origin cannot be reached, and nothing is cached
+              70  internal error
+              73  cannot create
+              74  input or output failed, disk full
+              75  incomplete for now; also: the store is busy
+              77  permission
+              78  the store is of a newer version
+            """,
+        version: "0.1.0",
+        subcommands: [Sync.self, List.self, Show.self, Pages.self, Purge.self, Demo.self])
+
+    /// The arguments are parsed here and not by the library's own `main`, so that every error is one line, in the
+    /// format that was asked for.
+    static func main() async {
+        await ToolProcess.run {
+            do {
+                var command = try parseAsRoot()
+                if var command = command as? any AsyncParsableCommand {
+                    try await command.run()
+                } else {
+                    try command.run()
+                }
+            } catch where ToolFailure(error) == nil && exitCode(for: error) == .success {
+                exit(withError: error)  // --help, --version
+            } catch where ToolFailure(error) == nil && !(error is CancellationError) && exitCode(for: error) == .validationFailure {
+                let text = message(for: error).split(separator: "\n").first.map(String.init) ?? "wrong arguments"
+                throw ToolFailure(.usage, "usage", text, hint: "see 'pagecache --help'")
+            }
+        }
+    }
+}
+#else
+// Without the trait "Tool" the package is a library, and there is no tool in it.
+@main
+enum Pagecache {
+    static func main() {}
+}
+#endif

@@ -1,0 +1,126 @@
+#if Tool
+import ArgumentParser
+import Foundation
+import PageModel
+import PageStore
+import PagedRepository
+
+/// How results are written.
+enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
+    case table, json, ndjson, csv
+}
+
+/// The options that every command has.
+struct CommonOptions: ParsableArguments {
+    @Option(name: .long, help: "The store file. Default: $PAGECACHE_STORE, else the user's cache directory.")
+    var store: String?
+
+    @Option(name: .long, help: "How results are written: table, json, ndjson or csv.")
+    var format: OutputFormat?
+
+    @Flag(name: .long, help: "Short for --format json.")
+    var json = false
+
+    @Flag(name: [.short, .long], help: "Say nothing but results and errors.")
+    var quiet = false
+
+    @Flag(name: [.short, .long], help: "Say more.")
+    var verbose = false
+
+    @Flag(name: .long, help: "No colours. The variable NO_COLOR does the same.")
+    var noColor = false
+
+    var outputFormat: OutputFormat { json ? .json : format ?? .table }
+
+    /// Told to the terminal before anything is said.
+    func apply() {
+        let environment = ProcessInfo.processInfo.environment
+        Terminal.standard.configure(
+            quiet: quiet, json: outputFormat == .json || outputFormat == .ndjson,
+            colour: !noColor && (environment["NO_COLOR"] ?? "").isEmpty)
+    }
+
+    /// Where the store is (XDG Base Directory Specification).
+    var storePath: String {
+        let environment = ProcessInfo.processInfo.environment
+        func given(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        if let store { return store }
+        if let path = given("PAGECACHE_STORE") { return path }
+        // The specification: relative paths in XDG_CACHE_HOME are to be ignored.
+        if let cache = given("XDG_CACHE_HOME"), cache.hasPrefix("/") { return "\(cache)/pagecache/store.sqlite" }
+        return "\(given("HOME") ?? NSHomeDirectory())/.cache/pagecache/store.sqlite"
+    }
+
+    func openStore() async throws -> PageStore {
+        try await PageStore.open(at: storePath, mode: .mustExist, now: SystemClock().now())
+    }
+}
+
+/// A duration as people write it: `30s`, `5m`, `2h`, `7d`, `250ms`.
+struct DurationArgument: ExpressibleByArgument, Hashable {
+    var duration: Duration
+
+    init?(argument: String) {
+        let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)]
+        guard let (suffix, seconds) = units.first(where: { argument.hasSuffix($0.0) }),
+            let count = Double(argument.dropLast(suffix.count)), count >= 0, count * seconds < 1e10
+        else { return nil }
+        duration = .milliseconds(Int64(count * seconds * 1_000))
+    }
+}
+
+extension JSONOutput {
+    /// RFC 3339, UTC, with milliseconds; null where there is no moment.
+    static func time(_ moment: Timestamp?) -> JSONOutput {
+        moment.map { .string(TimeText.rfc3339($0)) } ?? .null
+    }
+}
+
+/// Times and sizes as people and scripts read them.
+enum TimeText {
+    static func rfc3339(_ moment: Timestamp) -> String {
+        Date(timeIntervalSince1970: Double(moment.milliseconds) / 1_000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    /// How long ago, in one unit: `12 s`, `3 min`, `5 h`, `2 d`.
+    static func age(_ duration: Duration) -> String {
+        let seconds = duration.wholeMilliseconds / 1_000
+        return switch seconds {
+        case ..<120: "\(max(seconds, 0)) s"
+        case ..<7_200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3_600) h"
+        default: "\(seconds / 86_400) d"
+        }
+    }
+
+    static func seconds(_ duration: Duration) -> String {
+        let tenths = duration.wholeMilliseconds / 100
+        return "\(tenths / 10).\(tenths % 10) s"
+    }
+}
+
+enum SizeText {
+    static func bytes(_ count: Int) -> String {
+        let units = ["B", "KB", "MB", "GB", "TB"]
+        var size = Double(count)
+        var unit = 0
+        while size >= 1_000, unit < units.count - 1 {
+            size /= 1_000
+            unit += 1
+        }
+        return unit == 0 ? "\(count) B" : "\((size * 10).rounded() / 10) \(units[unit])"
+    }
+
+    /// `12,345`
+    static func count(_ number: Int) -> String {
+        var digits = String(abs(number))
+        var groups: [String] = []
+        while digits.count > 3 {
+            groups.insert(String(digits.suffix(3)), at: 0)
+            digits.removeLast(3)
+        }
+        return (number < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
+    }
+}
+#endif

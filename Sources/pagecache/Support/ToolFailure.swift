@@ -1,0 +1,73 @@
+#if Tool
+import PageModel
+
+/// How the tool ends (sysexits(3)); the contract that scripts depend on.
+enum ExitStatus: Int32 {
+    case done = 0
+    case usage = 64
+    case unusableData = 65
+    case notFound = 66
+    case unreachable = 69
+    case `internal` = 70
+    case cannotCreate = 73
+    case inputOutput = 74
+    case incomplete = 75
+    case permission = 77
+    case newerSchema = 78
+}
+
+/// What went wrong, with what, and what to do about it: one line.
+struct ToolFailure: Error {
+    var status: ExitStatus
+    /// For scripts; stable.
+    var code: String
+    var message: String
+    var hint: String?
+
+    init(_ status: ExitStatus, _ code: String, _ message: String, hint: String? = nil) {
+        self.status = status
+        self.code = code
+        self.message = message
+        self.hint = hint
+    }
+
+    /// The failure that an error of the libraries means to somebody at a terminal; nil for other errors.
+    init?(_ error: any Error) {
+        switch error {
+        case let failure as ToolFailure: self = failure
+        case let error as StorageError: self.init(storage: error)
+        default: return nil
+        }
+    }
+
+    private init(storage error: StorageError) {
+        let (status, hint): (ExitStatus, String?) =
+            switch error.code {
+            case .notFound: (.notFound, "fill one with 'pagecache sync URL', or name one with --store")
+            case .cannotCreate: (.cannotCreate, "name another place with --store")
+            case .notAStore: (.unusableData, "nothing was changed; name another file with --store")
+            case .newerSchema: (.newerSchema, "nothing was changed; use a newer pagecache")
+            case .damaged: (.unusableData, nil)
+            case .busy: (.incomplete, "another process is writing; try again")
+            case .full: (.inputOutput, "free some space; nothing is lost")
+            case .inputOutput: (.inputOutput, nil)
+            case .permission: (.permission, nil)
+            default: (.internal, nil)
+            }
+        self.init(status, error.code.description, error.message, hint: hint)
+    }
+
+    /// The failure of a fetch, for a list of which nothing is cached.
+    init(fetching url: String, _ failure: FetchFailure, cached: Bool) {
+        let status: ExitStatus =
+            if failure.failureClass == .forbidden {
+                .permission
+            } else if failure.isRetryable {
+                cached ? .incomplete : .unreachable
+            } else {
+                .unusableData
+            }
+        self.init(status, failure.failureClass.rawValue, "\(url): \(failure.message)")
+    }
+}
+#endif

@@ -1,0 +1,59 @@
+#if Tool
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The tool as a process: signals, and how it ends.
+enum ToolProcess {
+    /// Runs the tool, and ends the process with the right code.
+    static func run(_ body: @escaping @Sendable () async throws -> Void) async -> Never {
+        // A reader that goes away (`| head`) is no reason to die loudly, and a file size limit none to die at all:
+        // both come back as errors of the write (5-faults, fact 8).
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
+        let caught = Mutex<Int32?>(nil)
+        let task = Task { try await body() }
+        let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number)
+            source.setEventHandler {
+                // Once: stop, and keep what was fetched. Twice: now.
+                let again = caught.withLock { first in
+                    defer { first = first ?? number }
+                    return first != nil
+                }
+                if again { _exit(128 + number) }
+                task.cancel()
+            }
+            source.resume()
+            return source
+        }
+        let status: Int32
+        do {
+            try await task.value
+            status = 0
+        } catch let ended as Ended {
+            status = ended.status.rawValue
+        } catch {
+            let failure = ToolFailure(error) ?? ToolFailure(.internal, "internal", "\(error)")
+            if caught.withLock({ $0 }) == nil { Terminal.standard.fail(failure) }
+            status = failure.status.rawValue
+        }
+        Terminal.standard.finish()
+        withExtendedLifetime(sources) {}
+        exit(caught.withLock { $0 }.map { 128 + $0 } ?? status)
+    }
+
+    /// Ends with a status after everything was said that there is to say.
+    struct Ended: Error {
+        var status: ExitStatus
+    }
+}
+#endif
