@@ -98,6 +98,13 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "PageModelTests", dependencies: ["PageModel"], swiftSettings: settings),
+        .testTarget(name: "PageStoreTests", dependencies: ["PageModel", "PageStore"], swiftSettings: settings),
+        .testTarget(
+            name: "PagedRepositoryTests",
+            dependencies: ["PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

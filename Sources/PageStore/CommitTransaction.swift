@@ -7,6 +7,8 @@ struct CommitTransaction {
     private let session: Session
     private let plan: CommitPlan
     private var record: QueryRecord
+    /// What was put: failures recorded for these positions are history.
+    private var stored: [Range<Int>] = []
     /// True once positions moved: the revision goes up by one, however many edits moved them.
     private var moved = false
 
@@ -54,6 +56,7 @@ struct CommitTransaction {
             if let refusal = try apply(edit) { return refusal }
         }
         try LedgerTable.apply(plan.ledger, query: query, at: plan.at, in: connection)
+        for range in stored { try LedgerTable.dropFailures(in: range, query: query, in: connection) }
         if moved { record.version.revision += 1 }
         if record.version != before { try QueryTable.setVersion(record.version, of: query, in: connection) }
         return nil
@@ -103,9 +106,11 @@ struct CommitTransaction {
             throw StorageError(.invalidPlan, "a page cannot lie at offset \(page.offset)")
         }
         let identities = page.content.identities
-        for row in try PageTable.rows(meeting: page.range, of: query, in: connection) {
+        // A page without items lies somewhere, too.
+        let place = page.offset..<page.offset + max(page.content.count, 1)
+        for row in try PageTable.rows(meeting: place, of: query, in: connection) {
             let held = row.summary
-            if held.generation == record.version.generation, held.count > 0, page.content.count > 0 {
+            if held.generation == record.version.generation, held.count > 0 {
                 // Somebody else stored this very page meanwhile: then there is nothing to do but to agree (R6).
                 if held.offset == page.offset, held.fingerprint == PageContent.fingerprint(of: identities) {
                     try confirm(page.offset, page.validator)
@@ -124,6 +129,7 @@ struct CommitTransaction {
             fingerprint: PageContent.fingerprint(of: identities), cursorIn: page.cursorIn,
             cursorOut: page.cursorOut, validator: page.validator)
         try insert(summary, page.content, identities)
+        stored.append(page.range)
         return nil
     }
 

@@ -98,6 +98,15 @@ enum LedgerTable {
         try Shift.rows(of: "ledger", from: position, by: distance, query: query, in: connection)
     }
 
+    /// Forgets failures at positions that have been fetched after all, perhaps as part of another page.
+    static func dropFailures(in range: Range<Int>, query: QueryID, in connection: Connection) throws(StorageError) {
+        try connection.run(
+            """
+            DELETE FROM ledger
+            WHERE query = ? AND offset >= ? AND offset < ? AND state IN ('failed_retryable', 'failed_permanent')
+            """, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound))
+    }
+
     static func drop(_ range: Range<Int>, query: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(
             "DELETE FROM ledger WHERE query = ? AND offset >= ? AND offset < ?", .int(query.rawValue),

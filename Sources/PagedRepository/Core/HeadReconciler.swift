@@ -30,7 +30,7 @@ struct HeadReconciler: Equatable {
         case noOverlap
         /// Something changed that the head does not show.
         case unexplained
-        /// R20: less than half of the list is left. To be confirmed by one more request.
+        /// R20: nothing, or less than half of the list, is left. To be confirmed by one more request.
         case doubtful
     }
 
@@ -51,11 +51,12 @@ struct HeadReconciler: Equatable {
     private static func isSame(_ identities: [ItemIdentity], _ total: Total, _ cached: Cached) -> Bool {
         // A total that was found to be wrong stays an estimate; the origin repeating it is no news.
         identities == cached.headIdentities && total.count == cached.total.count
+            && (!identities.isEmpty || cached.headEnd == 0)
     }
 
     private static func isDoubtful(_ answer: FetchedPage, _ cached: Cached) -> Bool {
-        guard let before = cached.total.count else { return answer.content.isEmpty }
-        guard let after = answer.total.count else { return answer.content.isEmpty && before > 0 }
+        if answer.content.isEmpty, cached.headEnd > 0 { return true }
+        guard let before = cached.total.count, let after = answer.total.count else { return false }
         return after < before && after * 2 < before
     }
 

@@ -37,6 +37,7 @@ extension SyncRun {
             edits.append(.setTotal(.estimate(arrived.upperBound)))
         }
         pagesFetched += 1
+        if missing.isEmpty { fruitless.insert(range.lowerBound) }
         try await store(edits, at: range.lowerBound, query, list.record.version)
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
     }
@@ -85,7 +86,6 @@ extension SyncRun {
     private func listMoved(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
         mustRestart = true
         queue.clear()
-        emptyOffsets.removeAll()
         let edits: [ListEdit] = [
             .demote(0..<Int.max),
             .put(PageWrite(offset: offset, content: page.content, evidence: .inferred)),
@@ -105,7 +105,7 @@ extension SyncRun {
         _ answer: PageAnswer, _ range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
-        emptyOffsets.insert(range.lowerBound)
+        fruitless.insert(range.lowerBound)
         var edits: [ListEdit] = []
         if list.record.total.exactCount == nil, list.coverage.headEnd == range.lowerBound {
             edits = [.setEnd(range.lowerBound)]

@@ -8,9 +8,9 @@ extension SyncRun {
         let record = list.record
         let reached = list.coverage.headEnd
         if source.access.isRandom, let total = record.total.exactCount, reached < total,
-            list.coverage.runs.count <= 1, emptyOffsets.contains(reached)
+            list.coverage.runs.count <= 1, hasAskedForEverything(in: list)
         {
-            // The origin counts more than it gives, and has nothing at the place where the rest should be.
+            // The origin counts more than it gives, and has nothing at the places where the rest should be.
             warn("the origin counts \(total) items but gives \(reached)")
             return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
         }
@@ -28,7 +28,12 @@ extension SyncRun {
             return false
         }
         guard list.isComplete else { return true }
-        return try await finish([.setEnd(list.length)], list)
+        return try await finish(record.end == list.length ? [] : [.setEnd(list.length)], list)
+    }
+
+    /// Whether every place that is missing was asked for, and answered with nothing.
+    private func hasAskedForEverything(in list: ListOutline) -> Bool {
+        LoadPlan.targets(for: list, access: source.access, size: pageSize).allSatisfy { fruitless.contains($0.offset) }
     }
 
     /// The list is whole: what older generations left behind, or what lies beyond its end, is gone for good (R19, R20).
@@ -39,7 +44,7 @@ extension SyncRun {
         var edits = edits
         if leftovers { edits.append(.dropOlderGenerations) }
         if beyond { edits.append(.truncate(at: end)) }
-        guard leftovers || beyond || list.record.end != end || edits.count > 1 else { return true }
+        if edits.isEmpty { return true }
         let outcome = try await storage.commit(
             CommitPlan(query: list.record.id, version: list.record.version, at: clock.now(), edits: edits))
         if case .committed = outcome { return true }

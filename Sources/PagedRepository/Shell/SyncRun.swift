@@ -28,8 +28,8 @@ final class SyncRun {
     var warnings: [String] = []
     /// Failed attempts in this run, by position.
     var attempts: [Int: Int] = [:]
-    /// Positions at which this run was told that there is nothing.
-    var emptyOffsets: Set<Int> = []
+    /// Positions that were asked for since page one, and brought nothing that was not held.
+    var fruitless: Set<Int> = []
     /// Positions this run will not ask for again: they failed for good.
     var givenUp: Set<Int> = []
     /// The list moved while it was read: what was planned is void, and page one is asked again.
@@ -85,6 +85,7 @@ final class SyncRun {
     private func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
             mustRestart = false
+            fruitless.removeAll()
             queue.add([.head])
             var ending = try await drive()
             guard ending == .drained, headFailure == nil, let query else { return ending }
@@ -95,7 +96,7 @@ final class SyncRun {
                     return ending
                 }
                 let targets = LoadPlan.targets(for: list, access: source.access, size: pageSize).filter {
-                    !emptyOffsets.contains($0.offset) && !givenUp.contains($0.offset)
+                    !fruitless.contains($0.offset) && !givenUp.contains($0.offset)
                 }
                 if targets.isEmpty { break }
                 queue.add(targets)

@@ -1,0 +1,135 @@
+import PageModel
+import Testing
+
+@Suite("XXH64")
+struct XXH64Tests {
+    // Vectors computed with `xxh64sum` 0.8.1 and python-xxhash on the same inputs.
+    @Test("agrees with the reference implementation, at every path length")
+    func vectors() {
+        #expect(XXH64.hash("") == 0xef46_db37_51d8_e999)
+        #expect(XXH64.hash("a") == 0xd24e_c4f1_a98c_6e5b)
+        #expect(XXH64.hash("abc") == 0x44bc_2cf5_ad77_0999)
+        #expect(XXH64.hash("Nobody inspects the spammish repetition") == 0xfbce_a83c_8a37_8bf1)
+    }
+
+    @Test("a flipped bit anywhere changes the hash")
+    func flips() {
+        let bytes = (0..<97).map { UInt8($0) }
+        let hash = XXH64.hash(bytes)
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var flipped = bytes
+                flipped[index] ^= 1 << bit
+                #expect(XXH64.hash(flipped) != hash)
+            }
+        }
+    }
+}
+
+@Suite("Coverage")
+struct CoverageTests {
+    @Test("pages that touch are one run; the hole between runs is a gap")
+    func runsAndGaps() {
+        let coverage = Coverage([50..<100, 0..<50, 200..<210, 300..<300])
+        #expect(coverage.runs == [0..<100, 200..<210])
+        #expect(coverage.headEnd == 100)
+        #expect(coverage.gaps(below: 250) == [100..<200, 210..<250])
+        #expect(coverage.gaps(below: 205) == [100..<200])
+        #expect(coverage.gaps(in: 90..<120) == [100..<120])
+    }
+
+    @Test("nothing held: one gap, as long as the list")
+    func empty() {
+        let coverage = Coverage([Range<Int>]())
+        #expect(coverage.headEnd == 0)
+        #expect(coverage.gaps(below: 5) == [0..<5])
+        #expect(coverage.gaps(below: 0) == [])
+    }
+
+    @Test("a run that does not start at 0 is no head run")
+    func noHead() {
+        #expect(Coverage([10..<20]).headEnd == 0)
+        #expect(Coverage([10..<20]).gaps(below: 20) == [0..<10])
+    }
+}
+
+@Suite("Totals, times and freshness")
+struct SmallValueTests {
+    @Test("R44: a total is clamped, and a negative one is unknown", arguments: [
+        (-1, Total.unknown), (0, .exact(0)), (7, .exact(7)), (Int.max, .exact(1 << 53)),
+    ])
+    func totals(claimed: Int, total: Total) {
+        #expect(Total(claimed: claimed) == total)
+    }
+
+    @Test("durations beyond the calendar do not overflow")
+    func saturation() {
+        let last = Timestamp(milliseconds: .max)
+        #expect(last + .seconds(1) == last)
+        #expect((last - Timestamp(milliseconds: .min)) > .zero)
+        #expect(Duration.seconds(Int64.max).wholeMilliseconds == .max)
+    }
+
+    @Test("freshness is decided by age; data from the future is stale, not fresh for ever (R29)", arguments: [
+        (0, Freshness.fresh), (59_999, .fresh), (60_000, .stale), (600_000, .expired), (-1, .stale),
+    ])
+    func freshness(age: Int, expected: Freshness) {
+        let policy = FreshnessPolicy(staleAfter: .seconds(60), expiredAfter: .seconds(600))
+        let validated = Timestamp(milliseconds: 1_000_000)
+        #expect(policy.freshness(validatedAt: validated, now: Timestamp(milliseconds: 1_000_000 + Int64(age))) == expected)
+    }
+
+    @Test("a short id depends on scope and text, and on nothing else")
+    func shortIDs() {
+        let key = QueryKey("https://api.example.com/items")
+        #expect(key.shortID == QueryKey("https://api.example.com/items").shortID)
+        #expect(key.shortID.count == 8)
+        #expect(key.shortID != QueryKey("https://api.example.com/items", scope: "a").shortID)
+    }
+}
+
+@Suite("PageContent")
+struct PageContentTests {
+    private let content = PageContent([
+        Item(payload: Array("one".utf8), id: "1"), Item(payload: [], id: nil), Item(payload: [0, 255, 13], id: "drei"),
+    ])
+
+    @Test("payloads and ids come out as they went in")
+    func exact() {
+        #expect(content.count == 3)
+        #expect(Array(content.payload(at: 0)) == Array("one".utf8))
+        #expect(content.payload(at: 1).isEmpty)
+        #expect(Array(content.payload(at: 2)) == [0, 255, 13])
+        #expect(content.ids == ["1", nil, "drei"])
+    }
+
+    @Test("slices put together again are the page")
+    func slices() {
+        for cut in 0...3 {
+            var joined = content.slice(0..<cut)
+            joined.append(contentsOf: content.slice(cut..<3))
+            #expect(joined == content)
+        }
+    }
+
+    @Test("the fingerprint changes with an edit, an order, an id and a length")
+    func fingerprint() {
+        let items = content.items
+        var edited = items
+        edited[0].payload[0] ^= 1
+        var renamed = items
+        renamed[0].id = "2"
+        for other in [edited, renamed, Array(items.reversed()), Array(items.dropLast())] {
+            #expect(PageContent(other).fingerprint != content.fingerprint)
+        }
+        #expect(PageContent(items).fingerprint == content.fingerprint)
+    }
+
+    @Test("parts that do not fit together make no page")
+    func mismatch() {
+        #expect(PageContent(bytes: [1, 2], ends: [1], ids: ["a"]) == nil)
+        #expect(PageContent(bytes: [1, 2], ends: [2, 1], ids: ["a", "b"]) == nil)
+        #expect(PageContent(bytes: [1, 2], ends: [1, 2], ids: ["a"]) == nil)
+        #expect(PageContent(bytes: [], ends: [], ids: []) == PageContent())
+    }
+}

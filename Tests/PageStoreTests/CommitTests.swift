@@ -1,0 +1,278 @@
+import PageModel
+import Testing
+
+@testable import PageStore
+
+@Suite("A commit")
+struct CommitTests {
+    @Test("R7: payload bytes come out as they went in, whatever they are")
+    func exactBytes() async throws {
+        let bench = try await Bench()
+        let payloads: [[UInt8]] = [
+            [], [0], Array(0...255), Array(#"{"n":1.0e400,"n":10000000000000000000000,"ü":"\ud800"}"#.utf8),
+            [UInt8](repeating: 0xC3, count: 300_000),
+        ]
+        try await bench.put(0, PageContent(payloads.map { Item(payload: $0, id: nil) }))
+        let window = try #require(try await bench.store.window(of: bench.query, 0..<10))
+        #expect(window.parts.flatMap { $0.content.items.map(\.payload) } == payloads)
+        #expect(window.missing == [5..<10])
+    }
+
+    @Test("R4: a plan of another revision or generation changes nothing")
+    func superseded() async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<3))
+        let before = try await bench.list.record.version
+        try await bench.commit([.splice(0..<1, nil)])
+        let stale = CommitPlan(query: bench.query, version: before, at: noon, edits: [.splice(0..<1, nil)])
+        let now = try await bench.list.record.version
+        #expect(now == ListVersion(generation: 1, revision: 1))
+        #expect(try await bench.store.commit(stale) == .superseded(now))
+        #expect(try await bench.held == [0: "i1", 1: "i2"])
+    }
+
+    @Test("a plan for a purged query changes nothing, even when the key is registered again")
+    func purged() async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<3))
+        _ = try await bench.store.purge([bench.query])
+        let again = try await bench.store.register(QueryKey("https://example.com/list"), at: noon)
+        #expect(again.id != bench.query)
+        let plan = CommitPlan(
+            query: bench.query, version: ListVersion(generation: 1, revision: 0), at: noon,
+            edits: [.put(PageWrite(offset: 0, content: items(0..<3), evidence: .inferred))])
+        #expect(try await bench.store.commit(plan) == .superseded(ListVersion(generation: 0, revision: 0)))
+        #expect(try await bench.store.outline(of: again.id)?.pages == [])
+    }
+
+    @Test("R5: an id that the list holds elsewhere is refused, and says where; nothing of the plan is applied")
+    func duplicates() async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<3))
+        try await bench.put(3, items(3..<6))
+        let outcome = try await bench.commit(
+            [.setTotal(.exact(99)), .put(PageWrite(offset: 6, content: items(["i6", "i4"]), evidence: .inferred))])
+        #expect(outcome == .duplicates([3..<6]))
+        #expect(try await bench.list.record.total == .unknown)
+        #expect(try await bench.held.count == 6)
+    }
+
+    @Test("R5: the same id twice in one page is refused, until duplicates are allowed (R25)")
+    func duplicatesInside() async throws {
+        let bench = try await Bench()
+        #expect(try await bench.put(0, items(["a", "b", "a"])) == .duplicates([0..<3]))
+        try await bench.commit([.allowDuplicates])
+        #expect(try await bench.put(0, items(["a", "b", "a"])) == .committed(ListVersion(generation: 1, revision: 0)))
+        #expect(try await bench.list.record.allowsDuplicates)
+    }
+
+    @Test("another process's page at the same place, with the same items, is agreed with")
+    func samePageTwice() async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<3))
+        #expect(try await bench.put(0, items(0..<3)) == .committed(ListVersion(generation: 1, revision: 0)))
+        #expect(try await bench.put(1, items(10..<12)) == .duplicates([0..<3]))
+    }
+
+    @Test("R19: a new generation takes the place of the old one page by page; the rest stays readable")
+    func generations() async throws {
+        let bench = try await Bench()
+        for start in stride(from: 0, to: 9, by: 3) { try await bench.put(start, items(start..<start + 3)) }
+        // i5 has moved to the head of another list; what held it gives way, too.
+        try await bench.commit([.beginGeneration, .put(PageWrite(offset: 0, content: items(["x", "i5"]), evidence: .inferred))])
+        let list = try await bench.list
+        #expect(list.record.version == ListVersion(generation: 2, revision: 0))
+        #expect(try await bench.held == [0: "x", 1: "i5"])
+        #expect(list.pages.map(\.range) == [0..<2, 6..<9])
+        try await bench.commit([.dropOlderGenerations])
+        #expect(try await bench.list.pages.map(\.range) == [0..<2])
+    }
+
+    @Test("a page is demoted, and then no longer held, but readable")
+    func demotion() async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<3))
+        try await bench.put(3, items(3..<6))
+        try await bench.commit([.demote(4..<5)])
+        #expect(try await bench.held.count == 3)
+        #expect(try await bench.store.window(of: bench.query, 0..<6)?.parts.map(\.isHeld) == [true, false])
+        #expect(try await bench.list.record.version.revision == 0)
+    }
+
+    @Test("R4: ledger rows move with the positions; those of replaced positions are gone")
+    func ledgerMoves() async throws {
+        let bench = try await Bench()
+        for start in [0, 20, 40] { try await bench.put(start, items(start..<start + 20)) }
+        let failure = FetchFailure(.server, "500", isRetryable: true, httpStatus: 500)
+        try await bench.commit(
+            [],
+            ledger: [.succeeded(offset: 0), .succeeded(offset: 20), .failed(offset: 60, failure: failure, nextAttemptAt: noon)])
+        try await bench.commit([.splice(0..<1, PageWrite(offset: 0, content: items(["x", "y"]), evidence: .inferred))])
+        #expect(try await bench.list.ledger.map(\.offset) == [21, 61])
+        #expect(try await bench.list.ledger.last?.failure?.httpStatus == 500)
+    }
+
+    @Test("R1: a validator is void once its page has moved; before, it stands")
+    func validators() async throws {
+        let bench = try await Bench()
+        let validator = Validator(request: "https://example.com/list", entityTag: "\"v1\"", lastModified: nil, coversTotal: true)
+        for start in [0, 3] {
+            try await bench.commit(
+                [.put(PageWrite(offset: start, content: items(start..<start + 3), evidence: .inferred, validator: validator))])
+        }
+        try await bench.commit([.splice(3..<3, PageWrite(offset: 3, content: items(["new"]), evidence: .inferred))])
+        let list = try await bench.list
+        #expect(list.pages.first?.validator == validator)
+        #expect(list.pages.last?.validator == nil)
+    }
+
+    @Test("cutting and joining keep cursors where they belong")
+    func cursors() async throws {
+        let bench = try await Bench()
+        let page = PageWrite(
+            offset: 0, content: items(0..<6), evidence: .verified, cursorIn: PageCursor("in"), cursorOut: PageCursor("out"))
+        try await bench.commit([.put(page)])
+        try await bench.commit([.splice(0..<2, PageWrite(offset: 0, content: items(["x"]), evidence: .verified, cursorOut: PageCursor("x-out")))])
+        let pages = try await bench.list.pages
+        #expect(pages.map(\.range) == [0..<1, 1..<5])
+        #expect(pages.map(\.cursorOut?.text) == ["x-out", "out"])
+        #expect(pages.map(\.cursorIn?.text) == [nil, nil])
+    }
+
+    @Test("G1: what was joined by inference stays marked as inferred, also when pages are joined and cut again")
+    func innerSeams() async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<20))
+        try await bench.put(20, items(20..<40))
+        // 18 items are replaced: the two that are left of page one are joined with page two.
+        try await bench.commit([.splice(0..<18, PageWrite(offset: 0, content: items(100..<120), evidence: .inferred))])
+        var list = try await bench.list
+        #expect(list.pages.map(\.range) == [0..<20, 20..<42])
+        #expect(list.pages.last?.innerInferredSeams == [2])
+        #expect(list.inferredSeams == 1)
+        try await bench.commit([.splice(21..<22, nil)])
+        list = try await bench.list
+        #expect(list.coverage.runs == [0..<41])
+        #expect(list.inferredSeams >= 1)
+    }
+
+    @Test("offsets that cannot be positions are refused", arguments: [-1, Int.max, Int.min])
+    func impossibleOffsets(offset: Int) async throws {
+        let bench = try await Bench()
+        await #expect(throws: StorageError.self) {
+            try await bench.put(offset, PageContent())
+        }
+    }
+
+    @Test("keys with NUL, quotes, percent signs and a megabyte of text are exact", arguments: [
+        "a\0b", "a\0c", "'; DROP TABLE query; --", "%_", "", String(repeating: "ü", count: 500_000),
+    ])
+    func keys(text: String) async throws {
+        let bench = try await Bench()
+        let made = try await bench.store.register(QueryKey(text, scope: text), at: noon)
+        #expect(try await bench.store.register(QueryKey(text, scope: text), at: noon) == made)
+        #expect(try await bench.store.query(QueryKey(text, scope: text))?.key.text == text)
+        #expect(try await bench.store.query(QueryKey(text + "\0", scope: text)) == nil)
+    }
+
+    @Test("the ledger counts attempts until a page succeeds, and starts again after")
+    func attempts() async throws {
+        let bench = try await Bench()
+        let failure = FetchFailure(.timeout, "slow", isRetryable: true)
+        for attempt in 1...3 {
+            try await bench.store.record([.started(offset: 5, owner: "me", leaseExpiresAt: noon)], for: bench.query, at: noon)
+            try await bench.store.record([.failed(offset: 5, failure: failure, nextAttemptAt: noon)], for: bench.query, at: noon)
+            let entry = try #require(try await bench.list.ledger.first)
+            #expect(entry.attempts == attempt)
+            #expect(entry.state == .failedRetryable)
+            #expect(entry.failure == failure)
+            #expect(entry.leaseOwner == nil)
+        }
+        try await bench.commit([], ledger: [.started(offset: 5, owner: "me", leaseExpiresAt: noon), .succeeded(offset: 5)])
+        #expect(try await bench.list.ledger.first?.failure == nil)
+        try await bench.commit([], ledger: [.started(offset: 5, owner: "me", leaseExpiresAt: noon)])
+        #expect(try await bench.list.ledger.first?.attempts == 1)
+    }
+}
+
+@Suite("Random programs of edits")
+struct EditSimulation {
+    /// The same program on the store and on a plain array of optional names; they must agree after every step.
+    @Test("the store is the model, whatever is spliced, put, demoted and cut", arguments: 0..<60)
+    func agreesWithModel(seed: UInt64) async throws {
+        var random = SplitMix(seed: seed)
+        let bench = try await Bench()
+        var model: [String?] = []
+        var fresh = 0
+        func names(_ count: Int) -> [String] {
+            fresh += count
+            return (fresh - count..<fresh).map { "n\($0)" }
+        }
+        for step in 0..<40 {
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1:
+                // A page somewhere where nothing is held.
+                let offset = Int.random(in: 0...model.count + 10, using: &random)
+                let new = names(Int.random(in: 1...30, using: &random))
+                let end = offset + new.count
+                while model.count < end { model.append(nil) }
+                let outcome = try await bench.put(offset, items(new))
+                if model[offset..<end].allSatisfy({ $0 == nil }) {
+                    #expect(outcome == .committed(try await bench.list.record.version))
+                    model.replaceSubrange(offset..<end, with: new)
+                } else {
+                    guard case .duplicates = outcome else {
+                        Issue.record("seed \(seed), step \(step): a page was put where another lies")
+                        return
+                    }
+                }
+            case 2, 3:
+                let lower = Int.random(in: 0...model.count, using: &random)
+                let upper = Int.random(in: lower...min(model.count, lower + 40), using: &random)
+                let new = names(Int.random(in: 0...25, using: &random))
+                let page = new.isEmpty ? nil : PageWrite(offset: lower, content: items(new), evidence: .inferred)
+                try await bench.commit([.splice(lower..<upper, page)])
+                model.replaceSubrange(lower..<upper, with: new)
+            default:
+                let position = Int.random(in: 0...model.count, using: &random)
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    try await bench.commit([.truncate(at: position)])
+                    model.removeSubrange(position...)
+                } else if let name = model.compactMap({ $0 }).randomElement(using: &random) {
+                    // A known item cannot be stored twice.
+                    let outcome = try await bench.put(model.count + 100, items([name]))
+                    guard case .duplicates = outcome else {
+                        Issue.record("seed \(seed), step \(step): \(name) was stored twice")
+                        return
+                    }
+                }
+            }
+            let expected = Dictionary(uniqueKeysWithValues: model.enumerated().compactMap { index, name in name.map { (index, $0) } })
+            let held = try await bench.held
+            guard held == expected else {
+                Issue.record("seed \(seed), step \(step): the store differs from the model")
+                return
+            }
+            // The index by identity agrees with what is read.
+            let names = Array(expected.values.shuffled(using: &random).prefix(5))
+            let found = try await bench.store.locate(Set(names.map(ItemIdentity.key(ofID:))), in: bench.query)
+            for name in names { #expect(expected[found[ItemIdentity.key(ofID: name)] ?? -1] == name) }
+        }
+    }
+}
+
+/// A small random number generator with a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import PageModel
+import PagedRepository
+import PageStore
+import Synchronization
+
+func named(_ names: some Sequence<String>) -> PageContent {
+    PageContent(names.map { Item(payload: Array(#"{"id":"\#($0)"}"#.utf8), id: $0) })
+}
+
+func named(_ range: Range<Int>) -> PageContent { named(range.map { "i\($0)" }) }
+
+/// A small random number generator with a seed (SplitMix64).
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// A list at an origin, in memory: answers at once, by offset, page number or cursor, and does to each request what
+/// the test says.
+final class ListOrigin: PageSource {
+    struct State {
+        var names: [String]
+        var requests: [PageRequest] = []
+        var access: PagingAccess
+        var size: Int
+        /// Nil: no total is given.
+        var total: (@Sendable (Int) -> Total)? = { .exact($0) }
+        /// Called before the answer is made; may change the list, or throw.
+        var before: (@Sendable (Int, inout [String]) throws -> Void)?
+    }
+
+    let state: Mutex<State>
+
+    init(_ names: [String], access: PagingAccess = .offsets, size: Int = 10) {
+        state = Mutex(State(names: names, access: access, size: size))
+    }
+
+    var access: PagingAccess { state.withLock { $0.access } }
+    var usage: SourceUsage { SourceUsage(requests: state.withLock { $0.requests.count }) }
+    var requests: [PageRequest] { state.withLock { $0.requests } }
+    var names: [String] {
+        get { state.withLock { $0.names } }
+        set { state.withLock { $0.names = newValue } }
+    }
+
+    func before(_ body: (@Sendable (Int, inout [String]) throws -> Void)?) { state.withLock { $0.before = body } }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        try state.withLock { state in
+            state.requests.append(request)
+            try state.before?(state.requests.count, &state.names)
+            let start: Int
+            switch request.target {
+            case .first: start = 0
+            case .offset(let offset): start = offset
+            // A keyset: what follows the item that was last.
+            case .cursor(let cursor): start = (state.names.firstIndex(of: cursor.text) ?? state.names.count - 1) + 1
+            }
+            let range = min(start, state.names.count)..<min(start + state.size, state.names.count)
+            let isChain = state.access == .chain
+            return .page(
+                FetchedPage(
+                    content: named(state.names[range]), total: state.total?(state.names.count) ?? .unknown,
+                    next: isChain && range.upperBound < state.names.count ? state.names[range].last.map { PageCursor($0) } : nil))
+        }
+    }
+}
+
+/// A store on disk, a list in it, and runs against an origin.
+final class SyncBench: Sendable {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-test-\(UUID().uuidString)").path
+    let store: PageStore
+    let key = QueryKey("list")
+
+    init() async throws {
+        store = try await PageStore.open(at: "\(path)/store.sqlite", mode: .createIfMissing, now: Timestamp(milliseconds: 0))
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    var list: ListOutline? {
+        get async throws {
+            guard let record = try await store.query(key) else { return nil }
+            return try await store.outline(of: record.id)
+        }
+    }
+
+    /// Ids that count as held, in order of position, with nil for gaps up to the end of what is held.
+    var held: [String?] {
+        get async throws {
+            guard let list = try await list else { return [] }
+            var held = [String?](repeating: nil, count: list.coverage.runs.last?.upperBound ?? 0)
+            for part in try await store.window(of: list.record.id, 0..<held.count)?.parts ?? [] where part.isHeld {
+                for index in 0..<part.content.count { held[part.offset + index] = part.content.ids[index] }
+            }
+            return held
+        }
+    }
+}
