@@ -105,6 +105,13 @@ let package = Package(
             dependencies: ["PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting"],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "HTTPPageSourceTests",
+            dependencies: ["PageModel", "PagedRepository", "HTTPPageSource"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "ToolTests", dependencies: ["pagecache", "DemoOrigin"], swiftSettings: settings),
+        .testTarget(name: "OriginTests", dependencies: ["pagecache"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

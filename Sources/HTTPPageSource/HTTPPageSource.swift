@@ -130,7 +130,7 @@ public final class HTTPPageSource: PageSource {
             (.offset, "offset", count), (.page, "page", 2), (.offset, "skip", count), (.page, "_page", 2),
             (.offset, "_start", count), (.offset, "start", count),
         ]
-        for (style, name, value) in candidates.prefix(HTTPPageSource.detectionBudget - 1) {
+        for (style, name, value) in candidates where usage.requests < HTTPPageSource.detectionBudget {
             var probe = url
             probe.set(name, String(value))
             guard let response = try? await send(probe, []), response.status == 200,

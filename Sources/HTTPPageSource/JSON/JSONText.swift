@@ -47,7 +47,8 @@ enum JSONText {
         let digits = trimmed.reversed().drop(while: \.isWhitespace).reversed()
         let number = String(digits)
         if let exact = Int(number) { return exact }
-        guard number.first.map({ $0.isASCII && ($0.isNumber || $0 == "-") }) ?? false,
+        // `Double` also reads hexadecimal, "inf" and "nan"; JSON knows none of them.
+        guard number.utf8.allSatisfy({ Array("0123456789+-.eE".utf8).contains($0) }),
             let value = Double(number), value.isFinite, value == value.rounded(.towardZero)
         else { return nil }
         if value >= 0x1p62 { return Int.max }

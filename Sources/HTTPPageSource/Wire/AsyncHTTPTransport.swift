@@ -1,5 +1,6 @@
 #if HTTP
 import AsyncHTTPClient
+import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
@@ -80,9 +81,10 @@ public final class AsyncHTTPTransport: HTTPTransport {
         case let error as HTTPClientError where error == .invalidURL || error == .emptyHost || error == .emptyScheme:
             return FetchFailure(.refused, "the URL cannot be asked", isRetryable: false)
         case let error as NIOConnectionError:
-            let reason = error.connectionErrors.first.map { short($0.error) } ?? error.dnsAError.map(short)
-                ?? error.dnsAAAAError.map(short) ?? "no connection"
-            return FetchFailure(.transport, "cannot connect to \(error.host):\(error.port): \(reason)", isRetryable: true)
+            let reason = error.connectionErrors.first.map { short($0.error) } ?? "the host is not known"
+            return FetchFailure(.transport, "cannot connect: \(reason)", isRetryable: true)
+        case let error as IOError where error.errnoCode == ECONNREFUSED:
+            return FetchFailure(.transport, "cannot connect: connection refused", isRetryable: true)
         case is NIOHTTPDecompression.DecompressionError:
             return FetchFailure(.hostile, "the compressed body is damaged or larger than \(limits.body) bytes", isRetryable: false)
         default:
@@ -92,7 +94,9 @@ public final class AsyncHTTPTransport: HTTPTransport {
 
     /// One line without the names of types; such texts end up in the ledger and on terminals.
     private func short(_ error: any Error) -> String {
-        if let error = error as? IOError { return error.errnoCode == 111 ? "connection refused" : "\(error.description)" }
+        if let error = error as? IOError {
+            return error.errnoCode == ECONNREFUSED ? "connection refused" : String(cString: strerror(error.errnoCode))
+        }
         if let error = error as? HTTPParserError { return "the answer is not HTTP (\(error))" }
         if error is ChannelError { return "the connection was closed" }
         if let error = error as? HTTPClientError { return error.shortDescription }

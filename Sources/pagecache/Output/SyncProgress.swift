@@ -18,7 +18,7 @@ final class SyncProgress: Sendable {
 
     private static let quietTime = Duration.milliseconds(300)
     private static let redraw = Duration.milliseconds(100)
-    private static let plainLine = Duration.seconds(5)
+    private static let plainLine = Duration.seconds(10)
 
     private let terminal: Terminal
     private let clock = SystemClock()
@@ -36,8 +36,9 @@ final class SyncProgress: Sendable {
         let line = state.withLock { state -> String? in
             state.note(event)
             let pause = terminal.errorIsTerminal ? SyncProgress.redraw : SyncProgress.plainLine
-            let isWaiting = if case .waiting = event { true } else { false }
-            guard now - startedAt > SyncProgress.quietTime, isWaiting || now - state.lastShown >= pause else { return nil }
+            // A pause that begins is worth a redraw, and not worth a line.
+            let isPause = if case .waiting = event { terminal.errorIsTerminal } else { false }
+            guard now - startedAt > SyncProgress.quietTime, isPause || now - state.lastShown >= pause else { return nil }
             state.lastShown = now
             return text(state, now)
         }

@@ -17,12 +17,12 @@ struct SyncRendering {
             write(terminal)
         case .incomplete where cached:
             write(terminal)
-            terminal.note(remark("incomplete: \(missing)"))
+            terminal.complain("incomplete: \(missing)")
             throw ToolProcess.Ended(status: .incomplete)
         case .offline where cached:
             write(terminal)
             let reason = report.headFailure?.message ?? report.list?.failures.first?.failure?.message ?? "no answer"
-            terminal.note(remark("offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'"))
+            terminal.complain("offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'")
             throw ToolProcess.Ended(status: .incomplete)
         case .failed where cached && report.headFailure == nil:
             write(terminal)
@@ -51,8 +51,6 @@ struct SyncRendering {
         if let next = report.nextAttemptAt { parts.append("next attempt \(TimeText.rfc3339(next))") }
         return parts.isEmpty ? "the end of the list is not reached" : parts.joined(separator: "; ")
     }
-
-    private func remark(_ text: String) -> String { "pagecache: \(text)" }
 
     private func write(_ terminal: Terminal) {
         switch common.outputFormat {

@@ -79,6 +79,9 @@ final class Terminal: Sendable {
 
     func warn(_ line: String) { say("pagecache: warning: \(line)") }
 
+    /// Why the tool does not end with 0, where that is no error with a code of its own.
+    func complain(_ line: String) { say("pagecache: \(line)") }
+
     func fail(_ failure: ToolFailure) {
         if state.withLock({ $0.isJSON }) {
             let error = JSONOutput.object([

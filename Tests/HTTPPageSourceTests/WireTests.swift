@@ -1,0 +1,88 @@
+#if HTTP
+import PageModel
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("Header fields")
+struct HeaderTests {
+    @Test("Link (RFC 8288): the next one, wherever it stands and however it is written", arguments: [
+        (#"</a?page=2>; rel="next""#, "/a?page=2"),
+        (#"<https://x.example/a>; rel=next"#, "https://x.example/a"),
+        (#"<a>; rel="prev", <b>; title="x, y; z"; rel="next""#, "b"),
+        (#"<a>;rel="first next""#, "a"),
+        (#"<a>; REL="NEXT""#, "a"),
+        (#"<a,b>; rel="next""#, "a,b"),
+        (#"<a>; rel="prev"; rel="next", <b>; rel="next""#, "b"),
+        (#"<a>; title="a \" quote"; rel="next""#, "a"),
+    ] as [(String, String?)] + [(#"<a>; rel="prev""#, nil), ("", nil), ("<a", nil), (#"<a>; rel="nextish""#, nil), (";;;<>;", nil)])
+    func links(field: String, target: String?) {
+        #expect(LinkHeader.target(rel: "next", in: field) == target)
+    }
+
+    private static let noon = Timestamp(milliseconds: 784_111_777_000)  // Sun, 06 Nov 1994 08:49:37 GMT
+
+    @Test("Retry-After (RFC 9110, 10.2.3): seconds or a date", arguments: [
+        ("0", Duration.zero), ("7", .seconds(7)), (" 7 ", .seconds(7)), ("Sun, 06 Nov 1994 08:50:07 GMT", .seconds(30)),
+        ("Sun, 06 Nov 1994 08:00:00 GMT", .zero),
+    ] as [(String, Duration?)] + [("-5", nil), ("soon", nil), ("", nil), ("Sun, 99 Nov 1994 08:49:37 GMT", nil)])
+    func retryAfter(field: String, pause: Duration?) {
+        #expect(RetryAfter.pause(field, now: HeaderTests.noon) == pause)
+    }
+
+    @Test("a date far ahead, or a number beyond all numbers, overflows nothing")
+    func extremes() {
+        #expect(RetryAfter.pause("Fri, 31 Dec 9999 23:59:59 GMT", now: HeaderTests.noon)! > .seconds(1_000_000))
+        #expect(RetryAfter.pause("9223372036854775807", now: HeaderTests.noon) == .seconds(1 << 31))
+        #expect(RetryAfter.pause("99999999999999999999999", now: HeaderTests.noon) == nil)
+    }
+
+    @Test("dates around leap days and the epoch", arguments: [
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+        ("Sun, 01 Mar 2026 00:00:00 GMT", 1_772_323_200),
+    ])
+    func dates(text: String, seconds: Int) {
+        #expect(HTTPDate.parse(text)?.milliseconds == Int64(seconds) * 1_000)
+    }
+}
+
+@Suite("Origin URLs")
+struct OriginURLTests {
+    @Test("only absolute http and https URLs are origins", arguments: ["ftp://x/a", "file:///etc/passwd", "x", "/a", "http://", "https:///a", "", "http//x"])
+    func foreign(text: String) {
+        #expect(OriginURL(text) == nil)
+    }
+
+    @Test("R45: a key has neither paging nor secrets, and does not depend on order or spelling of the host")
+    func keys() {
+        let plain = HTTPPageSource.key(for: "https://api.example.com/items?tag=a&sort=b")?.text
+        #expect(plain == "https://api.example.com/items?sort=b&tag=a")
+        for text in [
+            "HTTPS://API.Example.com:443/items?sort=b&tag=a", "https://me:pw@api.example.com/items?tag=a&limit=50&sort=b&offset=100",
+            "https://api.example.com/items?sort=b&api_key=S3CRET&tag=a&page=3&per_page=9#top",
+            "https://api.example.com/items?sort=b&tag=a&access_token=S3CRET&X-Amz-Signature=S3CRET",
+        ] {
+            #expect(HTTPPageSource.key(for: text)?.text == plain, "\(text)")
+        }
+        #expect(HTTPPageSource.key(for: "http://h:8080/x?rows=5", parameters: ["rows"])?.text == "http://h:8080/x")
+        #expect(HTTPPageSource.key(for: "http://h")?.text == "http://h/")
+    }
+
+    @Test("parameters are set in place, encoded so that no value becomes another parameter")
+    func setting() {
+        var url = OriginURL("http://h/x?a=%C3%BC+b&offset=0&flag")!
+        url.set("offset", "100")
+        url.set("q", "a&b=c/ü")
+        #expect(url.text == "http://h/x?a=%C3%BC+b&offset=100&flag&q=a%26b%3Dc%2F%C3%BC")
+        #expect(url.value(of: "a") == "ü b")
+    }
+
+    @Test("references are resolved as RFC 3986, 5.4 says", arguments: [
+        ("?page=2", "http://h/a/b?page=2"), ("/c", "http://h/c"), ("c", "http://h/a/c"), ("../c", "http://h/c"), ("//x/c", "http://x/c"),
+        ("https://y/z?q", "https://y/z?q"),
+    ])
+    func resolving(reference: String, target: String) {
+        #expect(OriginURL("http://h/a/b?q=1")?.resolving(reference)?.text == target)
+    }
+}
+#endif

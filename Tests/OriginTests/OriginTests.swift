@@ -1,0 +1,125 @@
+#if Tool
+import Foundation
+import Testing
+
+/// Syncs from servers that nobody here wrote. `Scripts/origins` starts them and says where they are; without them the
+/// tests are skipped, except in CI, where a server that is missing is a failure.
+@Suite("Real origins", .serialized)
+struct OriginTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let isCI = environment["CI"] != nil
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-test-\(UUID().uuidString)").path
+
+    private static func has(_ name: String) -> Bool { environment[name] != nil || isCI }
+
+    private func url(_ name: String) throws -> String {
+        try #require(OriginTests.environment[name], "\(name) is not set: Scripts/origins did not start that server")
+    }
+
+    private func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: Data) {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.standardOutput = pipe
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, output)
+    }
+
+    private func tool(_ arguments: [String]) throws -> (status: Int32, output: Data) {
+        let binary = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("pagecache")
+        return try run(binary.path, arguments + ["--store", "\(folder)/store.sqlite"])
+    }
+
+    private func sync(_ url: String) throws -> [String: Any] {
+        let (status, output) = try tool(["sync", url, "--json"])
+        #expect(status == 0)
+        return try #require(try JSONSerialization.jsonObject(with: output) as? [String: Any])
+    }
+
+    private func shown(_ url: String) throws -> [Any] {
+        let (status, output) = try tool(["show", url, "--json"])
+        #expect(status == 0)
+        return try #require(try JSONSerialization.jsonObject(with: output) as? [Any])
+    }
+
+    /// A plain walk by curl: every answer, followed by what `next` makes of body and headers until there is no more.
+    private func walk(_ first: String, _ next: ([String: Any], String) -> String?) throws -> [[String: Any]] {
+        var answers: [[String: Any]] = []
+        var url: String? = first
+        while let asked = url {
+            let (status, output) = try run("/usr/bin/curl", ["-sS", "-i", asked])
+            #expect(status == 0)
+            let text = String(decoding: output, as: UTF8.self)
+            let split = try #require(text.range(of: "\r\n\r\n"))
+            let body = try #require(try JSONSerialization.jsonObject(with: Data(text[split.upperBound...].utf8)) as? [String: Any])
+            answers.append(body)
+            url = next(body, String(text[..<split.lowerBound]))
+        }
+        return answers
+    }
+
+    @Test("datasette with Debian's package list: every id that a walk by curl finds; then one request; then an insert",
+        .enabled(if: has("PAGECACHE_DATASETTE")))
+    func datasette() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let url = try url("PAGECACHE_DATASETTE")
+        let result = try sync(url)
+        #expect(result["outcome"] as? String == "complete")
+        let walked = try walk(url) { body, _ in body["next_url"] as? String }
+        let expected = walked.flatMap { ($0["rows"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? Int } }
+        #expect(expected.count > 10_000)
+        #expect(result["items"] as? Int == expected.count)
+        #expect(result["requests"] as? Int == walked.count)
+        #expect(try shown(url).compactMap { ($0 as? [String: Any])?["id"] as? Int } == expected)
+
+        let again = try sync(url)
+        #expect(again["requests"] as? Int == 1)
+        #expect(again["reconciliation"] as? String == "unchanged")
+
+        // A package is added at the front, and one of page one is taken away.
+        let database = try self.url("PAGECACHE_DATASETTE_DATABASE")
+        let script = "INSERT INTO packages (id, package) VALUES (-1, 'aaa-new'); DELETE FROM packages WHERE id = 17;"
+        #expect(try run("/usr/bin/python3", ["-c", "import sqlite3; d = sqlite3.connect('\(database)'); d.executescript(\"\(script)\"); d.commit()"]).status == 0)
+        let changed = try sync(url)
+        #expect(changed["requests"] as? Int == 1)
+        #expect(changed["reconciliation"] as? String == "shifted")
+        #expect(try shown(url).compactMap { ($0 as? [String: Any])?["id"] as? Int } == [-1] + expected.filter { $0 != 17 })
+    }
+
+    @Test("docker-registry's catalogue: plain strings behind a relative Link header", .enabled(if: has("PAGECACHE_REGISTRY")))
+    func registry() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let url = try url("PAGECACHE_REGISTRY")
+        let root = try #require(URL(string: url))
+        let result = try sync(url)
+        #expect(result["paging"] as? String == "link")
+        let walked = try walk(url) { _, headers in
+            headers.split(whereSeparator: \.isNewline).first { $0.lowercased().hasPrefix("link:") }
+                .flatMap { $0.split(separator: "<").last?.split(separator: ">").first }
+                .flatMap { URL(string: String($0), relativeTo: root)?.absoluteString }
+        }
+        let expected = walked.flatMap { $0["repositories"] as? [String] ?? [] }
+        #expect(expected.count == 1_234)
+        #expect(try shown(url) as? [String] == expected)
+        #expect(result["requests"] as? Int == walked.count)
+        #expect(try sync(url)["requests"] as? Int == 1)
+    }
+
+    @Test("ARA (Django REST Framework): limit and offset, asked for in parallel", .enabled(if: has("PAGECACHE_ARA")))
+    func ara() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let url = try url("PAGECACHE_ARA")
+        let result = try sync(url)
+        #expect(result["paging"] as? String == "offset")
+        let walked = try walk(url) { body, _ in body["next"] as? String }
+        let expected = walked.flatMap { ($0["results"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? Int } }
+        #expect(expected.count == 350)
+        #expect(try shown(url).compactMap { ($0 as? [String: Any])?["id"] as? Int } == expected)
+        #expect(result["requests"] as? Int == walked.count)
+    }
+}
+#endif

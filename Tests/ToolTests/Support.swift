@@ -1,0 +1,114 @@
+#if Tool
+import DemoOrigin
+import Foundation
+
+/// The built tool, run as a process of its own.
+final class Tool: Sendable {
+    struct Ended: Sendable {
+        var status: Int32
+        var output: String
+        var errors: String
+
+        /// The JSON object on standard output.
+        var json: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(output.utf8))) as? [String: Any] ?? [:]
+        }
+
+        var jsonArray: [[String: Any]] {
+            (try? JSONSerialization.jsonObject(with: Data(output.utf8))) as? [[String: Any]] ?? []
+        }
+    }
+
+    /// The binary lies beside the bundle of tests.
+    static let url = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }?
+        .deletingLastPathComponent().appendingPathComponent("pagecache")
+        ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("pagecache")
+
+    let process = Process()
+    private let outputTask: Task<Data, Never>
+    private let errorTask: Task<Data, Never>
+
+    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        let output = Pipe()
+        let errors = Pipe()
+        process.executableURL = Tool.url
+        process.arguments = arguments
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = FileHandle.nullDevice
+        var variables = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"]
+        for (name, value) in environment { variables[name] = value }
+        process.environment = variables
+        try process.run()
+        outputTask = Tool.reading(output.fileHandleForReading)
+        errorTask = Tool.reading(errors.fileHandleForReading)
+    }
+
+    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Ended {
+        try await Tool(arguments, environment: environment).ended()
+    }
+
+    func ended() async -> Ended {
+        let output = String(decoding: await outputTask.value, as: UTF8.self)
+        let errors = String(decoding: await errorTask.value, as: UTF8.self)
+        process.waitUntilExit()
+        return Ended(status: process.terminationStatus, output: output, errors: errors)
+    }
+
+    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+    private static func reading(_ handle: FileHandle) -> Task<Data, Never> {
+        Task.detached {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async { continuation.resume(returning: handle.readDataToEndOfFile()) }
+            }
+        }
+    }
+}
+
+/// A directory of its own for a test; gone with the value.
+final class Folder: Sendable {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-test-\(UUID().uuidString)").path
+
+    init() { try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    var store: String { "\(path)/store.sqlite" }
+    var contents: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+}
+
+/// Runs `body` with an origin that serves, and stops it.
+func withOrigin<Value>(_ origin: DemoOrigin, _ body: (String) async throws -> Value) async throws -> Value {
+    let root = try await origin.start()
+    do {
+        let value = try await body(root)
+        await origin.stop()
+        return value
+    } catch {
+        await origin.stop()
+        throw error
+    }
+}
+
+/// Waits for something that another process brings about. There is no clock to turn: the deadline only ends a test
+/// that would hang.
+func eventually(_ what: String, _ condition: () -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while !condition() {
+        if ContinuousClock.now > deadline { throw Overdue(what: what) }
+        await Task.yield()
+    }
+}
+
+struct Overdue: Error {
+    let what: String
+}
+
+/// The ids of the items that `show` prints.
+func shownIDs(_ folder: Folder, _ query: String) async throws -> [String] {
+    let shown = try await Tool.run(["show", query, "--store", folder.store])
+    return shown.output.split(separator: "\n").compactMap { line in
+        ((try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any])?["id"] as? String
+    }
+}
+#endif
