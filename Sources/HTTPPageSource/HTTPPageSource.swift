@@ -18,6 +18,8 @@ public final class HTTPPageSource: PageSource {
 
     private let configuration: HTTPSourceConfiguration
     private let url: OriginURL
+    /// Everything the caller proves itself with, in one text; nil when that is nothing. Never leaves this object.
+    private let credential: String?
     /// Parameters of the URL that are secret: taken out of everything stored, put back into everything asked.
     private let secrets: [OriginURL.Parameter]
     private let transport: any HTTPTransport
@@ -40,9 +42,12 @@ public final class HTTPPageSource: PageSource {
             configuration.headers.append(HTTPField("Authorization", "Basic \(credentials)"))
             url.userInfo = nil
         }
-        secrets = url.parameters.filter { ParameterNames.isSecret($0.plainName) }
-        url.removeParameters { ParameterNames.isSecret($0.plainName) }
+        secrets = url.parameters.filter { ParameterNames.isSecret($0) }
+        url.removeParameters { ParameterNames.isSecret($0) }
         self.url = url
+        let proofs = configuration.headers.filter { ParameterNames.isCredentialHeader($0.name) }.map { "\($0.name.lowercased()):\($0.value)" }
+            + secrets.map { "\($0.name)=\($0.value ?? "")" }
+        credential = proofs.isEmpty ? nil : proofs.sorted().joined(separator: "\n")
         self.configuration = configuration
         self.transport = transport
         self.clock = clock
@@ -59,6 +64,15 @@ public final class HTTPPageSource: PageSource {
     /// The URL that a stored lesson asks; nil when there is none.
     public static func url(inStored source: String) -> String? {
         SourceDescription(json: source)?.url
+    }
+
+    /// Whether a list was fetched by somebody else than this source asks for (R45): two accounts must never share a list
+    /// by accident. False for a list of which nothing is stored.
+    public func belongsToAnother(stored source: String) -> Bool {
+        guard let known = SourceDescription(json: source) else { return false }
+        guard let text = known.credential else { return credential != nil }
+        guard let check = CredentialCheck(text), let credential else { return true }
+        return !check.matches(credential)
     }
 
     /// What is known about how the origin pages, in one line; nil before its first answer.
@@ -80,7 +94,9 @@ public final class HTTPPageSource: PageSource {
         let url = try pageURL(for: request)
         var headers: [HTTPField] = []
         // R1: a validator goes with the request that it answered, and with no other.
-        if let validator = request.validator, validator.request == url.text {
+        // Nor is it sent before it is known how to read what comes: a "not modified" would teach nothing.
+        let isKnown = state.withLock { $0.description != nil }
+        if let validator = request.validator, validator.request == url.text, isKnown {
             if let tag = validator.entityTag { headers.append(HTTPField("If-None-Match", tag)) }
             if let date = validator.lastModified { headers.append(HTTPField("If-Modified-Since", date)) }
         }
@@ -94,24 +110,43 @@ public final class HTTPPageSource: PageSource {
             return .pastEnd
         case 200, 203:
             break
+        case 204:
+            return .page(FetchedPage(content: PageContent()))
+        case 206 where response.header("Content-Range") != nil:
+            // Some APIs take a page for a part of the list, and say which (RFC 9110, 14.4).
+            break
         default:
             throw failure(response)
         }
-        let answer = try Answer(response, url: url, limits: configuration.limits)
+        let answer = try Answer(response, url: url, secrets: secrets, limits: configuration.limits)
         guard let description = state.withLock({ $0.description }) else {
             return .page(try await firstContact(answer))
         }
-        return .page(try PageReader.page(from: answer, description, limits: configuration.limits))
+        var page = try PageReader.page(from: answer, description, isFirst: request.target == .first, limits: configuration.limits)
+        if request.target == .first { adopt(&page, description) }
+        return .page(page)
+    }
+
+    /// Page one says how long the pages of this origin are now, for these parameters: a grid learned with another size
+    /// would put items in wrong places.
+    private func adopt(_ page: inout FetchedPage, _ description: SourceDescription) {
+        let isWhole = page.total.exactCount.map { $0 <= page.content.count } ?? false
+        guard description.style == .page, !page.content.isEmpty, !isWhole, description.gridSize != page.content.count else { return }
+        var description = description
+        description.gridSize = page.content.count
+        state.withLock { [description] in $0.description = description }
+        page.lesson = SourceLesson(paging: description.style.rawValue, source: description.json)
     }
 
     // MARK: First contact
 
     private func firstContact(_ answer: Answer) async throws -> FetchedPage {
         var draft = try Detector.describe(answer, configuration)
-        var page = try PageReader.page(from: answer, draft.description, limits: configuration.limits)
+        draft.description.credential = credential.map { CredentialCheck(of: $0).text }
+        var page = try PageReader.page(from: answer, draft.description, isFirst: true, limits: configuration.limits)
         if draft.wantsProbes {
             draft = await probe(draft, page)
-            page = try PageReader.page(from: answer, draft.description, limits: configuration.limits)
+            page = try PageReader.page(from: answer, draft.description, isFirst: true, limits: configuration.limits)
         }
         let description = draft.description
         state.withLock { $0.description = description }
@@ -120,41 +155,64 @@ public final class HTTPPageSource: PageSource {
         return page
     }
 
-    /// Asks for what would be the second page in the usual ways, in this order, until an answer proves one: other
-    /// items than page one's. `offset`, `page`, `skip`, `_page`, `_start`, `start`.
+    /// Asks for what would be the second page in the usual ways, until an answer proves one: mostly other items than
+    /// page one's. (Not all others: the list may have moved by an item meanwhile.) First what the URL itself has, then
+    /// `offset`, `page`, `skip`, `_page`, `_start`. For page numbers it is asked first whether page 1 is page one.
     private func probe(_ draft: SourceLessonDraft, _ page: FetchedPage) async -> SourceLessonDraft {
         var draft = draft
         let count = page.content.count
-        let known = Set(page.content.identities.map { $0.key })
-        let candidates: [(SourceDescription.Style, String, Int)] = [
-            (.offset, "offset", count), (.page, "page", 2), (.offset, "skip", count), (.page, "_page", 2),
-            (.offset, "_start", count), (.offset, "start", count),
+        var candidates: [(SourceDescription.Style, String)] = [
+            (.offset, "offset"), (.page, "page"), (.offset, "skip"), (.page, "_page"), (.offset, "_start"),
         ]
-        for (style, name, value) in candidates where usage.requests < HTTPPageSource.detectionBudget {
-            var probe = url
-            probe.set(name, String(value))
-            guard let response = try? await send(probe, []), response.status == 200,
-                let answer = try? Answer(response, url: probe, limits: configuration.limits),
-                let second = try? PageReader.page(from: answer, draft.description, limits: configuration.limits)
-            else { continue }
-            let keys = Set(second.content.identities.map { $0.key })
-            // An origin that does not know the parameter gives page one again.
-            guard known.isDisjoint(with: keys), !keys.isEmpty || page.total.exactCount == count else { continue }
-            draft.description.style = style
+        if let name = draft.description.pageParameter { candidates.insert((.page, name), at: 0) }
+        if let name = draft.description.offsetParameter { candidates.insert((.offset, name), at: 0) }
+        for (style, name) in candidates {
             switch style {
-            case .offset: draft.description.offsetParameter = name
+            case .offset:
+                guard await isOther(name, String(count), page, draft) else { continue }
+                draft.description.offsetParameter = name
             case .page:
+                guard let first = await firstPageNumber(name, page, draft) else { continue }
                 draft.description.pageParameter = name
-                draft.description.firstPage = 1
+                draft.description.firstPage = first
                 draft.description.gridSize = max(count, 1)
-            case .link, .nextURL, .none: break
+            case .link, .nextURL, .none:
+                continue
             }
+            draft.description.style = style
             return draft
         }
+        // Nothing is remembered of an origin that kept silent: the next run looks again.
+        draft.isProvisional = true
         if let total = page.total.exactCount, total > count {
             draft.warnings.append("the origin counts \(total) items and shows \(count), and no way to the rest; name one with --paging")
         }
         return draft
+    }
+
+    /// The number of page one, where this parameter numbers pages: 0 or 1, or what the URL says it is.
+    private func firstPageNumber(_ name: String, _ page: FetchedPage, _ draft: SourceLessonDraft) async -> Int? {
+        if let said = url.value(of: name).flatMap({ Int($0) }) {
+            let first = said == 0 ? 0 : 1
+            return await isOther(name, String(first + 1), page, draft) ? first : nil
+        }
+        if await isOther(name, "1", page, draft) { return 0 }
+        return await isOther(name, "2", page, draft) ? 1 : nil
+    }
+
+    /// Whether an answer with this parameter brings mostly other items than page one.
+    private func isOther(_ name: String, _ value: String, _ page: FetchedPage, _ draft: SourceLessonDraft) async -> Bool {
+        guard usage.requests < HTTPPageSource.detectionBudget else { return false }
+        var probe = url
+        probe.set(name, value)
+        guard let response = try? await send(probe, []), response.status == 200,
+            let answer = try? Answer(response, url: probe, limits: configuration.limits),
+            let second = try? PageReader.page(from: answer, draft.description, isFirst: false, limits: configuration.limits),
+            !second.content.isEmpty
+        else { return false }
+        let known = Set(page.content.identities.map { $0.key })
+        let shared = second.content.identities.count { known.contains($0.key) }
+        return shared * 2 < second.content.count
     }
 
     // MARK: Asking

@@ -53,8 +53,6 @@ public enum FetchState: String, Hashable, Sendable, CaseIterable {
 
 /// One change to the ledger. Changes belong to the same transaction as the data they speak of (R1).
 public enum LedgerEdit: Hashable, Sendable {
-    /// A fetch starts: one more attempt, under a lease.
-    case started(offset: Int, owner: String, leaseExpiresAt: Timestamp)
     /// The page arrived.
     case succeeded(offset: Int)
     /// The fetch failed; `nextAttemptAt` is nil when no automatic trigger will try again.

@@ -29,6 +29,14 @@ public protocol PageStorage: Sendable {
     /// Applies a plan, wholly or not at all (R1, R4).
     func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome
 
+    /// Takes leases on pages that are about to be fetched (R30): one more attempt for each, in flight from now on. A page
+    /// that a living owner has in flight is left out.
+    /// - Parameter expiry: when the lease ends if its owner lives, and yet does not end it.
+    /// - Returns: the offsets that were granted, in the order in which they were asked for.
+    func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> [Int]
+
     /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
     func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError)
 

@@ -118,6 +118,15 @@ struct CommitTransaction {
                 }
                 return .duplicates([held.range])
             }
+            if held.offset == page.offset, held.count > 0,
+                try PageTable.content(of: row, query: query, in: connection) == page.content
+            {
+                // R6: fetched again, and what it was: it counts as held again, and no item is written anew.
+                try PageTable.revive(row, as: page, in: record, at: plan.at, connection)
+                session.identities.forget(query)
+                stored.append(page.range)
+                return nil
+            }
             try delete(row)
         }
         if !record.allowsDuplicates, let repeated = try makeRoom(for: identities, of: page) { return repeated }
@@ -179,6 +188,8 @@ struct CommitTransaction {
     }
 
     private mutating func demote(_ range: Range<Int>) throws(StorageError) {
+        // Positions stay, but plans that counted on these pages must be made again.
+        moved = true
         for row in try PageTable.rows(meeting: range, of: query, in: connection)
         where row.summary.generation == record.version.generation {
             try connection.run(
@@ -205,7 +216,12 @@ struct CommitTransaction {
         try shift(from: range.upperBound, by: distance)
         session.identities.forget(query)
         if let page, let refusal = try put(page) { return refusal }
-        try joinSmallPage(at: range.lowerBound + (page?.content.count ?? 0))
+        let seam = range.lowerBound + (page?.content.count ?? 0)
+        // G1: what comes together here was not seen together.
+        try connection.run(
+            "UPDATE page SET evidence = 'inferred', evidence_at = ? WHERE query = ? AND offset = ? AND offset > 0",
+            .time(plan.at), .int(query.rawValue), .int(seam))
+        try joinSmallPage(at: seam)
         return nil
     }
 

@@ -136,6 +136,22 @@ public final class PageStore: PageStorage {
         try await writer.run { session throws(StorageError) in try CommitTransaction.apply(plan, in: session) }
     }
 
+    public func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> [Int] {
+        try await write { session throws(StorageError) in
+            let connection = session.connection
+            guard try QueryTable.find(query, in: connection) != nil else { return [] }
+            let owner = try session.owner()
+            var granted: [Int] = []
+            for offset in offsets
+            where try LedgerTable.claim(offset, query: query, until: expiry, at: now, owner: owner, in: connection) {
+                granted.append(offset)
+            }
+            return granted
+        }
+    }
+
     public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
         try await write { session throws(StorageError) in
             guard try QueryTable.find(query, in: session.connection) != nil else { return }

@@ -12,16 +12,12 @@ public struct ListSync: Sendable {
     private let options: SyncOptions
     private let clock: any SyncClock
     private let chance: @Sendable () -> Double
-    private let owner: String
     private let logger: Logger
 
-    /// - Parameters:
-    ///   - chance: random numbers in 0..<1 that spread retries (R28).
-    ///   - owner: a name no other process has; it marks the pages this one has in flight (R30).
+    /// - Parameter chance: random numbers in 0..<1 that spread retries (R28).
     public init(
         storage: any PageStorage, source: any PageSource, key: QueryKey, options: SyncOptions = SyncOptions(),
         clock: any SyncClock = SystemClock(), chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-        owner: String = String(UInt64.random(in: 0...UInt64.max), radix: 36),
         logger: Logger = Logger(label: "pagecache.sync")
     ) {
         self.storage = storage
@@ -30,7 +26,6 @@ public struct ListSync: Sendable {
         self.options = options
         self.clock = clock
         self.chance = chance
-        self.owner = owner
         self.logger = logger
     }
 
@@ -42,8 +37,8 @@ public struct ListSync: Sendable {
     /// - Throws: `StorageError` when the store fails.
     public func run(progress: @escaping @Sendable (SyncEvent) -> Void = { _ in }) async throws(StorageError) -> SyncReport {
         let run = SyncRun(
-            storage: storage, source: source, key: key, options: options, clock: clock, chance: chance, owner: owner,
-            logger: logger, progress: progress)
+            storage: storage, source: source, key: key, options: options, clock: clock, chance: chance, logger: logger,
+            progress: progress)
         return try await run.run()
     }
 }

@@ -92,13 +92,15 @@ struct DetectionTests {
     func nextURL() async throws {
         let script = Script { url, _ in
             let start = Int(url.value(of: "after") ?? "-1")! + 1, end = min(start + 20, 45)
-            let next = end < 45 ? #""?after=\#(end - 1)&token=S3CRET""# : "null"
+            let next = end < 45 ? #""?after=\#(end - 1)&token=page&api_key=S3CRET""# : "null"
             return json(#"{"meta":{"next":\#(next)},"data":{"entries":[\#(objects(start..<end))]}}"#)
         }
-        let source = try source("http://h/api", script)
+        let source = try source("http://h/api?api_key=S3CRET", script)
         #expect(try await walk(source) == all)
         #expect(source.access == .chain)
-        #expect(script.urls.dropFirst().allSatisfy { !$0.contains("S3CRET") }, "R45: an echoed secret is not stored")
+        #expect(script.urls.last == "http://h/api?after=39&token=page&api_key=S3CRET", "R45: put back when asking")
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
+        #expect(page.next == PageCursor("http://h/api?after=19&token=page"), "R45: an echoed secret is not stored")
     }
 
     @Test("a relative Link header, items that are plain strings, no total")
@@ -115,18 +117,94 @@ struct DetectionTests {
     }
 
     @Test("nothing tells how it goes on: the usual parameters are tried, and one is kept that proves itself", arguments: [
-        ("offset", 2), ("page", 3), ("skip", 4), ("_start", 6),
+        ("offset", 2, 0), ("page", 4, 1), ("page", 3, 0), ("skip", 5, 0), ("_page", 7, 1), ("_start", 8, 0),
     ])
-    func probes(parameter: String, requests: Int) async throws {
+    func probes(parameter: String, requests: Int, first: Int) async throws {
+        let isPage = parameter.hasSuffix("page")
         let script = Script { url, _ in
             let value = url.value(of: parameter).flatMap { Int($0) }
-            let start = parameter == "page" ? ((value ?? 1) - 1) * 20 : value ?? 0
+            let start = isPage ? ((value ?? first) - first) * 20 : value ?? 0
             return json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
         }
         let source = try source("http://h/api", script)
         _ = try await source.fetch(PageRequest(.first))
         #expect(script.requests.count == requests)
-        #expect(source.access == (parameter == "page" ? .grid(size: 20) : .offsets))
+        #expect(source.access == (isPage ? .grid(size: 20) : .offsets))
+        guard case .page(let second) = try await source.fetch(PageRequest(.offset(20))) else { return }
+        #expect(second.content.ids.first == "20")
+    }
+
+    @Test("the URL says page=0: then the next page is 1, with and without a total", arguments: [true, false])
+    func zeroBased(hasTotal: Bool) async throws {
+        let script = Script { url, _ in
+            let start = (url.value(of: "page").flatMap { Int($0) } ?? 0) * 20
+            return json(#"{\#(hasTotal ? #""total":45,"# : "")"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+        }
+        let source = try source("http://h/api?page=0", script)
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
+        #expect(page.content.ids.first == "0")
+        _ = try await source.fetch(PageRequest(.offset(20)))
+        #expect(script.urls.last == "http://h/api?page=1")
+    }
+
+    @Test("a list that moves by an item during detection is still seen to page")
+    func movingProbe() async throws {
+        let count = Mutex(0)
+        let script = Script { url, _ in
+            let shift = count.withLock { $0 += 1; return $0 > 1 ? 1 : 0 }
+            let start = (url.value(of: "offset").flatMap { Int($0) } ?? 0) - shift
+            return json("[\(objects(start + 1_000..<start + 1_020))]")
+        }
+        let source = try source("http://h/api", script)
+        _ = try await source.fetch(PageRequest(.first))
+        #expect(source.access == .offsets)
+    }
+
+    @Test("another page size, or another default, is another grid: positions follow what page one brings now")
+    func changedGrid() async throws {
+        let script = Script { url, _ in
+            let page = Int(url.value(of: "page") ?? "1")!, size = Int(url.value(of: "per_page") ?? "50")!
+            let start = min((page - 1) * size, 300)
+            return json(#"{"total":300,"page":\#(page),"items":[\#(objects(start..<min(start + size, 300)))]}"#)
+        }
+        let first = try source("http://h/api?page=1&per_page=10", script)
+        guard case .page(let page) = try await first.fetch(PageRequest(.first)), let lesson = page.lesson else { return }
+        #expect(first.access == .grid(size: 10))
+        let second = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api?page=1"), stored: lesson.source, transport: script)
+        guard case .page(let again) = try await second.fetch(PageRequest(.first)) else { return }
+        #expect(second.access == .grid(size: 50))
+        #expect(again.lesson != nil)
+        guard case .page(let next) = try await second.fetch(PageRequest(.offset(50))) else { return }
+        #expect(next.content.ids.first == "50")
+    }
+
+    @Test("an empty list teaches nothing that could be wrong later", arguments: [
+        #"{"total":0}"#, #"{"items":null,"total":0}"#, #"{"items":[],"total":0}"#, "[]",
+    ])
+    func emptyFirst(body: String) async throws {
+        let source = try source("http://h/api?page=1", Script { _, _ in json(body) })
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
+        #expect(page.content.isEmpty)
+        #expect(page.lesson?.source == "")
+    }
+
+    @Test("R45: another credential, or none, is not whose list it is")
+    func credentials() async throws {
+        func made(_ header: String?, _ stored: String? = nil, url: String = "http://h/api") throws -> HTTPPageSource {
+            var configuration = HTTPSourceConfiguration(url: url)
+            configuration.paging = .none
+            if let header { configuration.headers = [HTTPField("Authorization", header)] }
+            return try HTTPPageSource(configuration, stored: stored, transport: Script { _, _ in json("[1,2]") })
+        }
+        guard case .page(let page) = try await made("Bearer A").fetch(PageRequest(.first)), let stored = page.lesson?.source else { return }
+        #expect(!stored.contains("Bearer"))
+        #expect(try !made("Bearer A").belongsToAnother(stored: stored))
+        #expect(try made("Bearer B").belongsToAnother(stored: stored))
+        #expect(try made(nil).belongsToAnother(stored: stored))
+        guard case .page(let open) = try await made(nil).fetch(PageRequest(.first)), let anonymous = open.lesson?.source else { return }
+        #expect(try !made(nil).belongsToAnother(stored: anonymous))
+        #expect(try made(nil, url: "http://h/api?api_key=x").belongsToAnother(stored: anonymous))
+        #expect(try !made("Bearer A").belongsToAnother(stored: ""))
     }
 
     @Test("nothing proves itself: at most eight requests, and it is said")
@@ -177,17 +255,17 @@ struct DetectionTests {
             let start = Int(url.value(of: "offset") ?? "0")!
             return json(#"{"count":45,"next":"http://h/api?limit=20&offset=\#(start + 20)","results":[\#(objects(start..<min(start + 20, 45)))]}"#)
         }
-        let first = try source("http://h/api?token=S3CRET", script)
+        let first = try source("http://h/api?api_key=S3CRET", script)
         guard case .page(let page) = try await first.fetch(PageRequest(.first)), let lesson = page.lesson else {
             Issue.record("no lesson")
             return
         }
         #expect(lesson.paging == "offset")
         #expect(!lesson.source.contains("S3CRET"))
-        let second = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api?token=S3CRET"), stored: lesson.source, transport: script)
+        let second = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api?api_key=S3CRET"), stored: lesson.source, transport: script)
         #expect(second.access == .offsets)
         _ = try await second.fetch(PageRequest(.offset(20), size: 20))
-        #expect(script.urls == ["http://h/api?token=S3CRET", "http://h/api?offset=20&limit=20&token=S3CRET"])
+        #expect(script.urls == ["http://h/api?api_key=S3CRET", "http://h/api?offset=20&limit=20&api_key=S3CRET"])
     }
 
     @Test("what the caller says is not questioned")

@@ -13,30 +13,30 @@ struct EndOfListTests {
 
     @Test("the origin's own word wins over any total")
     func explicit() {
-        #expect(EndOfList.decide(page(10, total: .exact(5), hasMore: true), at: 0, requested: 10, access: .offsets) == .more)
-        #expect(EndOfList.decide(page(10, total: .exact(99), hasMore: false), at: 0, requested: 10, access: .offsets) == .end(at: 10))
-        #expect(EndOfList.decide(page(10, total: .exact(10), next: "n"), at: 0, requested: 10, access: .chain) == .more)
+        #expect(EndOfList.decide(page(10, total: .exact(5), hasMore: true), at: 0, full: 10, access: .offsets) == .more)
+        #expect(EndOfList.decide(page(10, total: .exact(99), hasMore: false), at: 0, full: 10, access: .offsets) == .end(at: 10))
+        #expect(EndOfList.decide(page(10, total: .exact(10), next: "n"), at: 0, full: 10, access: .chain) == .more)
     }
 
     @Test("then an exact total, reached or not")
     func totals() {
-        #expect(EndOfList.decide(page(10, total: .exact(20)), at: 10, requested: 10, access: .offsets) == .end(at: 20))
-        #expect(EndOfList.decide(page(4, total: .exact(20)), at: 10, requested: 10, access: .offsets) == .more)
-        #expect(EndOfList.decide(page(0, total: .exact(20)), at: 10, requested: 10, access: .offsets) == .end(at: 10))
+        #expect(EndOfList.decide(page(10, total: .exact(20)), at: 10, full: 10, access: .offsets) == .end(at: 20))
+        #expect(EndOfList.decide(page(4, total: .exact(20)), at: 10, full: 10, access: .offsets) == .more)
+        #expect(EndOfList.decide(page(0, total: .exact(20)), at: 10, full: 10, access: .offsets) == .end(at: 10))
     }
 
     @Test("then, for what hands over cursors, the cursor that is missing")
     func chains() {
-        #expect(EndOfList.decide(page(10, total: .exact(99)), at: 0, requested: nil, access: .chain) == .end(at: 10))
-        #expect(EndOfList.decide(page(0), at: 30, requested: nil, access: .chain) == .end(at: 30))
+        #expect(EndOfList.decide(page(10, total: .exact(99)), at: 0, full: nil, access: .chain) == .end(at: 10))
+        #expect(EndOfList.decide(page(0), at: 30, full: nil, access: .chain) == .end(at: 30))
     }
 
     @Test("a short page is the end only where nothing else speaks")
     func shortPages() {
-        #expect(EndOfList.decide(page(4), at: 10, requested: 10, access: .offsets) == .end(at: 14))
-        #expect(EndOfList.decide(page(10), at: 10, requested: 10, access: .offsets) == .more)
-        #expect(EndOfList.decide(page(4), at: 10, requested: nil, access: .offsets) == .more)
-        #expect(EndOfList.decide(page(4, total: .estimate(99)), at: 10, requested: 10, access: .offsets) == .end(at: 14))
+        #expect(EndOfList.decide(page(4), at: 10, full: 10, access: .offsets) == .end(at: 14))
+        #expect(EndOfList.decide(page(10), at: 10, full: 10, access: .offsets) == .more)
+        #expect(EndOfList.decide(page(4), at: 10, full: nil, access: .offsets) == .more)
+        #expect(EndOfList.decide(page(4, total: .estimate(99)), at: 10, full: 10, access: .offsets) == .end(at: 14))
     }
 }
 
@@ -202,16 +202,18 @@ struct FetchQueueTests {
 struct HeadReconcilerTests {
     /// Decides about an answer with these names, against a cached list with those.
     private func decide(
-        _ answer: [String], total: Int?, cached: [String], cachedTotal: Int?, headEnd: Int? = nil, confirmed: Bool = false
+        _ answer: [String], total: Int?, cached: [String], cachedTotal: Int?, headEnd: Int? = nil, end: Int? = nil,
+        readable: Int? = nil, confirmed: Bool = false
     ) -> HeadReconciler.Verdict {
         let content = named(answer)
         let held = named(cached).identities
         return HeadReconciler.decide(
-            FetchedPage(content: content, total: total.map { .exact($0) } ?? .unknown),
+            FetchedPage(content: content, total: total.map { .exact($0) } ?? .unknown), end: end,
             cached: HeadReconciler.Cached(
                 total: cachedTotal.map { .exact($0) } ?? .unknown,
                 headEnd: headEnd ?? cached.count,
                 isEmpty: cached.isEmpty,
+                readableEnd: readable ?? cached.count,
                 headIdentities: Array(held.prefix(answer.count)),
                 positions: Dictionary(uniqueKeysWithValues: held.enumerated().map { ($1.key, $0) })),
             isConfirmed: confirmed)
@@ -251,8 +253,27 @@ struct HeadReconcilerTests {
     @Test("R17: an item from deeper down that is now at the head has moved")
     func moves() {
         #expect(decide(["i15", "i0", "i1", "i2", "i3"], total: 20, cached: list, cachedTotal: 20) == .spliced(replaced: 4, moved: [15]))
-        #expect(decide(["i0", "i1", "i2", "i3", "i15"], total: 20, cached: list, cachedTotal: 20) == .spliced(replaced: 4, moved: [15]))
         #expect(decide(["i2", "i0", "i1", "i3", "i4"], total: 20, cached: list, cachedTotal: 20) == .spliced(replaced: 5, moved: []))
+    }
+
+    @Test("an item from deeper down at the end of the head may have moved, or what lay between is gone: not guessed at")
+    func ambiguousMoves() {
+        #expect(decide(["i0", "i1", "i2", "i3", "i15"], total: 20, cached: list, cachedTotal: 20) == .unexplained)
+        // Three deleted and three appended look like three moved.
+        #expect(decide(["i0", "i1", "i5", "i6", "i7"], total: 20, cached: list, cachedTotal: 20) == .unexplained)
+    }
+
+    @Test("without totals: an answer that ends earlier than what is held is no confirmation (R20)")
+    func earlyEnd() {
+        #expect(decide(["i0", "i1"], total: nil, cached: list, cachedTotal: nil, end: 2) == .doubtful)
+        #expect(decide(["i0", "i1"], total: nil, cached: list, cachedTotal: nil, end: 2, confirmed: true) == .unexplained)
+        #expect(decide(Array(list.prefix(15)), total: nil, cached: list, cachedTotal: nil, end: 15) == .unexplained)
+    }
+
+    @Test("R20: an empty answer is doubted also when only an older generation is left to lose")
+    func doubtAboutOldGenerations() {
+        #expect(decide([], total: nil, cached: [], cachedTotal: nil, end: 0, readable: 500) == .doubtful)
+        #expect(decide([], total: nil, cached: [], cachedTotal: nil, end: 0) == .firstLoad)
     }
 
     @Test("R17: an edit is a change in place")
@@ -263,9 +284,9 @@ struct HeadReconcilerTests {
         answer.content = PageContent(edited)
         let held = named(list).identities
         let verdict = HeadReconciler.decide(
-            answer,
+            answer, end: nil,
             cached: HeadReconciler.Cached(
-                total: .exact(20), headEnd: 20, isEmpty: false, headIdentities: Array(held.prefix(5)),
+                total: .exact(20), headEnd: 20, isEmpty: false, readableEnd: 20, headIdentities: Array(held.prefix(5)),
                 positions: Dictionary(uniqueKeysWithValues: held.enumerated().map { ($1.key, $0) })),
             isConfirmed: false)
         #expect(verdict == .spliced(replaced: 5, moved: []))

@@ -1,4 +1,5 @@
 import PageModel
+import PageStore
 import PagedRepository
 import PagedRepositoryTesting
 import Synchronization
@@ -13,7 +14,7 @@ struct ListSyncTests {
         change(&options)
         clock.advance(by: .seconds(1))
         return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }, owner: "test"
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
         ).run()
     }
 
@@ -216,8 +217,70 @@ struct ListSyncTests {
         #expect(report.list?.record.end == 48)
         let before = origin.requests.count
         #expect(try await sync(bench, origin).reconciliation == .unchanged)
-        #expect(origin.requests.count - before == 1)
+        // Page one, and the end: an estimate does not say whether the list has grown.
+        #expect(origin.requests.count - before == 2)
         #expect(try await bench.held == origin.names)
+    }
+
+    @Test("R24: a list without totals that grows at its end is seen to have grown", arguments: [PagingAccess.offsets, .chain, .grid(size: 10)], [1, 30])
+    func growth(access: PagingAccess, more: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<45), access: access)
+        origin.state.withLock { $0.total = nil }
+        _ = try await sync(bench, origin)
+        var before = origin.requests.count
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(origin.requests.count - before == 2)
+        before = origin.requests.count
+        origin.names += (0..<more).map { "late\($0)" }
+        let report = try await sync(bench, origin)
+        #expect(report.outcome == .complete)
+        #expect(try await bench.held == origin.names)
+        #expect(origin.requests.count - before <= 2 + more / 10 + 1)
+    }
+
+    @Test("an origin that ignores what it is asked: a loop is told, and page one stays what it was")
+    func ignoredOffsets() async throws {
+        let bench = try await SyncBench()
+        final class Deaf: PageSource {
+            let count = Mutex(0)
+            var access: PagingAccess { .offsets }
+            var usage: SourceUsage { SourceUsage(requests: count.withLock { $0 }) }
+            func fetch(_ request: PageRequest) async throws -> PageAnswer {
+                count.withLock { $0 += 1 }
+                return .page(FetchedPage(content: named(0..<10), total: .exact(1 << 53)))
+            }
+        }
+        let report = try await ListSync(storage: bench.store, source: Deaf(), key: bench.key, clock: clock).run()
+        #expect(report.outcome == .incomplete)
+        #expect(report.list?.failures.first?.failure?.failureClass == .loop)
+        #expect(report.list?.record.allowsDuplicates == false)
+        #expect(report.usage.requests < 20)
+        #expect(Set(try await bench.held.compactMap { $0 }) == Set(names(0..<10)))
+    }
+
+    @Test("one empty answer in the middle of a load is asked for again, and not taken for the end (R20)", arguments: [2, 3, 4])
+    func emptyInTheMiddle(request: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        let good = origin.names
+        origin.before { number, names in names = number == request ? [] : good }
+        origin.state.withLock { $0.total = { _ in .exact(48) } }
+        let report = try await sync(bench, origin)
+        #expect(report.outcome == .complete)
+        #expect(origin.requests.count == 6)
+        #expect(try await bench.held == good)
+    }
+
+    @Test("R44: a total far too high costs two requests, not thousands")
+    func hugeTotal() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        origin.state.withLock { $0.total = { _ in .exact(1 << 53) } }
+        let report = try await sync(bench, origin)
+        #expect(report.outcome == .complete)
+        #expect(report.list?.record.end == 48)
+        #expect(origin.requests.count < 30)
     }
 
     @Test("R24: no totals at all: the list ends where it ends", arguments: [PagingAccess.offsets, .chain], [0, 5, 10, 48])
@@ -284,20 +347,25 @@ struct ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("two processes sync one list at once: both end well, and the list is the origin's")
+    @Test("R30: two runs of one list at once ask for every page once between them, and both end with all of it")
     func twoAtOnce() async throws {
         let bench = try await SyncBench()
         let origin = ListOrigin(names(0..<480))
-        let clock = clock
+        // Known to both: who comes first to a list that nobody knows cannot be seen.
+        _ = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
+        origin.names.insert("deep", at: 200)
+        let before = origin.requests.count
+        let second = try await PageStore.open(at: bench.store.path, mode: .mustExist, now: clock.now())
         try await withThrowingTaskGroup(of: SyncReport.self) { group in
-            for owner in ["one", "two"] {
-                group.addTask {
-                    try await ListSync(storage: bench.store, source: origin, key: bench.key, clock: clock, owner: owner).run()
-                }
+            for store in [bench.store, second] {
+                group.addTask { try await ListSync(storage: store, source: origin, key: bench.key).run() }
             }
             for try await report in group { #expect(report.outcome == .complete) }
         }
         #expect(try await bench.held == origin.names)
+        let asked = origin.requests.dropFirst(before).map(\.target)
+        #expect(asked.count { $0 != .first } == 48)
+        #expect(Set(asked).count == 49, "\(asked.filter { if case .offset(let offset) = $0 { offset % 10 != 0 } else { false } })")
     }
 
     @Test("cancelled in the middle: what was fetched is kept, nothing stays in flight")

@@ -37,7 +37,8 @@ struct ToolTests {
 
             let again = try await sync("\(root)/\(path)")
             #expect(again.json["reconciliation"] as? String == "unchanged")
-            #expect(origin.requests.count == 12)
+            // Where there is no total, the last page is asked for too: only it tells whether the list has grown.
+            #expect(origin.requests.count == (path == "linked" ? 13 : 12))
         }
     }
 
@@ -206,7 +207,7 @@ struct ToolTests {
         try await withOrigin(origin) { root in
             let id = try #require(try await sync("\(root)/items").json["query"] as? String)
             _ = try await sync("\(root)/items?sort=up")
-            for name in [id, String(id.prefix(5)), "\(root)/items?s"] {
+            for name in [id, String(id.prefix(5)), "\(root)/items?s", "\(root)/items?limit=9&offset=18"] {
                 #expect(try await Tool.run(["pages", name, "--store", folder.store]).status == 0, "\(name)")
             }
             #expect(try await Tool.run(["show", "nothing", "--store", folder.store]).status == 66)

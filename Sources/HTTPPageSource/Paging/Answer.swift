@@ -6,10 +6,15 @@ struct Answer {
     let document: JSONDocument
     /// The URL that was asked, without secrets.
     let url: OriginURL
+    /// Parameters that the caller keeps secret, and that an origin may echo.
+    let secrets: [OriginURL.Parameter]
 
     /// - Throws: `undecodable` or `hostile`, in words that name what came instead.
-    init(_ response: HTTPPageResponse, url: OriginURL, limits: HTTPLimits) throws(FetchFailure) {
+    init(
+        _ response: HTTPPageResponse, url: OriginURL, secrets: [OriginURL.Parameter] = [], limits: HTTPLimits
+    ) throws(FetchFailure) {
         self.response = response
+        self.secrets = secrets
         self.url = url
         do throws(JSONError) {
             document = try JSONDocument(response.body, depthLimit: limits.depth)

@@ -18,7 +18,18 @@ struct Detector {
     }
 
     private func describe() throws(FetchFailure) -> SourceLessonDraft {
-        let items = try itemsPointer()
+        guard let items = itemsPointer() else {
+            // No array anywhere: an empty list, if a total of 0 says so.
+            guard let total = totalPlace(itemCount: 0, hasNext: false, items: nil), answer.number(at: total) == 0 else {
+                throw FetchFailure(
+                    .undecodable, "the answer has no array of items; name it with --items", isRetryable: false,
+                    httpStatus: answer.response.status)
+            }
+            var draft = SourceLessonDraft(description: SourceDescription(style: .none, url: answer.url.text, items: JSONPointer(tokens: ["items"])))
+            draft.description.total = total
+            draft.isProvisional = true
+            return draft
+        }
         let elements = document.value(at: items).map { document.elements(of: $0) } ?? []
         var description = SourceDescription(style: .none, url: answer.url.text, items: items)
         description.id = configuration.id ?? idPointer(elements)
@@ -71,6 +82,13 @@ struct Detector {
     }
 
     private func chooseByEvidence(_ draft: inout SourceLessonDraft, elements: Int, total: Int?, hasNext: Bool) {
+        if elements == 0 || (total.map { $0 <= elements } ?? false && !hasNext) {
+            // Everything is here, or nothing is: how it would page cannot be seen, nor is it needed. The next first
+            // answer is looked at again.
+            draft.description.style = .none
+            draft.isProvisional = true
+            return
+        }
         // Random access first: it allows pages in parallel, and one of them again. It takes a total to know how many.
         if total != nil, draft.description.offsetParameter != nil {
             draft.description.style = .offset
@@ -78,11 +96,6 @@ struct Detector {
             draft.description.style = .page
         } else if hasNext {
             if case .header = draft.description.next { draft.description.style = .link } else { draft.description.style = .nextURL }
-        } else if elements == 0 || total.map({ $0 <= elements }) ?? false {
-            // Everything is here, or nothing is: how it would page cannot be seen, nor is it needed. The next first
-            // answer is looked at again.
-            draft.description.style = .none
-            draft.isProvisional = true
         } else {
             draft.description.style = .none
             draft.wantsProbes = true
@@ -91,7 +104,7 @@ struct Detector {
 
     // MARK: Items
 
-    private func itemsPointer() throws(FetchFailure) -> JSONPointer {
+    private func itemsPointer() -> JSONPointer? {
         if let items = configuration.items {
             // A wrong pointer is a wrong flag, and is told at once; an absent member may be an empty list.
             return items
@@ -101,14 +114,9 @@ struct Detector {
         var candidates: [(pointer: JSONPointer, rank: Int, count: Int)] = []
         collect(document.root, top, depth: 0, into: &candidates)
         // Arrays of objects before arrays of anything else, longer before shorter, what stands first before the rest.
-        guard let best = candidates.enumerated().max(by: { left, right in
+        return candidates.enumerated().max(by: { left, right in
             (left.element.rank, left.element.count, -left.offset) < (right.element.rank, right.element.count, -right.offset)
-        }) else {
-            throw FetchFailure(
-                .undecodable, "the answer has no array of items; name it with --items", isRetryable: false,
-                httpStatus: answer.response.status)
-        }
-        return best.element.pointer
+        })?.element.pointer
     }
 
     private func collect(
@@ -162,7 +170,7 @@ struct Detector {
 
     // MARK: Total
 
-    private func totalPlace(itemCount: Int, hasNext: Bool, items: JSONPointer) -> HTTPSourceConfiguration.Place? {
+    private func totalPlace(itemCount: Int, hasNext: Bool, items: JSONPointer?) -> HTTPSourceConfiguration.Place? {
         var best: (place: HTTPSourceConfiguration.Place, rank: Int)?
         func consider(_ place: HTTPSourceConfiguration.Place, _ name: String, _ number: Int?) {
             // A total is no smaller than the page. With more to come, a number equal to the page's length counts the

@@ -91,7 +91,7 @@ struct OriginURL: Hashable, Sendable {
         if port == (scheme == "https" ? 443 : 80) { url.components.port = nil }
         if url.components.percentEncodedPath.isEmpty { url.components.percentEncodedPath = "/" }
         url.parameters = parameters.filter {
-            !names.contains($0.plainName) && !ParameterNames.isPaging($0.plainName) && !ParameterNames.isSecret($0.plainName)
+            !names.contains($0.plainName) && !ParameterNames.isPaging($0.plainName) && !ParameterNames.isSecret($0)
         }.sorted { ($0.name, $0.value ?? "") < ($1.name, $1.value ?? "") }
         return url.text
     }
@@ -142,17 +142,26 @@ enum ParameterNames {
         return (offset + page + limit + cursor).contains(name) && !ambiguous.contains(name)
     }
 
-    /// Never stored, never logged (R45).
-    static func isSecret(_ name: String) -> Bool {
-        let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
+    /// Never stored, never logged (R45). Names that also have ordinary meanings (`key=DE`, `token=2`) count when the
+    /// value is as long as secrets are.
+    static func isSecret(_ parameter: OriginURL.Parameter) -> Bool {
+        let plain = parameter.plainName.lowercased().filter { $0 != "_" && $0 != "-" }
+        let ambiguous: Set<String> = ["token", "key", "sig", "sid", "session", "code"]
+        if ambiguous.contains(plain) { return parameter.plainValue.utf8.count >= 16 }
         let exact: Set<String> = [
-            "token", "auth", "authorization", "key", "sig", "signature", "secret", "password", "passwd", "pwd", "jwt", "sid",
-            "session", "sessionid", "code", "credential", "credentials",
+            "auth", "authorization", "signature", "secret", "password", "passwd", "pwd", "jwt", "sessionid", "credential",
+            "credentials",
         ]
         let parts = [
             "apikey", "accesskey", "accesstoken", "authtoken", "clientsecret", "idtoken", "refreshtoken", "privatekey",
             "securitytoken", "xamzsignature", "xamzcredential", "password",
         ]
         return exact.contains(plain) || parts.contains { plain.contains($0) }
+    }
+
+    /// Headers that say who is asking.
+    static func isCredentialHeader(_ name: String) -> Bool {
+        let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
+        return plain == "cookie" || ["auth", "token", "apikey", "secret", "session"].contains { plain.contains($0) }
     }
 }

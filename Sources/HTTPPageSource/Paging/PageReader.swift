@@ -4,11 +4,11 @@ import PagedRepository
 /// Takes a page out of an answer, as the description says.
 enum PageReader {
     static func page(
-        from answer: Answer, _ description: SourceDescription, limits: HTTPLimits
+        from answer: Answer, _ description: SourceDescription, isFirst: Bool, limits: HTTPLimits
     ) throws(FetchFailure) -> FetchedPage {
         let total = description.total.flatMap { answer.number(at: $0) }.map { Total(claimed: $0) } ?? .unknown
         var page = FetchedPage(
-            content: try content(of: answer, description, limits), total: total,
+            content: try content(of: answer, description, isFirst, limits), total: total,
             hasMore: description.hasMore.flatMap { answer.document.value(at: $0) }.flatMap { answer.document.boolean($0) })
         if let text = description.next.flatMap({ answer.text(at: $0) }), !text.isEmpty {
             switch description.style {
@@ -23,12 +23,18 @@ enum PageReader {
     }
 
     private static func content(
-        of answer: Answer, _ description: SourceDescription, _ limits: HTTPLimits
+        of answer: Answer, _ description: SourceDescription, _ isFirst: Bool, _ limits: HTTPLimits
     ) throws(FetchFailure) -> PageContent {
         let document = answer.document
         guard let list = document.value(at: description.items) else {
-            // Some origins leave the member out when there is nothing to put in; then a total of 0 says so.
+            // Some origins leave the member out when there is nothing to put in. Of page one that is believed when a total
+            // of 0 says so; behind it, an answer that does not speak of an error is the end.
             if description.total.flatMap({ answer.number(at: $0) }) == 0 { return PageContent() }
+            let words: Set<String> = ["error", "errors", "message", "fault", "exception", "detail", "code", "status", "title"]
+            let members = document.members(of: document.root)
+            if !isFirst, document.kind(of: document.root) == .object, members.allSatisfy({ !words.contains($0.name.lowercased()) }) {
+                return PageContent()
+            }
             throw FetchFailure(
                 .undecodable, "the answer has nothing at \(described(description.items))", isRetryable: false,
                 httpStatus: answer.response.status)
@@ -67,7 +73,10 @@ enum PageReader {
             throw FetchFailure(.hostile, "the next link leads to another origin, \(next.scheme)://\(next.host)", isRetryable: false)
         }
         next.userInfo = nil
-        next.removeParameters { ParameterNames.isSecret($0.plainName) }
+        // Only what is the caller's own secret: a continuation may well be called "token".
+        next.removeParameters { parameter in
+            answer.secrets.contains { $0.plainName == parameter.plainName && $0.plainValue == parameter.plainValue }
+        }
         return next.text
     }
 

@@ -23,6 +23,8 @@ struct SourceDescription: Codable, Hashable, Sendable {
     var firstPage: Int?
     /// Items per page, where pages are numbered.
     var gridSize: Int?
+    /// Who asked: see `CredentialCheck`.
+    var credential: String?
 
     var json: String {
         let encoder = JSONEncoder()
@@ -32,7 +34,9 @@ struct SourceDescription: Codable, Hashable, Sendable {
     }
 
     init?(json: String) {
-        guard let known = try? JSONDecoder().decode(SourceDescription.self, from: Data(json.utf8)) else { return nil }
+        guard var known = try? JSONDecoder().decode(SourceDescription.self, from: Data(json.utf8)) else { return nil }
+        // A hostile store must not make page numbers overflow (R46).
+        known.firstPage = known.firstPage.map { min(max($0, 0), 1) }
         self = known
     }
 

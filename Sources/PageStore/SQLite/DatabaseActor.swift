@@ -35,6 +35,15 @@ actor DatabaseActor {
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
+    private var ownerLock: OwnerLock?
+
+    /// Who this connection is in leases; made when it first takes one, so that reading a store writes nothing.
+    func owner() throws(StorageError) -> OwnerLock {
+        if let ownerLock { return ownerLock }
+        let made = try OwnerLock(store: connection.path)
+        ownerLock = made
+        return made
+    }
 
     init(connection: Connection) {
         self.connection = connection

@@ -15,11 +15,12 @@ enum StoreOpening {
     static func openWriter(
         _ path: String, options: PageStore.Options, now: Timestamp
     ) throws(StorageError) -> Connection {
-        let kind = try StoreFile.kind(of: path)
+        // Refused here, if it is not one of ours, before SQLite touches it.
+        _ = try StoreFile.kind(of: path)
         let connection = try Connection(path: path)
         try harden(connection)
         connection.setBusyBudget(options.busyBudget)
-        if kind == .blank { try stamp(connection) }
+        try stampIfBlank(connection, budget: options.busyBudget)
         // A newer schema is refused here, before anything is written.
         _ = try Migrator.version(of: connection)
         try switchToWAL(connection, budget: options.busyBudget)
@@ -56,23 +57,50 @@ enum StoreOpening {
 
     /// Marks a blank file as ours. This is written in rollback mode, straight into the header, so that a process that
     /// dies later in opening still leaves a file that says what it is.
-    private static func stamp(_ connection: Connection) throws(StorageError) {
-        // Space can be given back page by page only if this is set before the first table is made.
-        try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        try connection.execute("PRAGMA application_id = \(StoreFile.applicationID)")
+    ///
+    /// One transaction: a process killed in the middle leaves an empty file, or a journal that makes it empty again, and
+    /// so whether the file is blank is asked of SQLite and not of the header.
+    private static func stampIfBlank(_ connection: Connection, budget: Duration) throws(StorageError) {
+        try retrying(budget) { () throws(StorageError) in
+            let stamp = try connection.first("PRAGMA application_id") { row throws(StorageError) in row.int64(0) } ?? 0
+            guard stamp != Int64(StoreFile.applicationID) else { return }
+            let objects = try connection.first("SELECT count(*) FROM sqlite_schema") { row throws(StorageError) in row.int(0) } ?? 0
+            guard stamp == 0, objects == 0 else {
+                throw StorageError(.notAStore, "\(connection.path) is not a pagecache store")
+            }
+            do throws(StorageError) {
+                // Space can be given back page by page only if this is set before anything is written. It cannot be
+                // once a write transaction has begun, so this one begins with it.
+                try connection.execute(
+                    """
+                    BEGIN;
+                    PRAGMA auto_vacuum = INCREMENTAL;
+                    PRAGMA application_id = \(StoreFile.applicationID);
+                    COMMIT
+                    """)
+            } catch {
+                try? connection.execute("ROLLBACK")
+                throw error
+            }
+        }
     }
 
     /// Switching to WAL can report BUSY without asking the busy handler (3-house, facts), so it is retried here.
     private static func switchToWAL(_ connection: Connection, budget: Duration) throws(StorageError) {
+        try retrying(budget) { () throws(StorageError) in
+            let mode = try connection.first("PRAGMA journal_mode = WAL") { row throws(StorageError) in row.text(0) }
+            guard mode == "wal" else {
+                throw StorageError(.inputOutput, "\(connection.path) cannot use a write-ahead log here")
+            }
+        }
+    }
+
+    private static func retrying(_ budget: Duration, _ body: () throws(StorageError) -> Void) throws(StorageError) {
         let step = Duration.milliseconds(10)
         var waited = Duration.zero
         while true {
             do throws(StorageError) {
-                let mode = try connection.first("PRAGMA journal_mode = WAL") { row throws(StorageError) in row.text(0) }
-                guard mode == "wal" else {
-                    throw StorageError(.inputOutput, "\(connection.path) cannot use a write-ahead log here")
-                }
-                return
+                return try body()
             } catch {
                 guard error.code == .busy, waited < budget else { throw error }
             }

@@ -13,6 +13,9 @@ enum LedgerTable {
             FROM ledger WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset
             """, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)
         ) { row throws(StorageError) in
+            guard row.int(0) <= Total.largest, row.int(2) >= 0, row.int(2) < Int.max else {
+                throw StorageError(.damaged, "a ledger record has impossible numbers")
+            }
             let failure = row.optionalText(6).map {
                 FetchFailure(
                     FetchFailure.Class(rawValue: $0), row.optionalText(9) ?? "", isRetryable: row.bool(7),
@@ -45,16 +48,6 @@ enum LedgerTable {
         _ edit: LedgerEdit, query: QueryID, at now: Timestamp, in connection: Connection
     ) throws(StorageError) {
         switch edit {
-        case .started(let offset, let owner, let expiry):
-            try connection.run(
-                """
-                INSERT INTO ledger (query, offset, state, attempts, last_attempt_at, lease_owner, lease_expires_at)
-                VALUES (?1, ?2, 'in_flight', 1, ?3, ?4, ?5)
-                ON CONFLICT DO UPDATE SET
-                    attempts = CASE state WHEN 'ok' THEN 1 ELSE attempts + 1 END,
-                    state = 'in_flight', last_attempt_at = ?3, next_attempt_at = NULL,
-                    lease_owner = ?4, lease_expires_at = ?5
-                """, .int(query.rawValue), .int(offset), .time(now), .text(owner), .time(expiry))
         case .succeeded(let offset):
             try connection.run(
                 """
@@ -89,6 +82,31 @@ enum LedgerTable {
             try connection.run(
                 "DELETE FROM ledger WHERE query = ? AND offset = ?", .int(query.rawValue), .int(offset))
         }
+    }
+
+    /// Puts the page in flight under a lease, unless somebody who lives has it in flight (R30).
+    static func claim(
+        _ offset: Int, query: QueryID, until expiry: Timestamp, at now: Timestamp, owner: OwnerLock,
+        in connection: Connection
+    ) throws(StorageError) -> Bool {
+        let held = try connection.first(
+            "SELECT lease_owner, lease_expires_at FROM ledger WHERE query = ? AND offset = ? AND state = 'in_flight'",
+            .int(query.rawValue), .int(offset)
+        ) { row throws(StorageError) in (owner: row.text(0), expiry: row.time(1)) }
+        if let held, held.expiry > now, owner.isAlive(held.owner) {
+            // A lease that ends much later than one taken now would was taken by a clock that is not ours (R29).
+            if held.expiry - now <= (expiry - now) * 2 { return false }
+        }
+        try connection.run(
+            """
+            INSERT INTO ledger (query, offset, state, attempts, last_attempt_at, lease_owner, lease_expires_at)
+            VALUES (?1, ?2, 'in_flight', 1, ?3, ?4, ?5)
+            ON CONFLICT DO UPDATE SET
+                attempts = CASE state WHEN 'ok' THEN 1 ELSE attempts + 1 END,
+                state = 'in_flight', last_attempt_at = ?3, next_attempt_at = NULL,
+                lease_owner = ?4, lease_expires_at = ?5
+            """, .int(query.rawValue), .int(offset), .time(now), .text(owner.name), .time(expiry))
+        return true
     }
 
     /// Moves the rows at and behind `position` along with their pages (R4).

@@ -18,7 +18,7 @@ enum PageTable {
         try connection.each(
             "SELECT \(columns) FROM page WHERE query = ? ORDER BY offset", .int(query.rawValue)
         ) { row throws(StorageError) in
-            pages.append(pageRow(row).summary)
+            pages.append(try pageRow(row).summary)
         }
         return pages
     }
@@ -43,7 +43,7 @@ enum PageTable {
             ORDER BY offset
             """, .int(query.rawValue), .int(range.lowerBound), .int(max(range.upperBound, range.lowerBound + 1))
         ) { row throws(StorageError) in
-            let found = pageRow(row)
+            let found = try pageRow(row)
             let isEmptyHere = found.summary.count == 0 && found.summary.offset >= range.lowerBound
             if isEmptyHere || found.summary.range.overlaps(range) { rows.append(found) }
         }
@@ -54,7 +54,7 @@ enum PageTable {
     static func row(at offset: Int, of query: QueryID, in connection: Connection) throws(StorageError) -> PageRow? {
         try connection.first(
             "SELECT \(columns) FROM page WHERE query = ? AND offset = ?", .int(query.rawValue), .int(offset)
-        ) { row throws(StorageError) in pageRow(row) }
+        ) { row throws(StorageError) in try pageRow(row) }
     }
 
     /// Writes a page with its items; returns its body. The summary's fingerprint must be the content's.
@@ -101,6 +101,23 @@ enum PageTable {
         return content
     }
 
+    /// Makes a page of an older generation one of the current one, with what came with its items this time.
+    static func revive(
+        _ row: PageRow, as page: PageWrite, in record: QueryRecord, at now: Timestamp, _ connection: Connection
+    ) throws(StorageError) {
+        try connection.run(
+            """
+            UPDATE page SET generation = ?, revision = ?, evidence = ?, evidence_at = ?, seams = NULL, fetched_at = ?,
+                validated_at = ?, cursor_in = ?, cursor_out = ?, request = ?, entity_tag = ?, last_modified = ?, covers_total = ?
+            WHERE query = ? AND offset = ?
+            """,
+            .int(record.version.generation), .int(record.version.revision),
+            .text((page.offset == 0 ? Evidence.verified : page.evidence).rawValue), .time(now), .time(now), .time(now),
+            .optional(page.cursorIn?.text), .optional(page.cursorOut?.text), .optional(page.validator?.request),
+            .optional(page.validator?.entityTag), .optional(page.validator?.lastModified),
+            .bool(page.validator?.coversTotal ?? false), .int(record.id.rawValue), .int(page.offset))
+    }
+
     static func delete(_ row: PageRow, query: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run("DELETE FROM body WHERE id = ?", .int(row.body))
         try connection.run("DELETE FROM identity WHERE query = ? AND body = ?", .int(query.rawValue), .int(row.body))
@@ -123,7 +140,11 @@ enum PageTable {
         seams.isEmpty ? .null : .blob(seams.flatMap { withUnsafeBytes(of: UInt32($0).littleEndian, Array.init) })
     }
 
-    private static func pageRow(_ row: borrowing Row) -> PageRow {
+    private static func pageRow(_ row: borrowing Row) throws(StorageError) -> PageRow {
+        // A hostile or damaged store must not make numbers overflow (R46).
+        for column in [0, 1, 3, 4] where row.int(column) < 0 || row.int(column) > Total.largest {
+            throw StorageError(.damaged, "a page record has impossible numbers")
+        }
         let seams = row.withBlob(7) { bytes in
             (0..<bytes.count / 4).map { Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self))) }
         }

@@ -78,6 +78,10 @@ enum QueryTable {
     }
 
     private static func record(_ row: borrowing Row) throws(StorageError) -> QueryRecord {
+        // A hostile or damaged store must not make numbers overflow (R46).
+        for column in [3, 4, 6, 7] where (row.optionalInt(column) ?? 0) < 0 || (row.optionalInt(column) ?? 0) > Total.largest {
+            throw StorageError(.damaged, "a query record has impossible numbers")
+        }
         let total: Total =
             switch row.text(5) {
             case "exact": .exact(row.int(6))

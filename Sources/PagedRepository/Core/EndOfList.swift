@@ -8,22 +8,25 @@ enum EndOfList: Equatable {
 
     /// - Parameters:
     ///   - offset: the position of the answer's first item.
-    ///   - requested: how many items were asked for; nil when that was left to the origin.
-    static func decide(_ page: FetchedPage, at offset: Int, requested: Int?, access: PagingAccess) -> EndOfList {
+    ///   - full: how many items a full page of this origin has; nil for page one itself, whose shortness tells nothing:
+    ///     a size that was asked for may be clamped or ignored.
+    static func decide(_ page: FetchedPage, at offset: Int, full: Int?, access: PagingAccess) -> EndOfList {
         let position = offset + page.content.count
         // The origin's own word, and a live next, win over any total.
         if page.hasMore == false { return .end(at: position) }
         if page.hasMore == true || page.next != nil { return .more }
         switch access {
-        case .chain, .single:
+        case .chain:
             return .end(at: position)
+        case .single:
+            return page.total.exactCount.map { $0 > position } ?? false ? .more : .end(at: position)
         case .offsets, .grid:
             if let total = page.total.exactCount {
                 return position >= total || page.content.isEmpty ? .end(at: position) : .more
             }
             if page.content.isEmpty { return .end(at: position) }
             // A short page is the end only where nothing else speaks.
-            if let requested, page.content.count < requested { return .end(at: position) }
+            if let full, page.content.count < full { return .end(at: position) }
             return .more
         }
     }

@@ -89,10 +89,21 @@ struct FetchQueue: Equatable {
         ready.insert(contentsOf: targets.reversed(), at: 0)
     }
 
+    /// A target to fetch before all others.
+    mutating func addFirst(_ target: FetchTarget) {
+        ready.append(target)
+    }
+
     /// Forgets what is not in flight yet.
     mutating func clear() {
         ready.removeAll()
         waiting.removeAll()
+    }
+
+    /// Forgets what is not in flight yet and lies at or behind this position.
+    mutating func clear(from position: Int) {
+        ready.removeAll { $0.offset >= position }
+        waiting.removeAll { $0.target.offset >= position }
     }
 
     /// No more fetches are started; those in flight are waited for.
@@ -105,6 +116,11 @@ struct FetchQueue: Equatable {
         landings += 1
         transportFailuresInRow = 0
         wasHeard = true
+    }
+
+    /// Somebody else is fetching it: no answer will come to us, and none is missing.
+    mutating func leftToOthers(_ target: FetchTarget) {
+        inFlight.remove(target)
     }
 
     /// - Parameter nextAttemptAt: nil when it failed for good.

@@ -10,8 +10,10 @@ struct HeadReconciler: Equatable {
         var total: Total
         /// Where the run from position 0 ends; everything before it is held.
         var headEnd: Int
-        /// Whether anything of the current generation is held.
+        /// Whether nothing of the current generation is held.
         var isEmpty: Bool
+        /// Where what can be read ends, pages of older generations included.
+        var readableEnd: Int
         /// The identities at positions 0, 1, 2…, as many as the answer has or as are held.
         var headIdentities: [ItemIdentity]
         /// Where the answer's identity keys are held.
@@ -34,11 +36,12 @@ struct HeadReconciler: Equatable {
         case doubtful
     }
 
-    static func decide(_ answer: FetchedPage, cached: Cached, isConfirmed: Bool) -> Verdict {
+    /// - Parameter end: where the answer itself says that the list ends.
+    static func decide(_ answer: FetchedPage, end: Int?, cached: Cached, isConfirmed: Bool) -> Verdict {
+        if !isConfirmed, isDoubtful(answer, end, cached) { return .doubtful }
         guard !cached.isEmpty else { return .firstLoad }
         let identities = answer.content.identities
-        if isSame(identities, answer.total, cached) { return .unchanged }
-        if !isConfirmed, isDoubtful(answer, cached) { return .doubtful }
+        if isSame(identities, answer.total, end, cached) { return .unchanged }
 
         guard Set(identities.map(\.key)).count == identities.count else { return .unexplained }
         let places = identities.map { cached.positions[$0.key] }
@@ -48,32 +51,32 @@ struct HeadReconciler: Equatable {
         return splice(places, growth: after - before, headEnd: cached.headEnd) ?? .unexplained
     }
 
-    private static func isSame(_ identities: [ItemIdentity], _ total: Total, _ cached: Cached) -> Bool {
-        // A total that was found to be wrong stays an estimate; the origin repeating it is no news.
-        identities == cached.headIdentities && total.count == cached.total.count
-            && (!identities.isEmpty || cached.headEnd == 0)
+    private static func isSame(_ identities: [ItemIdentity], _ total: Total, _ end: Int?, _ cached: Cached) -> Bool {
+        // A total that was found to be wrong stays an estimate; whatever the origin counts is no news then.
+        let isEstimate = if case .estimate = cached.total { true } else { false }
+        return identities == cached.headIdentities && (total.count == cached.total.count || isEstimate)
+            && (!identities.isEmpty || cached.headEnd == 0) && end ?? .max >= cached.headEnd
     }
 
-    private static func isDoubtful(_ answer: FetchedPage, _ cached: Cached) -> Bool {
-        if answer.content.isEmpty, cached.headEnd > 0 { return true }
+    private static func isDoubtful(_ answer: FetchedPage, _ end: Int?, _ cached: Cached) -> Bool {
+        if answer.content.isEmpty, cached.readableEnd > 0 { return true }
+        if let end, end < cached.readableEnd, end * 2 < cached.readableEnd { return true }
         guard let before = cached.total.count, let after = answer.total.count else { return false }
         return after < before && after * 2 < before
     }
 
-    /// Aligns the answer with the list: anchors are answer items whose cached positions ascend. Of them the last one
-    /// that satisfies the check digit says how far the answer reaches into the cached list.
+    /// Aligns the answer with the list: anchors are answer items whose cached positions ascend. The last one says how
+    /// far the answer reaches into the cached list, if it satisfies the check digit. An earlier one that happens to
+    /// satisfy it is not taken: items behind it may as well stand there because what lay between was deleted.
     private static func splice(_ places: [Int?], growth: Int, headEnd: Int) -> Verdict? {
         let inserted = places.count { $0 == nil }
         let known = places.compactMap { $0 }
         // An anchor behind a gap cannot tell how many items before it are gone.
-        for anchor in ascendingAnchors(known).reversed() where anchor < headEnd {
-            let replaced = anchor + 1
-            let removed = replaced - known.count { $0 <= anchor }
-            if inserted - removed == growth {
-                return .spliced(replaced: replaced, moved: known.filter { $0 > anchor }.sorted())
-            }
-        }
-        return nil
+        guard let anchor = ascendingAnchors(known).last, anchor < headEnd else { return nil }
+        let replaced = anchor + 1
+        let removed = replaced - known.count { $0 <= anchor }
+        guard inserted - removed == growth else { return nil }
+        return .spliced(replaced: replaced, moved: known.filter { $0 > anchor }.sorted())
     }
 
     /// The longest strictly ascending subsequence (patience sorting).

@@ -30,6 +30,16 @@ enum LoadPlan {
         }
     }
 
+    /// The end of a chain's head run that no cursor leads behind: it has to be fetched again for the walk to go on, or to
+    /// see whether it still ends there. Nil when the last cursor is the last page's, or page one's is all there is.
+    static func tailWithoutCursor(of list: ListOutline) -> Range<Int>? {
+        let end = list.coverage.headEnd
+        guard let last = list.heldPages.last(where: { $0.cursorOut != nil && $0.range.upperBound <= end }),
+            last.range.upperBound < end
+        else { return nil }
+        return last.range.upperBound..<end
+    }
+
     /// The page that would begin at or hold `position`, where the list may go on.
     private static func openEnd(_ position: Int, _ access: PagingAccess, _ size: Int) -> FetchTarget {
         switch access {

@@ -28,7 +28,7 @@ extension SyncRun {
 
         pageSize = max(options.pageSize ?? 0, head.count, 1)
         pagesUnchanged += 1
-        let outcome = try await storage.commit(
+        let outcome = try await apply(
             CommitPlan(
                 query: query, version: list.record.version, at: clock.now(),
                 edits: [.confirm(offset: 0, validator: validator), .validated], ledger: [.succeeded(offset: 0)]))
@@ -47,19 +47,20 @@ extension SyncRun {
         // Another process may commit between our look and our commit; then we look again (R4).
         for _ in 0..<8 {
             guard let list = try await storage.outline(of: record.id) else { break }
-            let verdict = HeadReconciler.decide(page, cached: try await cached(for: page, list), isConfirmed: isConfirmingHead)
+            let verdict = HeadReconciler.decide(
+                page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: isConfirmingHead)
             if verdict == .doubtful {
                 isConfirmingHead = true
                 return askAgain()
             }
             var plan = plan(for: verdict, page, list)
-            var outcome = try await storage.commit(plan)
+            var outcome = try await apply(plan)
             if case .duplicates = outcome {
                 // Only the answer itself is left to repeat ids: everything else gave way or was moved (R25).
                 warn("the origin repeats item ids within a page; repeated items are kept")
                 plan = self.plan(for: .unexplained, page, list)
                 plan.edits.insert(.allowDuplicates, at: 0)
-                outcome = try await storage.commit(plan)
+                outcome = try await apply(plan)
             }
             guard case .committed = outcome else { continue }
             isConfirmingHead = false
@@ -80,16 +81,22 @@ extension SyncRun {
             total: list.record.total,
             headEnd: coverage.headEnd,
             isEmpty: list.heldPages.isEmpty,
+            readableEnd: list.pages.last?.range.upperBound ?? 0,
             headIdentities: (window?.parts ?? []).filter(\.isHeld).flatMap { $0.content.identities },
             positions: try await storage.locate(keys, in: list.record.id))
+    }
+
+    /// Where page one itself says that the list ends.
+    private func end(of page: FetchedPage) -> Int? {
+        guard case .end(let position) = EndOfList.decide(page, at: 0, full: nil, access: source.access) else { return nil }
+        return position
     }
 
     private func plan(for verdict: HeadReconciler.Verdict, _ page: FetchedPage, _ list: ListOutline) -> CommitPlan {
         let write = PageWrite(
             offset: 0, content: page.content, evidence: .verified, cursorOut: page.next, validator: page.validator)
         let growth = (page.total.exactCount ?? 0) - (list.record.total.exactCount ?? 0)
-        let decided = EndOfList.decide(page, at: 0, requested: options.pageSize, access: source.access)
-        var end: Int? = if case .end(let position) = decided { position } else { nil }
+        var end = end(of: page)
 
         var edits: [ListEdit] = []
         switch verdict {
@@ -99,9 +106,17 @@ extension SyncRun {
             edits = list.heldPages.filter { $0.range.upperBound <= page.content.count }.map {
                 .confirm(offset: $0.offset, validator: $0.range == 0..<page.content.count ? page.validator : nil)
             }
-            // The list may have grown behind what was its end, or lost what was behind page one.
-            if end == nil, list.record.end != page.content.count { end = list.record.end }
-            if end == nil, list.record.end != nil { edits.append(.splice(0..<page.content.count, write)) }
+            if end == nil {
+                if list.record.end == page.content.count {
+                    // What was the whole list goes on now: the page is stored again for its cursor.
+                    edits.append(.splice(0..<page.content.count, write))
+                } else if page.total.exactCount != nil, list.record.total.exactCount != nil {
+                    end = list.record.end
+                } else {
+                    // R24: without a total nobody says whether the list has grown: its last page is asked for again.
+                    edits += reopening(list, behind: page)
+                }
+            }
         case .spliced(let replaced, let moved):
             // From behind, so that each position still holds when its turn comes.
             edits = moved.reversed().map { .splice($0..<$0 + 1, nil) } + [.splice(0..<replaced, write)]
@@ -113,11 +128,20 @@ extension SyncRun {
         }
         if let lesson = page.lesson { edits.append(.describe(paging: lesson.paging, source: lesson.source)) }
         // A total that was found to be wrong is not believed again because the origin repeats it.
-        if page.total.count != list.record.total.count || verdict != .unchanged { edits.append(.setTotal(page.total)) }
+        if verdict != .unchanged { edits.append(.setTotal(page.total)) }
+        if options.refreshOnly, end == nil, verdict == .unchanged { end = list.record.end }
         edits += [.setEnd(end), .validated]
         return CommitPlan(
             query: list.record.id, version: list.record.version, at: clock.now(), edits: edits,
             ledger: [.succeeded(offset: 0)])
+    }
+
+    /// What makes the last page of a list be asked for once more.
+    private func reopening(_ list: ListOutline, behind page: FetchedPage) -> [ListEdit] {
+        guard list.record.end != nil, !options.refreshOnly, source.access == .chain,
+            let tail = LoadPlan.tailWithoutCursor(of: list), tail.lowerBound >= page.content.count
+        else { return [] }
+        return [.demote(tail)]
     }
 
     private func meaning(of verdict: HeadReconciler.Verdict, _ list: ListOutline) -> SyncReport.Reconciliation {
@@ -130,7 +154,7 @@ extension SyncRun {
     }
 
     /// Notes what page one meant for the list. The strongest finding of a run is the one that is reported.
-    private func reconciled(_ finding: SyncReport.Reconciliation, _ list: ListOutline) {
+    func reconciled(_ finding: SyncReport.Reconciliation, _ list: ListOutline) {
         switch (reconciliation, finding) {
         case (.resumed, .unchanged), (.firstLoad, _), (.replaced, _), (.shifted, .unchanged): break
         default: reconciliation = finding

@@ -28,8 +28,8 @@ extension SyncRun {
                     evidence: part.lowerBound > 0 ? .verified : .inferred,
                     validator: part == 0..<page.content.count ? page.validator : nil))
         }
-        let ending = EndOfList.decide(page, at: arrived.lowerBound, requested: options.pageSize, access: source.access)
-        if case .end(let position) = ending, list.record.total.exactCount == nil || position == list.record.total.count {
+        let ending = EndOfList.decide(page, at: arrived.lowerBound, full: pageSize, access: source.access)
+        if case .end(let position) = ending, list.record.total.exactCount == nil || position == list.record.total.exactCount {
             edits.append(.setEnd(position))
         }
         if let total = list.record.total.count, arrived.upperBound > total {
@@ -38,7 +38,8 @@ extension SyncRun {
         }
         pagesFetched += 1
         if missing.isEmpty { fruitless.insert(range.lowerBound) }
-        try await store(edits, at: range.lowerBound, query, list.record.version)
+        let keys = Set(page.content.identities.map(\.key))
+        try await store(edits, keys: keys, at: range.lowerBound, query, list.record.version)
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
     }
 
@@ -59,12 +60,17 @@ extension SyncRun {
     /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: the older
     /// page gives way, and its positions are asked for again.
     private func store(
-        _ edits: [ListEdit], at offset: Int, _ query: QueryID, _ version: ListVersion
+        _ edits: [ListEdit], keys: Set<UInt64>, at offset: Int, _ query: QueryID, _ version: ListVersion
     ) async throws(StorageError) {
         var plan = CommitPlan(
             query: query, version: version, at: clock.now(), edits: edits, ledger: [.succeeded(offset: offset)])
-        var outcome = try await storage.commit(plan)
+        var outcome = try await apply(plan)
         if case .duplicates(let held) = outcome {
+            let known = try await storage.locate(keys, in: query).count
+            if known == keys.count {
+                pagesWithoutNews += 1
+                guard pagesWithoutNews < options.loopGuard else { return try await originIgnoresOffsets(at: offset) }
+            }
             conflicts += 1
             if conflicts > options.restarts * 4 || held.contains(where: { $0.lowerBound == offset }) {
                 warn("the origin repeats item ids; repeated items are kept")
@@ -72,13 +78,24 @@ extension SyncRun {
             } else {
                 plan.edits.insert(contentsOf: held.map { .demote($0) }, at: 0)
             }
-            outcome = try await storage.commit(plan)
+            outcome = try await apply(plan)
+        } else {
+            pagesWithoutNews = 0
         }
         switch outcome {
         case .committed: break
         // Another process moved the list. What we brought is not lost: it is a gap still, and asked for again.
         case .superseded, .duplicates: mustRestart = true
         }
+    }
+
+    /// R24: whatever is asked for, the same items come. Nothing that is held gives way to that.
+    private func originIgnoresOffsets(at offset: Int) async throws(StorageError) {
+        guard let query, let list = try await storage.excerpt(of: query, offset..<offset) else { return }
+        queue.clear()
+        try await originLoops("the origin answers different positions with the same items", offset, list)
+        // Nothing behind it is any better.
+        emptyFrom = min(offset, emptyFrom ?? .max)
     }
 
     /// The total, or an item received twice, says that the list is not the one we began to read: what was read before
@@ -95,7 +112,7 @@ extension SyncRun {
             query: list.record.id, version: list.record.version, at: clock.now(), edits: edits,
             ledger: [.succeeded(offset: offset)])
         // Refused: then somebody else has moved on, or the answer repeats itself; page one decides.
-        _ = try await storage.commit(plan)
+        _ = try await apply(plan)
         pagesFetched += 1
         logger.debug("the list moved while it was read")
     }
@@ -105,6 +122,15 @@ extension SyncRun {
         _ answer: PageAnswer, _ range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
+        if let total = list.record.total.exactCount, range.lowerBound < total {
+            // R20: one bad answer proves nothing.
+            guard doubtfulOffsets.contains(range.lowerBound) else {
+                doubtfulOffsets.insert(range.lowerBound)
+                return queue.addFirst(.span(range))
+            }
+            emptyFrom = min(range.lowerBound, emptyFrom ?? .max)
+            queue.clear(from: range.lowerBound)
+        }
         fruitless.insert(range.lowerBound)
         var edits: [ListEdit] = []
         if list.record.total.exactCount == nil, list.coverage.headEnd == range.lowerBound {
@@ -114,7 +140,7 @@ extension SyncRun {
         {
             return try await listMoved(page, at: range.lowerBound, list)
         }
-        _ = try await storage.commit(
+        _ = try await apply(
             CommitPlan(
                 query: list.record.id, version: list.record.version, at: clock.now(), edits: edits,
                 ledger: [.forgotten(offset: range.lowerBound)]))
@@ -130,9 +156,16 @@ extension SyncRun {
         }
         if page.next == cursor { return try await originLoops("the origin's next page is the same page again", offset, list) }
 
+        if list.record.allowsDuplicates, !page.content.isEmpty {
+            // The store takes repeated items here; a walk that brings nothing else is a loop all the same.
+            let keys = Set(page.content.identities.map(\.key))
+            if try await storage.locate(keys, in: query).count == keys.count {
+                return try await nothingNew(page, at: offset, list)
+            }
+        }
         var position = offset
         var plan = followingPlan(page, cursor, at: position, list)
-        var outcome = try await storage.commit(plan)
+        var outcome = try await apply(plan)
         if case .duplicates(let held) = outcome, held.contains(where: { $0.lowerBound != position }) {
             // An item that comes again further on has moved there while we walked: its old place is closed up (R22).
             let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
@@ -140,13 +173,13 @@ extension SyncRun {
             position -= places.values.count { $0 < offset }
             plan = followingPlan(page, cursor, at: position, list)
             plan.edits.insert(contentsOf: places.values.sorted(by: >).map { .splice($0..<$0 + 1, nil) }, at: 0)
-            outcome = try await storage.commit(plan)
+            outcome = try await apply(plan)
         }
         if case .duplicates = outcome {
             // What the list held has been moved out of the way: the page repeats ids within itself (R25).
             warn("the origin repeats item ids within a page; repeated items are kept")
             plan.edits.insert(.allowDuplicates, at: 0)
-            outcome = try await storage.commit(plan)
+            outcome = try await apply(plan)
         }
         guard case .committed = outcome else {
             mustRestart = true
@@ -157,7 +190,11 @@ extension SyncRun {
         pagesWithoutNews = 0
         let after = position + page.content.count
         announce(position..<after, news: after - offset)
-        if let next = page.next { queue.add([.follow(next, offset: after)]) }
+        guard let next = page.next else { return }
+        guard pagesFetched < options.pagesPerQuery else {
+            return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
+        }
+        queue.add([.follow(next, offset: after)])
     }
 
     private func followingPlan(
@@ -204,7 +241,7 @@ extension SyncRun {
         warn("the origin no longer takes a stored cursor (\(failure.message)); reading again from page one")
         givenUp.removeAll()
         mustRestart = true
-        _ = try await storage.commit(
+        _ = try await apply(
             CommitPlan(
                 query: query, version: list.record.version, at: clock.now(), edits: [.beginGeneration, .setEnd(nil)]))
     }
@@ -214,7 +251,7 @@ extension SyncRun {
     ) async throws(StorageError) {
         let plan = CommitPlan(
             query: list.record.id, version: list.record.version, at: clock.now(), edits: edits, ledger: ledger)
-        guard case .committed = try await storage.commit(plan) else {
+        guard case .committed = try await apply(plan) else {
             mustRestart = true
             return
         }

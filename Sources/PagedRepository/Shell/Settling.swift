@@ -8,13 +8,13 @@ extension SyncRun {
         let record = list.record
         let reached = list.coverage.headEnd
         if source.access.isRandom, let total = record.total.exactCount, reached < total,
-            list.coverage.runs.count <= 1, hasAskedForEverything(in: list)
+            list.coverage.runs.count <= 1, emptyFrom != nil, givenUp.isEmpty, missingTargets(of: list).isEmpty
         {
             // The origin counts more than it gives, and has nothing at the places where the rest should be.
             warn("the origin counts \(total) items but gives \(reached)")
             return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
         }
-        if !source.access.isRandom, let end = record.end, end == reached, let total = record.total.exactCount, total != end {
+        if source.access == .chain, let end = record.end, end == reached, let total = record.total.exactCount, total != end {
             // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
             // tells; a list that was read just now, from its first page to its last, is believed.
             if restarts == 0 { return false }
@@ -22,7 +22,7 @@ extension SyncRun {
                 warn("the origin counts \(total) items but gives \(end)")
                 return try await finish([.setTotal(.estimate(total))], list)
             }
-            _ = try await storage.commit(
+            _ = try await apply(
                 CommitPlan(
                     query: query, version: record.version, at: clock.now(), edits: [.beginGeneration, .setEnd(nil)]))
             return false
@@ -31,21 +31,16 @@ extension SyncRun {
         return try await finish(record.end == list.length ? [] : [.setEnd(list.length)], list)
     }
 
-    /// Whether every place that is missing was asked for, and answered with nothing.
-    private func hasAskedForEverything(in list: ListOutline) -> Bool {
-        LoadPlan.targets(for: list, access: source.access, size: pageSize).allSatisfy { fruitless.contains($0.offset) }
-    }
-
     /// The list is whole: what older generations left behind, or what lies beyond its end, is gone for good (R19, R20).
     private func finish(_ edits: [ListEdit], _ list: ListOutline) async throws(StorageError) -> Bool {
-        let end = list.coverage.headEnd
+        let end = list.record.end ?? list.coverage.headEnd
         let leftovers = list.pages.contains { $0.generation < list.record.version.generation }
         let beyond = list.pages.contains { $0.range.upperBound > end } || list.ledger.contains { $0.offset > end }
         var edits = edits
         if leftovers { edits.append(.dropOlderGenerations) }
         if beyond { edits.append(.truncate(at: end)) }
         if edits.isEmpty { return true }
-        let outcome = try await storage.commit(
+        let outcome = try await apply(
             CommitPlan(query: list.record.id, version: list.record.version, at: clock.now(), edits: edits))
         if case .committed = outcome { return true }
         return false

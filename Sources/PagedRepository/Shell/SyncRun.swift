@@ -12,7 +12,6 @@ final class SyncRun {
     let options: SyncOptions
     let clock: any SyncClock
     let chance: @Sendable () -> Double
-    let owner: String
     let logger: Logger
     let progress: @Sendable (SyncEvent) -> Void
 
@@ -30,10 +29,18 @@ final class SyncRun {
     var attempts: [Int: Int] = [:]
     /// Positions that were asked for since page one, and brought nothing that was not held.
     var fruitless: Set<Int> = []
+    /// Where an origin that counts more was found, twice, to have nothing; what lies behind is not asked for (R44).
+    var emptyFrom: Int?
+    /// Positions that answered with nothing once, although the origin counts more.
+    var doubtfulOffsets: Set<Int> = []
     /// Positions this run will not ask for again: they failed for good.
     var givenUp: Set<Int> = []
     /// The list moved while it was read: what was planned is void, and page one is asked again.
     var mustRestart = false
+    /// Somebody else has a page in flight that this run wanted (R30).
+    private var isElsewhere = false
+    /// Whether the answer that is being handled has ended its lease by what it stored.
+    private var hasEndedLease = false
     var restarts = 0
     var conflicts = 0
     var pagesWithoutNews = 0
@@ -50,7 +57,7 @@ final class SyncRun {
 
     init(
         storage: any PageStorage, source: any PageSource, key: QueryKey, options: SyncOptions, clock: any SyncClock,
-        chance: @escaping @Sendable () -> Double, owner: String, logger: Logger,
+        chance: @escaping @Sendable () -> Double, logger: Logger,
         progress: @escaping @Sendable (SyncEvent) -> Void
     ) {
         self.storage = storage
@@ -59,7 +66,6 @@ final class SyncRun {
         self.options = options
         self.clock = clock
         self.chance = chance
-        self.owner = owner
         self.logger = logger
         self.progress = progress
         startedAt = clock.now()
@@ -86,8 +92,9 @@ final class SyncRun {
         while true {
             mustRestart = false
             fruitless.removeAll()
-            queue.add([.head])
-            var ending = try await drive()
+            doubtfulOffsets.removeAll()
+            emptyFrom = nil
+            var ending = try await refreshHead()
             guard ending == .drained, headFailure == nil, let query else { return ending }
             if options.refreshOnly { return ending }
             while !mustRestart, let list = try await storage.outline(of: query) {
@@ -95,13 +102,15 @@ final class SyncRun {
                     warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
                     return ending
                 }
-                let targets = LoadPlan.targets(for: list, access: source.access, size: pageSize).filter {
-                    !fruitless.contains($0.offset) && !givenUp.contains($0.offset)
+                let targets = missingTargets(of: list).filter { !givenUp.contains($0.offset) }
+                if targets.isEmpty {
+                    guard try await reopenTail(of: list) else { break }
+                    continue
                 }
-                if targets.isEmpty { break }
                 queue.add(targets)
                 ending = try await drive()
                 if ending != .drained { return ending }
+                if isElsewhere { await waitForOthers() }
             }
             if !mustRestart, try await settle() { return ending }
             restarts += 1
@@ -110,6 +119,48 @@ final class SyncRun {
                 return ending
             }
         }
+    }
+
+    /// A chain whose last page has lost its cursor (a splice took its end) goes on from the last one that has one.
+    private func reopenTail(of list: ListOutline) async throws(StorageError) -> Bool {
+        guard source.access == .chain, list.record.end == nil, givenUp.isEmpty,
+            let tail = LoadPlan.tailWithoutCursor(of: list)
+        else { return false }
+        let plan = CommitPlan(
+            query: list.record.id, version: list.record.version, at: clock.now(), edits: [.demote(tail)])
+        if case .committed = try await apply(plan) { return true }
+        mustRestart = true
+        return false
+    }
+
+    /// What to ask for now: what is missing, less what was asked for in vain.
+    func missingTargets(of list: ListOutline) -> [FetchTarget] {
+        LoadPlan.targets(for: list, access: source.access, size: pageSize).filter {
+            !fruitless.contains($0.offset) && $0.offset < emptyFrom ?? .max
+        }
+    }
+
+    /// Asks for page one; or, when somebody else is asking, takes what they bring (R30).
+    private func refreshHead() async throws(StorageError) -> FetchQueue.Ending {
+        while true {
+            queue.add([.head])
+            let ending = try await drive()
+            guard isElsewhere, ending == .drained else { return ending }
+            await waitForOthers()
+            if Task.isCancelled { return .stopped }
+            guard let query, let list = try await storage.outline(of: query) else { return ending }
+            if let validatedAt = list.record.validatedAt, validatedAt >= startedAt {
+                pageSize = max(options.pageSize ?? 0, list.heldPages.first?.count ?? 0, 1)
+                reconciled(.unchanged, list)
+                return ending
+            }
+        }
+    }
+
+    /// A pause before looking again. Leases end with their owner, or after a while: nobody waits for ever.
+    private func waitForOthers() async {
+        isElsewhere = false
+        try? await clock.sleep(until: clock.now() + .milliseconds(50))
     }
 
     // MARK: Fetching
@@ -121,7 +172,8 @@ final class SyncRun {
                 while true {
                     if Task.isCancelled { queue.stop() }
                     let (targets, action) = nextActions()
-                    try await start(targets, in: &group)
+                    // What was left to others may have made room, or left nothing to wait for.
+                    guard try await start(targets, in: &group) else { continue }
                     switch action {
                     case .fetch:
                         continue
@@ -155,14 +207,26 @@ final class SyncRun {
         }
     }
 
-    private func start(_ targets: [FetchTarget], in group: inout TaskGroup<Landing>) async throws(StorageError) {
-        guard !targets.isEmpty else { return }
+    /// False when some of them were left to others.
+    private func start(
+        _ targets: [FetchTarget], in group: inout TaskGroup<Landing>
+    ) async throws(StorageError) -> Bool {
+        guard !targets.isEmpty else { return true }
+        let wanted = targets
+        var targets = targets
         if let query {
             // Before the request, so that a crash leaves a record of what was in flight (R31).
             let now = clock.now()
-            try await storage.record(
-                targets.map { .started(offset: $0.offset, owner: owner, leaseExpiresAt: now + options.lease) },
-                for: query, at: now)
+            let granted = Set(
+                try await storage.claim(targets.map(\.offset), of: query, until: now + options.lease, at: now))
+            targets.removeAll { !granted.contains($0.offset) }
+            for target in wanted where !granted.contains(target.offset) { leaveToOthers(target) }
+            for target in targets where try await isHeldByNow(target, query) {
+                // Somebody brought it between our plan and our lease.
+                try await storage.record([.succeeded(offset: target.offset)], for: query, at: now)
+                targets.removeAll { $0 == target }
+                leaveToOthers(target)
+            }
         }
         for target in targets {
             let request = try await request(for: target)
@@ -175,6 +239,26 @@ final class SyncRun {
                 }
             }
         }
+        return targets.count == wanted.count
+    }
+
+    private func leaveToOthers(_ target: FetchTarget) {
+        queue.leftToOthers(target)
+        isElsewhere = true
+    }
+
+    /// Asked under the lease: from here on nobody else brings it.
+    private func isHeldByNow(_ target: FetchTarget, _ query: QueryID) async throws(StorageError) -> Bool {
+        let range: Range<Int>
+        switch target {
+        case .head: return false
+        case .span(let span): range = span
+        case .follow(_, let offset): range = offset..<offset + 1
+        }
+        guard let list = try await storage.excerpt(of: query, range) else { return false }
+        // Where the list ends is not known to be missing.
+        let end = list.record.end ?? list.record.total.exactCount ?? .max
+        return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty && list.coverage.count > 0
     }
 
     private func request(for target: FetchTarget) async throws(StorageError) -> PageRequest {
@@ -183,6 +267,8 @@ final class SyncRun {
             var validator: Validator?
             if !asksUnconditionally, let query, let list = try await storage.outline(of: query) {
                 validator = list.heldPages.first { $0.offset == 0 }?.validator
+                // A page whose bytes are damaged is not "not modified".
+                if try await storage.window(of: query, 0..<pageWindow(list))?.damaged.isEmpty == false { validator = nil }
             }
             return PageRequest(.first, size: options.pageSize, validator: validator)
         case .span(let range):
@@ -193,15 +279,22 @@ final class SyncRun {
         }
     }
 
+    private func pageWindow(_ list: ListOutline) -> Int { list.heldPages.first?.count ?? 0 }
+
     private func handle(_ landing: Landing) async throws(StorageError) {
         switch landing.result {
         case .success(let answer):
             queue.landed(landing.target)
             attempts[landing.target.offset] = nil
+            hasEndedLease = false
             switch landing.target {
             case .head: try await headArrived(answer)
             case .span(let range): try await spanArrived(answer, range)
             case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
+            }
+            // An answer that came to nothing leaves no lease behind, or we would wait for ourselves.
+            if !hasEndedLease, let query {
+                try await storage.record([.released(offset: landing.target.offset)], for: query, at: clock.now())
             }
         case .failure(let error):
             try await handle(error, at: landing.target)
@@ -233,6 +326,13 @@ final class SyncRun {
         if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
             try await cursorWasRejected(failure)
         }
+    }
+
+    /// Applies a plan. Ledger edits in it end the lease of the page that has just arrived.
+    func apply(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+        let outcome = try await storage.commit(plan)
+        if case .committed = outcome, !plan.ledger.isEmpty { hasEndedLease = true }
+        return outcome
     }
 
     // MARK: Words

@@ -71,6 +71,11 @@ struct Show: AsyncParsableCommand {
         writer.end()
         note(list, offset..<max(end, offset), terminal)
         if !damaged.isEmpty {
+            // What is damaged no longer counts as held, so that the next sync asks for it.
+            _ = try? await store.commit(
+                CommitPlan(
+                    query: list.record.id, version: list.record.version, at: SystemClock().now(),
+                    edits: damaged.map { .demote($0) }))
             let count = damaged.reduce(0) { $0 + $1.count }
             throw ToolFailure(
                 .unusableData, "damaged", "\(count) items from position \(damaged[0].lowerBound) on are damaged and were left out",
@@ -143,7 +148,9 @@ private struct ItemWriter {
             if !isFirst { terminal.write(raw: [UInt8(ascii: ",")]) }
             terminal.write(raw: payload)
         case .csv:
-            terminal.print("\(position),\(CSV.field(id ?? "")),\(CSV.field(String(decoding: payload, as: UTF8.self)))")
+            // Exactly, line breaks included: RFC 4180 quotes them.
+            terminal.write(raw: Array("\(position),\(CSV.field(id ?? "")),\(CSV.field(String(decoding: payload, as: UTF8.self)))".utf8)[...])
+            terminal.newline()
         }
     }
 }

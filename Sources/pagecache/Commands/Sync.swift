@@ -88,6 +88,11 @@ struct Sync: AsyncParsableCommand {
         } catch {
             throw ToolFailure(.usage, "usage", "'\(target)' is \(error.message)")
         }
+        if let known, source.key == nil, source.scope == nil, origin.belongsToAnother(stored: known.source) {
+            throw ToolFailure(
+                .permission, "other_credential", "this list was fetched with another credential, or with none",
+                hint: "give it a list of its own with --scope or --key, or purge \(key.shortID)")
+        }
         let progress = SyncProgress(terminal: .standard)
         let sync = ListSync(storage: store, source: origin, key: key, options: options)
         let wasKnown = known.map { !$0.source.isEmpty } ?? false

@@ -47,6 +47,12 @@ actor DeferredStore: PageStorage {
 
     func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome { try await existing().commit(plan) }
 
+    func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> [Int] {
+        try await existing().claim(offsets, of: query, until: expiry, at: now)
+    }
+
     func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
         try await existing().record(edits, for: query, at: now)
     }

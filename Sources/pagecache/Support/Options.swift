@@ -59,6 +59,8 @@ struct CommonOptions: ParsableArguments {
 /// A duration as people write it: `30s`, `5m`, `2h`, `7d`, `250ms`.
 struct DurationArgument: ExpressibleByArgument, Hashable {
     var duration: Duration
+    /// As it was written; what `--help` shows of a default.
+    var defaultValueDescription: String
 
     init?(argument: String) {
         let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)]
@@ -66,6 +68,7 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
             let count = Double(argument.dropLast(suffix.count)), count >= 0, count * seconds < 1e10
         else { return nil }
         duration = .milliseconds(Int64(count * seconds * 1_000))
+        defaultValueDescription = argument
     }
 }
 

@@ -1,11 +1,14 @@
 #if Tool
+import HTTPPageSource
 import PageModel
 
-/// Finds the query that somebody means: by its key, by a unique prefix of it, or by its short id.
+/// Finds the query that somebody means: by its key, by a unique prefix of it, by its short id, or by any URL of it.
 enum QuerySelector {
     static func find(_ name: String, in queries: [QuerySummary]) throws -> QuerySummary {
         func key(_ query: QuerySummary) -> QueryKey { query.outline.record.key }
-        let exact = queries.filter { key($0).text == name || key($0).shortID == name }
+        // The URL as it was synced, with paging and secrets in it.
+        let canonical = HTTPPageSource.key(for: name)?.text
+        let exact = queries.filter { key($0).text == name || key($0).shortID == name || key($0).text == canonical }
         if exact.count == 1 { return exact[0] }
         let found = exact.isEmpty
             ? queries.filter {

@@ -1,0 +1,61 @@
+import Foundation
+import PageModel
+import Testing
+
+@testable import PageStore
+
+@Suite("Leases (R30)")
+struct LeaseTests {
+    private let minute = noon + .seconds(60)
+
+    @Test("a page in flight is granted to nobody else, neither in this process nor through another store")
+    func exclusive() async throws {
+        let bench = try await Bench()
+        let other = try await PageStore.open(at: bench.folder.store, mode: .mustExist, now: noon)
+        #expect(try await bench.store.claim([0, 10], of: bench.query, until: minute, at: noon) == [0, 10])
+        #expect(try await other.claim([10, 20, 0], of: bench.query, until: minute, at: noon) == [20])
+        #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [])
+    }
+
+    @Test("a lease ends with success, failure and release")
+    func endings() async throws {
+        let bench = try await Bench()
+        for ending in [
+            LedgerEdit.succeeded(offset: 0), .failed(offset: 0, failure: .status(500), nextAttemptAt: nil), .released(offset: 0),
+        ] {
+            #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])
+            try await bench.store.record([ending], for: bench.query, at: noon)
+        }
+        #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])
+    }
+
+    @Test("an owner that is gone holds nothing: its leases are taken over at once")
+    func deadOwner() async throws {
+        let bench = try await Bench()
+        let other = try await PageStore.open(at: bench.folder.store, mode: .mustExist, now: noon)
+        #expect(try await other.claim([0], of: bench.query, until: minute, at: noon) == [0])
+        #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [])
+        // Closing drops the kernel lock, as the end of a process does, however it comes.
+        await other.close()
+        #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])
+        #expect(try await bench.list.ledger.first?.attempts == 2)
+    }
+
+    @Test("an owner that lives and does not end its lease loses it when it expires; so does one from another clock (R29)")
+    func expiry() async throws {
+        let bench = try await Bench()
+        #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])
+        #expect(try await bench.store.claim([0], of: bench.query, until: minute + .seconds(60), at: minute) == [0])
+        let lastYear = noon + .seconds(-365 * 86_400)
+        #expect(try await bench.store.claim([0], of: bench.query, until: lastYear + .seconds(60), at: lastYear) == [0])
+    }
+
+    @Test("the file of locks is private, and stays empty")
+    func file() async throws {
+        let bench = try await Bench()
+        _ = try await bench.store.claim([0], of: bench.query, until: minute, at: noon)
+        let attributes = try FileManager.default.attributesOfItem(atPath: bench.folder.store + "-owners")
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(attributes[.size] as? Int == 0)
+    }
+}
