@@ -99,7 +99,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "PageModelTests", dependencies: ["PageModel"], swiftSettings: settings),
-        .testTarget(name: "PageStoreTests", dependencies: ["PageModel", "PageStore"], swiftSettings: settings),
+        .testTarget(
+            name: "PageStoreTests",
+            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "PagedRepositoryTests",
             dependencies: ["PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting"],
@@ -107,11 +111,16 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPPageSourceTests",
-            dependencies: ["PageModel", "PagedRepository", "HTTPPageSource"],
+            dependencies: ["PageModel", "PagedRepository", "PagedRepositoryTesting", "HTTPPageSource"],
             swiftSettings: settings
         ),
-        .testTarget(name: "ToolTests", dependencies: ["pagecache", "DemoOrigin"], swiftSettings: settings),
-        .testTarget(name: "OriginTests", dependencies: ["pagecache"], swiftSettings: settings),
+        .target(name: "ToolSupport", dependencies: ["DemoOrigin"], path: "Tests/ToolSupport", swiftSettings: settings),
+        .testTarget(
+            name: "ToolTests",
+            dependencies: ["pagecache", "DemoOrigin", "ToolSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "OriginTests", dependencies: ["pagecache", "ToolSupport"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -20,6 +20,9 @@ public final class HTTPPageSource: PageSource {
     private let url: OriginURL
     /// Everything the caller proves itself with, in one text; nil when that is nothing. Never leaves this object.
     private let credential: String?
+    /// Whether the URL carries a secret: a parameter, or a user and a password. It is used, and not stored; but whoever
+    /// can see the caller's command line can see it.
+    public let hasSecretInURL: Bool
     /// Parameters of the URL that are secret: taken out of everything stored, put back into everything asked.
     private let secrets: [OriginURL.Parameter]
     private let transport: any HTTPTransport
@@ -36,6 +39,7 @@ public final class HTTPPageSource: PageSource {
             throw FetchFailure(.refused, "not an http or https URL", isRetryable: false)
         }
         var configuration = configuration
+        hasSecretInURL = url.userInfo != nil || url.parameters.contains(where: ParameterNames.isSecret)
         if let userInfo = url.userInfo {
             // RFC 7617: what stands before the @ goes into a header, or it would end up in stored URLs.
             let credentials = Data((userInfo.removingPercentEncoding ?? userInfo).utf8).base64EncodedString()

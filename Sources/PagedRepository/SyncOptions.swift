@@ -14,6 +14,9 @@ public struct SyncOptions: Hashable, Sendable {
     public var retry = RetrySchedule()
     /// How long to wait, in all, while nothing but scheduled retries is left. Default: 30 seconds.
     public var patience: Duration = .seconds(30)
+    /// How long to wait before a page one that makes the list shrink a lot is asked for once more (R20). Default: 2
+    /// seconds.
+    public var confirmationPause: Duration = .seconds(2)
     /// Consecutive transport failures after which the origin counts as away (R32). Default: 5.
     public var transportFailuresUntilOffline = 5
     /// How long a page in flight is held by this process (R30). Default: 60 seconds.

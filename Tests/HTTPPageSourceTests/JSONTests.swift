@@ -1,5 +1,6 @@
 #if HTTP
 import Foundation
+import PagedRepositoryTesting
 import Testing
 
 @testable import HTTPPageSource
@@ -36,7 +37,7 @@ struct JSONDocumentTests {
 
     @Test("random bytes and random damage never crash", arguments: 0..<2_000)
     func fuzz(seed: UInt64) {
-        var random = SplitMix(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var text = Array(#"{"items":[{"id":"a\u00fc","n":-1.5e3,"t":true,"x":[null,[],{}]}],"next":"/a?b=c","total":"12"}"#.utf8)
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             text[Int.random(in: 0..<text.count, using: &random)] = Bool.random(using: &random)
@@ -100,18 +101,4 @@ struct JSONDocumentTests {
     }
 }
 
-/// A small random number generator with a seed (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
 #endif

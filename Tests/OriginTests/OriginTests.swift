@@ -1,6 +1,7 @@
 #if Tool
 import Foundation
 import Testing
+import ToolSupport
 
 /// Syncs from servers that nobody here wrote. `Scripts/origins` starts them and says where they are; without them the
 /// tests are skipped, except in CI, where a server that is missing is a failure.
@@ -23,15 +24,14 @@ struct OriginTests {
         process.arguments = arguments
         process.standardOutput = pipe
         process.standardInput = FileHandle.nullDevice
-        try process.run()
+        try Tool.start(process)
         let output = pipe.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         return (process.terminationStatus, output)
     }
 
     private func tool(_ arguments: [String]) throws -> (status: Int32, output: Data) {
-        let binary = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("pagecache")
-        return try run(binary.path, arguments + ["--store", "\(folder)/store.sqlite"])
+        try run(Tool.url.path, arguments + ["--store", "\(folder)/store.sqlite"])
     }
 
     private func sync(_ url: String) throws -> [String: Any] {
@@ -82,12 +82,13 @@ struct OriginTests {
 
         // A package is added at the front, and one of page one is taken away.
         let database = try self.url("PAGECACHE_DATASETTE_DATABASE")
-        let script = "INSERT INTO packages (id, package) VALUES (-1, 'aaa-new'); DELETE FROM packages WHERE id = 17;"
+        let (added, removed) = (expected[0] - 1, expected[17])
+        let script = "INSERT INTO packages (id, package) VALUES (\(added), 'aaa-new'); DELETE FROM packages WHERE id = \(removed);"
         #expect(try run("/usr/bin/python3", ["-c", "import sqlite3; d = sqlite3.connect('\(database)'); d.executescript(\"\(script)\"); d.commit()"]).status == 0)
         let changed = try sync(url)
         #expect(changed["requests"] as? Int == 1)
         #expect(changed["reconciliation"] as? String == "shifted")
-        #expect(try shown(url).compactMap { ($0 as? [String: Any])?["id"] as? Int } == [-1] + expected.filter { $0 != 17 })
+        #expect(try shown(url).compactMap { ($0 as? [String: Any])?["id"] as? Int } == [added] + expected.filter { $0 != removed })
     }
 
     @Test("docker-registry's catalogue: plain strings behind a relative Link header", .enabled(if: has("PAGECACHE_REGISTRY")))

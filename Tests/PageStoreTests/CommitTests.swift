@@ -1,4 +1,5 @@
 import PageModel
+import PagedRepositoryTesting
 import Testing
 
 @testable import PageStore
@@ -214,7 +215,7 @@ struct EditSimulation {
     /// The same program on the store and on a plain array of optional names; they must agree after every step.
     @Test("the store is the model, whatever is spliced, put, demoted and cut", arguments: 0..<60)
     func agreesWithModel(seed: UInt64) async throws {
-        var random = SplitMix(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let bench = try await Bench()
         var model: [String?] = []
         var fresh = 0
@@ -275,18 +276,3 @@ struct EditSimulation {
     }
 }
 
-/// A small random number generator with a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}

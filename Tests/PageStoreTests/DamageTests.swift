@@ -1,5 +1,6 @@
 import Foundation
 import PageModel
+import PagedRepositoryTesting
 import Testing
 
 @testable import PageStore
@@ -23,7 +24,7 @@ struct DamageTests {
         }
         let bytes = try Data(contentsOf: URL(fileURLWithPath: original.store))
         let expected = items(0..<pages * 20).items
-        var random = SplitMix(seed: 11)
+        var random = SeededGenerator(seed: 11)
         var served = 0
         var missed = 0
         for _ in 0..<400 {

@@ -1,4 +1,5 @@
 import PageModel
+import PagedRepositoryTesting
 import Testing
 
 @testable import PagedRepository
@@ -329,7 +330,7 @@ struct HeadReconcilerTests {
 
     @Test("whatever happens inside the head, the splice makes the cached list the origin's", arguments: 0..<500)
     func property(seed: UInt64) throws {
-        var random = SplitMix(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let size = 10
         var origin = (0..<Int.random(in: 0...60, using: &random)).map { "i\($0)" }
         let cached = origin

@@ -106,6 +106,7 @@ struct ListSyncTests {
         let report = try await sync(bench, origin)
         #expect(report.reconciliation == .unchanged)
         #expect(origin.requests.count == 7)
+        #expect(clock.slept == [.seconds(2)], "not at the same bad moment")
         #expect(try await bench.held == good)
         origin.before { _, names in names = [] }
         let emptied = try await sync(bench, origin)
@@ -133,6 +134,20 @@ struct ListSyncTests {
         let origin = ListOrigin(names(0..<48))
         origin.before { number, names in if number == request { names.insert("late", at: 0) } }
         let report = try await sync(bench, origin)
+        #expect(report.outcome == .complete)
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("without totals: items that go or come at the head while the list is read leave no hole", arguments: [2, 3, 4, 5, 6], [-3, -1, 1, 3])
+    func driftWithoutTotals(at request: Int, by change: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        origin.state.withLock { $0.total = nil }
+        origin.before { number, names in
+            guard number == request else { return }
+            if change < 0 { names.removeFirst(-change) } else { names.insert(contentsOf: (0..<change).map { "n\($0)" }, at: 0) }
+        }
+        let report = try await sync(bench, origin) { $0.concurrency = 1 }
         #expect(report.outcome == .complete)
         #expect(try await bench.held == origin.names)
     }
@@ -236,7 +251,8 @@ struct ListSyncTests {
         let report = try await sync(bench, origin)
         #expect(report.outcome == .complete)
         #expect(try await bench.held == origin.names)
-        #expect(origin.requests.count - before <= 2 + more / 10 + 1)
+        // What is new, and for offsets page one and the end once more: nothing else says that the list stood still.
+        #expect(origin.requests.count - before <= 2 + more / 10 + 1 + (access.isRandom ? 2 : 0))
     }
 
     @Test("an origin that ignores what it is asked: a loop is told, and page one stays what it was")
@@ -396,12 +412,12 @@ struct ListSyncTests {
     /// at the origin or is a different page. In the end, when the origin is quiet and its totals tell: equal.
     @Test("random origins, random changes: never a duplicate, never a hole that is not said", arguments: 0..<150)
     func simulation(seed: UInt64) async throws {
-        var random = SplitMix(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let bench = try await SyncBench()
         let access: PagingAccess = [.offsets, .grid(size: 10), .chain].randomElement(using: &random)!
         let origin = ListOrigin(names(0..<Int.random(in: 0...120, using: &random)), access: access)
         let fresh = Mutex(0)
-        @Sendable func mutate(_ names: inout [String], _ random: inout SplitMix) {
+        @Sendable func mutate(_ names: inout [String], _ random: inout SeededGenerator) {
             switch Int.random(in: 0..<4, using: &random) {
             case 0, 1:
                 let number = fresh.withLock { $0 += 1; return $0 }
@@ -415,7 +431,7 @@ struct ListSyncTests {
         }
         for _ in 0..<4 {
             let changeWhileReading = Int.random(in: 0..<3, using: &random) == 0
-            let inner = Mutex(SplitMix(seed: random.next()))
+            let inner = Mutex(SeededGenerator(seed: random.next()))
             origin.before { _, names in
                 let chance = inner.withLock { Int.random(in: 0..<12, using: &$0) }
                 if chance == 0 { throw FetchFailure.status(503) }

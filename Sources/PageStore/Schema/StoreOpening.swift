@@ -16,7 +16,8 @@ enum StoreOpening {
         _ path: String, options: PageStore.Options, now: Timestamp
     ) throws(StorageError) -> Connection {
         // Refused here, if it is not one of ours, before SQLite touches it.
-        _ = try StoreFile.kind(of: path)
+        // R9: an empty file that somebody made for us may be readable to others.
+        if try StoreFile.kind(of: path) == .blank { chmod(path, 0o600) }
         let connection = try Connection(path: path)
         try harden(connection)
         connection.setBusyBudget(options.busyBudget)

@@ -94,6 +94,11 @@ struct FetchQueue: Equatable {
         ready.append(target)
     }
 
+    /// A target to fetch at this moment, and not before.
+    mutating func add(_ target: FetchTarget, at due: Timestamp) {
+        waiting.append(Waiting(target: target, due: due))
+    }
+
     /// Forgets what is not in flight yet.
     mutating func clear() {
         ready.removeAll()

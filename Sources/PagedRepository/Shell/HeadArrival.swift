@@ -51,7 +51,9 @@ extension SyncRun {
                 page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: isConfirmingHead)
             if verdict == .doubtful {
                 isConfirmingHead = true
-                return askAgain()
+                asksUnconditionally = true
+                // R20: a confirmation from the same bad moment would be worth nothing.
+                return queue.add(.head, at: clock.now() + options.confirmationPause)
             }
             var plan = plan(for: verdict, page, list)
             var outcome = try await apply(plan)
@@ -63,6 +65,10 @@ extension SyncRun {
                 outcome = try await apply(plan)
             }
             guard case .committed = outcome else { continue }
+            if isConfirmingHead, verdict != .unchanged {
+                let now = page.total.count ?? page.content.count
+                warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
+            }
             isConfirmingHead = false
             if verdict == .unchanged { pagesUnchanged += 1 } else { pagesFetched += 1 }
             reconciled(meaning(of: verdict, list), try await storage.outline(of: record.id) ?? list)

@@ -28,6 +28,9 @@ extension SyncRun {
             return false
         }
         guard list.isComplete else { return true }
+        // Without a total nothing would have told that the list moved between two of its pages: page one is asked once
+        // more, until it is what it was before the others were read.
+        if source.access.isRandom, record.total.exactCount == nil, newItemsInPass > 0 { return false }
         return try await finish(record.end == list.length ? [] : [.setEnd(list.length)], list)
     }
 

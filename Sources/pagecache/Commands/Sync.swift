@@ -88,6 +88,9 @@ struct Sync: AsyncParsableCommand {
         } catch {
             throw ToolFailure(.usage, "usage", "'\(target)' is \(error.message)")
         }
+        if origin.hasSecretInURL {
+            Terminal.standard.warn("a secret in a URL can be seen by others on this machine; --header-env or --bearer-env keeps it out of sight")
+        }
         if let known, source.key == nil, source.scope == nil, origin.belongsToAnother(stored: known.source) {
             throw ToolFailure(
                 .permission, "other_credential", "this list was fetched with another credential, or with none",

@@ -60,9 +60,11 @@ final class Terminal: Sendable {
     func newline() { write([UInt8(ascii: "\n")]) }
 
     private func write(_ bytes: [UInt8]) {
+        // Somebody who watches sees each line as it comes; a pipe is fed in large pieces.
+        let isWatched = outputIsTerminal
         let full = state.withLock { state -> [UInt8] in
             state.buffer += bytes
-            guard state.buffer.count >= 1 << 16 else { return [] }
+            guard isWatched || state.buffer.count >= 1 << 16 else { return [] }
             defer { state.buffer = [] }
             return state.buffer
         }

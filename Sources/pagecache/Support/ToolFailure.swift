@@ -67,7 +67,15 @@ struct ToolFailure: Error {
             } else {
                 .unusableData
             }
-        self.init(status, failure.failureClass.rawValue, "\(url): \(failure.message)")
+        let hint: String? =
+            switch failure.failureClass {
+            case .forbidden: "give a credential with --bearer-env or --header-env"
+            case .undecodable: "name what was not found with --items and --paging, or check the URL"
+            case .refused: "check the URL"
+            case .throttled, .server: "try again later"
+            default: nil
+            }
+        self.init(status, failure.failureClass.rawValue, "\(url): \(failure.message)", hint: hint)
     }
 }
 #endif
