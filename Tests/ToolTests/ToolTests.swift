@@ -305,6 +305,32 @@ struct ToolTests {
         }
     }
 
+    @Test("damaged bytes are left out and said, and the next sync fetches them again")
+    func damage() async throws {
+        let origin = DemoOrigin(count: 950)
+        try await withOrigin(origin) { root in
+            let url = "\(root)/feed"
+            _ = try await sync(url)
+            let shell = Process()
+            shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            shell.arguments = [
+                "python3", "-c",
+                "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit()",
+            ]
+            try Tool.start(shell)
+            shell.waitUntilExit()
+            #expect(shell.terminationStatus == 0)
+            let shown = try await Tool.run(["show", url, "--store", folder.store])
+            #expect(shown.status == 65)
+            #expect(shown.output.split(separator: "\n").count == 850)
+            #expect(shown.errors.contains("100 items from position 300 on are damaged"))
+            let before = origin.requests.count
+            #expect(try await sync(url).status == 0)
+            #expect(origin.requests.count == before + 2)
+            #expect(try await shownIDs(folder, url) == origin.ids)
+        }
+    }
+
     @Test("| head is quiet")
     func brokenPipe() async throws {
         let origin = DemoOrigin(count: 3_000)

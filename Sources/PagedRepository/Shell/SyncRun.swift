@@ -119,7 +119,7 @@ final class SyncRun {
 
     /// A chain whose last page has lost its cursor (a splice took its end) goes on from the last one that has one.
     private func reopenTail(of list: ListOutline) async throws(StorageError) -> Bool {
-        guard source.access == .chain, list.record.end == nil, givenUp.isEmpty,
+        guard source.access == .chain, !list.isComplete, givenUp.isEmpty,
             let tail = LoadPlan.tailWithoutCursor(of: list)
         else { return false }
         let plan = CommitPlan(

@@ -27,6 +27,11 @@ final class Child {
         }
     }
 
+    /// Nobody is left behind, also when the story is cut short.
+    deinit {
+        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+    }
+
     var isRunning: Bool { process.isRunning }
     var status: Int32 { process.terminationStatus }
 
