@@ -1,4 +1,4 @@
-/// What the origin says about the length of a list (`1-semantics`: vocabulary, R44).
+/// What the origin says about the length of a list (R44).
 public enum Total: Hashable, Sendable {
     /// The origin counts the list, and nothing seen so far contradicts it.
     case exact(Int)

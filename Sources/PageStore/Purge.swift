@@ -4,7 +4,7 @@ import PageModel
 enum Purge {
     static func remove(_ queries: [QueryID], in connection: Connection) throws(StorageError) -> PurgeReport {
         var report = PurgeReport()
-        // What is purged shall not be readable in the file afterwards (5-faults, fact 7).
+        // What is purged shall not be readable in the file afterwards.
         try connection.execute("PRAGMA secure_delete = ON")
         defer { try? connection.execute("PRAGMA secure_delete = FAST") }
         for query in queries {

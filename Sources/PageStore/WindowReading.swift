@@ -11,7 +11,7 @@ enum WindowReading {
             let page = row.summary
             let wanted = page.range.clamped(to: range)
             guard let content = try PageTable.content(of: row, query: record.id, in: connection) else {
-                // Other bytes than were stored are a miss, never an answer (5-faults, fact 1).
+                // Other bytes than were stored are a miss, never an answer.
                 window.damaged.append(wanted)
                 continue
             }

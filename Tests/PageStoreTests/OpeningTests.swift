@@ -162,7 +162,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("the checksums are those written down; a released migration never changes (house rule 15)")
+    @Test("the checksums are those written down; a released migration never changes")
     func checksums() throws {
         let written = try String(contentsOf: folder.appendingPathComponent("CHECKSUMS"), encoding: .utf8)
         let now = Migration.catalogue.map { "\($0.checksum)  \($0.name)\n" }.joined()

@@ -44,7 +44,7 @@ final class Statement {
             case .int(let number):
                 code = sqlite3_bind_int64(statement, position, number)
             case .text(var text):
-                // With the length given, a NUL inside is data like any other (5-faults, fact 9).
+                // With the length given, a NUL inside is data like any other.
                 // A null pointer would bind NULL; an empty text is a value.
                 code =
                     text.isEmpty

@@ -5,7 +5,7 @@ enum TransactionKind: String {
     /// A reader: sees one moment of the store (R2).
     case read = "BEGIN DEFERRED"
     /// A writer: takes the lock at once, so that the busy budget applies. A reader that turns writer fails whatever
-    /// the budget (5-faults, fact 3).
+    /// the budget.
     case write = "BEGIN IMMEDIATE"
 }
 

@@ -31,7 +31,7 @@ enum Migrator {
     }
 
     /// Compares the schema with what the migrations make, text for text: a store with an extra trigger or view, or
-    /// with a table replaced by a view, is not one of ours (R46; 5-faults, fact 4).
+    /// with a table replaced by a view, is not one of ours (R46).
     static func checkSchema(of connection: Connection) throws(StorageError) {
         let model = try Connection(path: ":memory:")
         for migration in Migration.catalogue {

@@ -52,7 +52,7 @@ enum StoreOpening {
         try connection.configure(SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
         connection.limit(SQLITE_LIMIT_ATTACHED, 0)
         try connection.execute("PRAGMA cell_size_check = ON")
-        // With a memory map, a file that another program truncates kills the process (5-faults, fact 5).
+        // With a memory map, a file that another program truncates kills the process.
         try connection.execute("PRAGMA mmap_size = 0")
     }
 
@@ -86,7 +86,7 @@ enum StoreOpening {
         }
     }
 
-    /// Switching to WAL can report BUSY without asking the busy handler (3-house, facts), so it is retried here.
+    /// Switching to WAL can report BUSY without asking the busy handler, so it is retried here.
     private static func switchToWAL(_ connection: Connection, budget: Duration) throws(StorageError) {
         try retrying(budget) { () throws(StorageError) in
             let mode = try connection.first("PRAGMA journal_mode = WAL") { row throws(StorageError) in row.text(0) }

@@ -15,7 +15,7 @@ enum ToolProcess {
     /// Runs the tool, and ends the process with the right code.
     static func run(_ body: @escaping @Sendable () async throws -> Void) async -> Never {
         // A reader that goes away (`| head`) is no reason to die loudly, and a file size limit none to die at all:
-        // both come back as errors of the write (5-faults, fact 8).
+        // both come back as errors of the write.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         let caught = Mutex<Int32?>(nil)
