@@ -190,6 +190,8 @@ public final class HTTPPageSource: PageSource {
         draft.isProvisional = true
         if let total = page.total.exactCount, total > count {
             draft.warnings.append("the origin counts \(total) items and shows \(count), and no way to the rest; name one with --paging")
+        } else if count >= 10, count % 5 == 0 {
+            draft.warnings.append("the answer looks like a full page of \(count) items, and shows no way to another; if there is more, name it with --paging")
         }
         return draft
     }

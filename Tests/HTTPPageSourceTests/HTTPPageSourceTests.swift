@@ -116,6 +116,25 @@ struct DetectionTests {
         #expect(script.urls[1] == "http://h/v2/_catalog?last=r19&n=20")
     }
 
+    @Test("a next URL in a header of the origin's own")
+    func ownHeader() async throws {
+        let script = Script { url, _ in
+            let start = Int(url.value(of: "_token") ?? "0")!, end = min(start + 20, 45)
+            let next = end < 45 ? [HTTPField("Next-Page", "http://h/api?_limit=20&_token=\(end)")] : []
+            return json(#"{"data":[\#(objects(start..<end))]}"#, next)
+        }
+        let source = try source("http://h/api", script)
+        #expect(try await walk(source) == all)
+        #expect(script.requests.count == 3)
+    }
+
+    @Test("what looks like a full page and shows no way on is not passed over in silence")
+    func suspiciouslyRound() async throws {
+        let source = try source("http://h/api", Script { _, _ in json("[\(objects(0..<20))]") })
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
+        #expect(page.lesson?.warnings.first?.contains("full page of 20 items") == true)
+    }
+
     @Test("nothing tells how it goes on: the usual parameters are tried, and one is kept that proves itself", arguments: [
         ("offset", 2, 0), ("page", 4, 1), ("page", 3, 0), ("skip", 5, 0), ("_page", 7, 1), ("_start", 8, 0),
     ])

@@ -111,6 +111,21 @@ struct OriginTests {
         #expect(try sync(url)["requests"] as? Int == 2)
     }
 
+    @Test("Kinto: an opaque token in a header of its own, no total in the body", .enabled(if: has("PAGECACHE_KINTO")))
+    func kinto() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let url = try url("PAGECACHE_KINTO")
+        let result = try sync(url)
+        let walked = try walk(url) { _, headers in
+            headers.split(whereSeparator: \.isNewline).first { $0.lowercased().hasPrefix("next-page:") }
+                .map { $0.dropFirst("next-page:".count).trimmingCharacters(in: .whitespaces) }
+        }
+        let expected = walked.flatMap { ($0["data"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? String } }
+        #expect(expected.count == 330)
+        #expect(try shown(url).compactMap { ($0 as? [String: Any])?["id"] as? String } == expected)
+        #expect(result["requests"] as? Int == walked.count)
+    }
+
     @Test("ARA (Django REST Framework): limit and offset, asked for in parallel", .enabled(if: has("PAGECACHE_ARA")))
     func ara() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -167,6 +167,17 @@ struct ListSyncTests {
         #expect(origin.requests.count < 40)
     }
 
+    @Test("without totals such an origin is not called complete either: nobody can say that nothing is missing")
+    func restlessWithoutTotals() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<200))
+        origin.state.withLock { $0.total = nil }
+        origin.before { _, names in names.removeFirst() }
+        let report = try await sync(bench, origin) { $0.concurrency = 1 }
+        #expect(report.outcome == .incomplete)
+        #expect(report.warnings.contains { $0.contains("kept changing") })
+    }
+
     @Test("failures are retried by the schedule; the ledger keeps what is given up; other pages go on")
     func failures() async throws {
         let bench = try await SyncBench()

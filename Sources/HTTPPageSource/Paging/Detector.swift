@@ -216,6 +216,10 @@ struct Detector {
         if let link = answer.response.header("Link"), LinkHeader.target(rel: "next", in: link) != nil {
             return .header("Link")
         }
+        // A header of the origin's own, such as Next-Page, that holds a URL.
+        if let own = answer.response.headers.first(where: { $0.name.lowercased().contains("next") && looksLikeURL($0.value) }) {
+            return .header(own.name)
+        }
         let names = ["next_url", "nextUrl", "nextURL", "next", "next_page_url", "nextPageUrl", "next_page", "nextLink", "@odata.nextLink", "next_href"]
         let places = ["", "/links", "/_links", "/paging", "/pagination", "/meta", "/response"]
         for place in places {

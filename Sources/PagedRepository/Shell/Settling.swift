@@ -70,7 +70,7 @@ extension SyncRun {
         case .drained:
             if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
             if options.refreshOnly { return list?.isComplete == true ? .complete : .incomplete }
-            return list?.isComplete == true && list?.failures.isEmpty == true ? .complete : .incomplete
+            return list?.isComplete == true && list?.failures.isEmpty == true && !keptChanging ? .complete : .incomplete
         }
     }
 }

@@ -42,6 +42,8 @@ final class SyncRun {
     /// Whether the answer that is being handled has ended its lease by what it stored.
     var hasEndedLease = false
     var restarts = 0
+    /// The list never stood still for as long as it takes to read it: it is not called complete.
+    var keptChanging = false
     var conflicts = 0
     var pagesWithoutNews = 0
     /// A head that makes the list shrink a lot was seen, and is being confirmed (R20).
@@ -111,7 +113,8 @@ final class SyncRun {
             if !mustRestart, try await settle() { return ending }
             restarts += 1
             guard restarts <= options.restarts else {
-                warn("the list kept changing while it was read; what is missing is marked as a gap")
+                keptChanging = true
+                warn("the list kept changing while it was read; it may have holes")
                 return ending
             }
         }

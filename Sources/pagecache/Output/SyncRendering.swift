@@ -49,6 +49,7 @@ struct SyncRendering {
             parts.append("\(failing.count) failing, first at \(first.offset): \(failure.message)")
         }
         if let next = report.nextAttemptAt { parts.append("next attempt \(TimeText.rfc3339(next))") }
+        if parts.isEmpty, report.list?.isComplete == true { return "the list kept changing while it was read" }
         return parts.isEmpty ? "the end of the list is not reached" : parts.joined(separator: "; ")
     }
 
