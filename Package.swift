@@ -40,6 +40,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.20.0", traits: []),
+        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.0", traits: []),
+        .package(url: "https://github.com/apple/swift-system.git", from: "1.5.0"),
     ],
     targets: [
         .systemLibrary(
@@ -114,7 +116,16 @@ let package = Package(
             dependencies: ["PageModel", "PagedRepository", "PagedRepositoryTesting", "HTTPPageSource"],
             swiftSettings: settings
         ),
-        .target(name: "ToolSupport", dependencies: ["DemoOrigin"], path: "Tests/ToolSupport", swiftSettings: settings),
+        .target(
+            name: "ToolSupport",
+            dependencies: [
+                "DemoOrigin",
+                .product(name: "Subprocess", package: "swift-subprocess", condition: .when(traits: ["Tool"])),
+                .product(name: "SystemPackage", package: "swift-system", condition: .when(traits: ["Tool"])),
+            ],
+            path: "Tests/ToolSupport",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ToolTests",
             dependencies: ["pagecache", "DemoOrigin", "ToolSupport"],

@@ -1,76 +1,23 @@
 #if Tool
 public import DemoOrigin
-public import Foundation
-import Synchronization
+import Foundation
 
 /// The built tool, run as a process of its own.
-public final class Tool: Sendable {
-    public struct Ended: Sendable {
-        public var status: Int32
-        public var output: String
-        public var errors: String
+public enum Tool {
+    /// The binary lies beside the bundle of tests.
+    public static let path = (Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }?
+        .deletingLastPathComponent().appendingPathComponent("pagecache")
+        ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("pagecache")).path
 
-        /// The JSON object on standard output.
-        public var json: [String: Any] {
-            (try? JSONSerialization.jsonObject(with: Data(output.utf8))) as? [String: Any] ?? [:]
-        }
-
-        public var jsonArray: [[String: Any]] {
-            (try? JSONSerialization.jsonObject(with: Data(output.utf8))) as? [[String: Any]] ?? []
-        }
+    /// Runs it with an environment of nothing but a search path and what is given.
+    public static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Program.Ended {
+        try await start(arguments, environment: environment).ended()
     }
 
-    /// The binary lies beside the bundle of tests.
-    public static let url = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }?
-        .deletingLastPathComponent().appendingPathComponent("pagecache")
-        ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("pagecache")
-
-    private let process = Process()
-    private let outputTask: Task<Data, Never>
-    private let errorTask: Task<Data, Never>
-
-    public init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        let output = Pipe()
-        let errors = Pipe()
-        process.executableURL = Tool.url
-        process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = errors
-        process.standardInput = FileHandle.nullDevice
+    public static func start(_ arguments: [String], environment: [String: String] = [:]) async throws -> Program {
         var variables = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"]
         for (name, value) in environment { variables[name] = value }
-        process.environment = variables
-        try Tool.start(process)
-        outputTask = Tool.reading(output.fileHandleForReading)
-        errorTask = Tool.reading(errors.fileHandleForReading)
-    }
-
-    public static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Ended {
-        try await Tool(arguments, environment: environment).ended()
-    }
-
-    public func ended() async -> Ended {
-        let output = String(decoding: await outputTask.value, as: UTF8.self)
-        let errors = String(decoding: await errorTask.value, as: UTF8.self)
-        process.waitUntilExit()
-        return Ended(status: process.terminationStatus, output: output, errors: errors)
-    }
-
-    public func signal(_ number: Int32) { kill(process.processIdentifier, number) }
-
-    private static let starting = Mutex(())
-
-    /// Starts a process; one at a time. `Process.run` of Swift 6.3 on Linux crashes when several threads are in it.
-    public static func start(_ process: Process) throws {
-        try starting.withLock { _ in try process.run() }
-    }
-
-    private static func reading(_ handle: FileHandle) -> Task<Data, Never> {
-        Task.detached {
-            await withCheckedContinuation { continuation in
-                DispatchQueue.global().async { continuation.resume(returning: handle.readDataToEndOfFile()) }
-            }
-        }
+        return try await Program(path, arguments, environment: variables)
     }
 }
 

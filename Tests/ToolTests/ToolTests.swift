@@ -8,7 +8,7 @@ import ToolSupport
 struct ToolTests {
     private let folder = Folder()
 
-    private func sync(_ url: String, _ more: [String] = []) async throws -> Tool.Ended {
+    private func sync(_ url: String, _ more: [String] = []) async throws -> Program.Ended {
         try await Tool.run(["sync", url, "--store", folder.store, "--json"] + more)
     }
 
@@ -68,13 +68,13 @@ struct ToolTests {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > committed ? .hold : nil }
         try await withOrigin(origin) { root in
             let url = "\(root)/\(path)"
-            let first = try Tool(["sync", url, "--store", folder.store])
+            let first = try await Tool.start(["sync", url, "--store", folder.store])
             let isChain = path == "linked" || path == "feed"
             try await eventually("everything that may be in flight is") { origin.held >= (isChain ? 1 : 4) }
             let inFlight = Set(origin.requests.dropFirst(committed))
             #expect(inFlight.count == (isChain ? 1 : 4))
             first.signal(SIGKILL)
-            #expect(await first.ended().status == SIGKILL)
+            #expect(try await first.ended().status == SIGKILL)
 
             // Offline meanwhile: what was committed is served, whole pages only.
             let served = try await shownIDs(folder, url)
@@ -227,7 +227,7 @@ struct ToolTests {
         let origin = DemoOrigin(count: 250)
         try await withOrigin(origin) { root in
             _ = try await sync("\(root)/items")
-            func purge(_ flags: [String]) async throws -> Tool.Ended {
+            func purge(_ flags: [String]) async throws -> Program.Ended {
                 try await Tool.run(["purge", "\(root)/items", "--store", folder.store, "--json"] + flags)
             }
             #expect(try await purge(["--dry-run"]).json["pages"] as? Int == 3)
@@ -247,7 +247,7 @@ struct ToolTests {
         let origin = DemoOrigin(count: 250)
         try await withOrigin(origin) { root in
             _ = try await sync("\(root)/items")
-            func show(_ flags: [String]) async throws -> Tool.Ended {
+            func show(_ flags: [String]) async throws -> Program.Ended {
                 try await Tool.run(["show", "\(root)/items", "--store", folder.store] + flags)
             }
             #expect(try await show(["--offset", "95", "--limit", "10"]).output.split(separator: "\n").count == 10)
@@ -269,11 +269,11 @@ struct ToolTests {
     func signals(number: Int32) async throws {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
         try await withOrigin(origin) { root in
-            let tool = try Tool(["sync", "\(root)/items", "--store", folder.store])
+            let tool = try await Tool.start(["sync", "\(root)/items", "--store", folder.store])
             try await eventually("it waits for four pages") { origin.held == 4 }
             let asked = ContinuousClock.now
             tool.signal(number)
-            let ended = await tool.ended()
+            let ended = try await tool.ended()
             #expect(ended.status == 128 + number)
             #expect(ContinuousClock.now - asked < .seconds(2))
             #expect(try await shownIDs(folder, "\(root)/items").count == 600)
@@ -311,15 +311,11 @@ struct ToolTests {
         try await withOrigin(origin) { root in
             let url = "\(root)/feed"
             _ = try await sync(url)
-            let shell = Process()
-            shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            shell.arguments = [
+            let script = try await Program.run("/usr/bin/env", [
                 "python3", "-c",
                 "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit()",
-            ]
-            try Tool.start(shell)
-            shell.waitUntilExit()
-            #expect(shell.terminationStatus == 0)
+            ])
+            #expect(script.status == 0)
             let shown = try await Tool.run(["show", url, "--store", folder.store])
             #expect(shown.status == 65)
             #expect(shown.output.split(separator: "\n").count == 850)
@@ -336,15 +332,8 @@ struct ToolTests {
         let origin = DemoOrigin(count: 3_000)
         try await withOrigin(origin) { root in
             _ = try await sync("\(root)/items")
-            let shell = Process()
-            let errors = Pipe()
-            shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-            shell.arguments = ["-c", "'\(Tool.url.path)' show '\(root)/items' --store '\(folder.store)' | head -n 1 >/dev/null"]
-            shell.standardError = errors
-            try Tool.start(shell)
-            let said = errors.fileHandleForReading.readDataToEndOfFile()
-            shell.waitUntilExit()
-            #expect(said.isEmpty)
+            let command = "'\(Tool.path)' show '\(root)/items' --store '\(folder.store)' | head -n 1 >/dev/null"
+            #expect(try await Program.run("/bin/sh", ["-c", command]).errors.isEmpty)
         }
     }
 

@@ -1,0 +1,74 @@
+#if Tool
+import Foundation
+import Subprocess
+import SystemPackage
+
+/// A program that runs beside the test.
+///
+/// Not `Foundation.Process`: on Linux (Swift 6.3) its `run` copies whole `dirent`s out of `/proc/self/fd` and reads past
+/// the buffer when the process has more than 1,350 files open, as a suite of stores has.
+public final class Program: Sendable {
+    public struct Ended: Sendable {
+        /// The exit code, or the signal's number after a signal.
+        public var status: Int32
+        public var output: String
+        public var errors: String
+
+        /// The JSON object on standard output.
+        public var json: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(output.utf8))) as? [String: Any] ?? [:]
+        }
+
+        public var jsonArray: [[String: Any]] {
+            (try? JSONSerialization.jsonObject(with: Data(output.utf8))) as? [[String: Any]] ?? []
+        }
+    }
+
+    public let id: Int32
+    private let end: Task<Ended, any Error>
+
+    /// Starts it; standard input is empty.
+    ///
+    /// - Parameter environment: the variables it sees; nil for those of this process.
+    public init(_ path: String, _ arguments: [String], environment: [String: String]? = nil) async throws {
+        let (started, continuation) = AsyncThrowingStream<Int32, any Error>.makeStream()
+        end = Task {
+            do {
+                let result = try await Subprocess.run(
+                    .path(FilePath(path)),
+                    arguments: Arguments(arguments),
+                    environment: environment.map { .custom(Dictionary(uniqueKeysWithValues: $0.map { (Environment.Key(rawValue: $0)!, $1) })) } ?? .inherit,
+                    input: .none, output: .bytes(limit: 1 << 30), error: .bytes(limit: 1 << 30)
+                ) { execution in
+                    continuation.yield(execution.processIdentifier.value)
+                }
+                let status: Int32 = switch result.terminationStatus {
+                case .exited(let code): code
+                case .signaled(let signal): signal
+                }
+                return Ended(
+                    status: status,
+                    output: String(decoding: result.standardOutput, as: UTF8.self),
+                    errors: String(decoding: result.standardError, as: UTF8.self))
+            } catch {
+                continuation.finish(throwing: error)
+                throw error
+            }
+        }
+        var identifier: Int32?
+        for try await number in started {
+            identifier = number
+            break
+        }
+        id = identifier ?? 0
+    }
+
+    public static func run(_ path: String, _ arguments: [String], environment: [String: String]? = nil) async throws -> Ended {
+        try await Program(path, arguments, environment: environment).ended()
+    }
+
+    public func ended() async throws -> Ended { try await end.value }
+
+    public func signal(_ number: Int32) { kill(id, number) }
+}
+#endif
