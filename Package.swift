@@ -101,9 +101,10 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "PageModelTests", dependencies: ["PageModel"], swiftSettings: settings),
+        .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
             name: "PageStoreTests",
-            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting"],
+            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting", "FaultVFS"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,4 +1,5 @@
 -- 0 → 1: the first schema. Small, often written rows (page, ledger) lie apart from the big, rarely written ones (body).
+-- A seal is a checksum of the row it stands in: a row whose seal does not hold is not believed.
 
 CREATE TABLE migration (
     version    INTEGER PRIMARY KEY,
@@ -12,16 +13,22 @@ CREATE TABLE query (
     id                INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again: a purged query's plans cannot hit another
     scope             TEXT NOT NULL,
     key               TEXT NOT NULL,
-    generation        INTEGER NOT NULL DEFAULT 1,
-    revision          INTEGER NOT NULL DEFAULT 0,
-    total_kind        TEXT NOT NULL DEFAULT 'unknown' CHECK (total_kind IN ('exact', 'estimate', 'unknown')),
+    name_hash         INTEGER NOT NULL, -- of scope and key: tells whether a record that is not whole still has its name
+    generation        INTEGER NOT NULL,
+    revision          INTEGER NOT NULL,
+    total_kind        TEXT NOT NULL CHECK (total_kind IN ('exact', 'estimate', 'unknown')),
     total             INTEGER CHECK ((total IS NULL) = (total_kind = 'unknown')),
     list_end          INTEGER,
     created_at        INTEGER NOT NULL,
     validated_at      INTEGER,
-    allows_duplicates INTEGER NOT NULL DEFAULT 0,
-    paging            TEXT NOT NULL DEFAULT '',
-    source            TEXT NOT NULL DEFAULT '',
+    allows_duplicates INTEGER NOT NULL,
+    paging            TEXT NOT NULL,
+    source            TEXT NOT NULL, -- how to ask again: what was detected, the check of the credential; never a secret
+    sweep_position    INTEGER,
+    sweep_cursor      TEXT,
+    sweep_started_at  INTEGER,
+    pinned            INTEGER NOT NULL,
+    seal              INTEGER NOT NULL,
     UNIQUE (scope, key)
 ) STRICT;
 
@@ -31,30 +38,31 @@ CREATE TABLE page (
     offset        INTEGER NOT NULL CHECK (offset >= 0),
     count         INTEGER NOT NULL CHECK (count >= 0),
     body          INTEGER NOT NULL,
+    checksum      INTEGER NOT NULL, -- of the body: here and not there, so that no other body can take its place
+    bytes         INTEGER NOT NULL, -- of the body, so that sizes are known without reading bodies
     generation    INTEGER NOT NULL,
     revision      INTEGER NOT NULL,
     evidence      TEXT NOT NULL CHECK (evidence IN ('verified', 'inferred')),
     evidence_at   INTEGER NOT NULL,
-    seams         BLOB, -- items inside the page that only by inference follow the one before: 4 bytes each, little-endian
+    seams         BLOB, -- items inside that only by inference follow the one before: 4 bytes index, 8 bytes since when
     fetched_at    INTEGER NOT NULL,
     validated_at  INTEGER NOT NULL,
     fingerprint   INTEGER NOT NULL,
-    bytes         INTEGER NOT NULL, -- of the body row, so that sizes are known without reading bodies
     cursor_in     TEXT,
     cursor_out    TEXT,
     request       TEXT, -- the exact request that the validator belongs to; NULL: no validator
     entity_tag    TEXT,
     last_modified TEXT,
-    covers_total  INTEGER NOT NULL DEFAULT 0,
+    covers_total  INTEGER NOT NULL,
+    seal          INTEGER NOT NULL,
     PRIMARY KEY (query, offset)
 ) STRICT, WITHOUT ROWID;
 
--- The items of a page: payloads one behind the other, and where each ends and what its id is.
+-- The items of a page: where each ends and what its id is, and the payloads one behind the other.
 CREATE TABLE body (
-    id       INTEGER PRIMARY KEY,
-    layout   BLOB NOT NULL,
-    payload  BLOB NOT NULL,
-    checksum INTEGER NOT NULL -- of both blobs, seeded with the query
+    id      INTEGER PRIMARY KEY,
+    layout  BLOB NOT NULL,
+    payload BLOB NOT NULL
 ) STRICT;
 
 -- Per page, 16 bytes an item: hash of the id, hash of the content. Scanned to find items, never decoded.
@@ -62,25 +70,32 @@ CREATE TABLE identity (
     query  INTEGER NOT NULL,
     body   INTEGER NOT NULL,
     hashes BLOB NOT NULL,
+    seal   INTEGER NOT NULL,
     PRIMARY KEY (query, body)
 ) STRICT, WITHOUT ROWID;
 
+-- When a page was last read; written now and then, so that reading does not write. Without a row: when it was fetched.
+CREATE TABLE access (
+    body    INTEGER PRIMARY KEY,
+    used_at INTEGER NOT NULL
+) STRICT;
+
 -- What was tried for a page, and when it is tried next. Outlives failures and restarts; moves with the positions.
 CREATE TABLE ledger (
-    query            INTEGER NOT NULL,
-    offset           INTEGER NOT NULL CHECK (offset >= 0),
-    state            TEXT NOT NULL CHECK (state IN ('pending', 'in_flight', 'ok', 'failed_retryable', 'failed_permanent')),
-    attempts         INTEGER NOT NULL,
-    first_failure_at INTEGER,
-    last_attempt_at  INTEGER,
-    next_attempt_at  INTEGER,
-    error_class      TEXT,
-    error_retryable  INTEGER,
-    http_status      INTEGER,
-    error_message    TEXT,
+    query             INTEGER NOT NULL,
+    offset            INTEGER NOT NULL CHECK (offset >= 0),
+    state             TEXT NOT NULL CHECK (state IN ('pending', 'in_flight', 'ok', 'failed_retryable', 'failed_permanent')),
+    attempts          INTEGER NOT NULL,
+    first_failure_at  INTEGER,
+    last_attempt_at   INTEGER,
+    next_attempt_at   INTEGER,
+    error_class       TEXT,
+    error_retryable   INTEGER,
+    http_status       INTEGER,
+    error_message     TEXT,
     retry_after_until INTEGER,
-    lease_owner      TEXT,
-    lease_expires_at INTEGER,
+    lease_owner       TEXT,
+    lease_expires_at  INTEGER,
     PRIMARY KEY (query, offset)
 ) STRICT, WITHOUT ROWID;
 

@@ -48,6 +48,8 @@ public enum ListEdit: Hashable, Sendable {
     case validated
     /// Ids repeat in this list for good; R5 is not enforced any more (R25).
     case allowDuplicates
+    /// How far the running sweep has come; nil when it is over (R31).
+    case setSweep(SweepProgress?)
     /// How the origin pages, and how to ask it again.
     case describe(paging: String, source: String)
 }

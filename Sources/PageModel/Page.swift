@@ -35,6 +35,19 @@ public struct PageCursor: Hashable, Sendable {
     }
 }
 
+/// A seam inside a page that is believed and not proven: two pages were joined here (G1).
+public struct InnerSeam: Hashable, Sendable {
+    /// Index in the page of the item behind the seam.
+    public var index: Int
+    /// Since when its evidence stands.
+    public var since: Timestamp
+
+    public init(index: Int, since: Timestamp) {
+        self.index = index
+        self.since = since
+    }
+}
+
 /// A page without its items: what is read to decide things.
 public struct PageSummary: Hashable, Sendable {
     /// 0-based position of its first item in the list.
@@ -48,8 +61,8 @@ public struct PageSummary: Hashable, Sendable {
     public var evidence: Evidence
     /// Since when that evidence stands.
     public var evidenceAt: Timestamp
-    /// Indices of items inside the page that only by inference follow the one before; pages that were joined have them.
-    public var innerInferredSeams: [Int]
+    /// The items inside the page that only by inference follow the one before; pages that were joined have them.
+    public var innerInferredSeams: [InnerSeam]
     public var fetchedAt: Timestamp
     /// When the origin last confirmed this page; its age is counted from here.
     public var validatedAt: Timestamp
@@ -62,7 +75,7 @@ public struct PageSummary: Hashable, Sendable {
 
     public init(
         offset: Int, count: Int, generation: Int, revision: Int, evidence: Evidence, evidenceAt: Timestamp,
-        innerInferredSeams: [Int] = [], fetchedAt: Timestamp, validatedAt: Timestamp, fingerprint: UInt64, cursorIn: PageCursor?,
+        innerInferredSeams: [InnerSeam] = [], fetchedAt: Timestamp, validatedAt: Timestamp, fingerprint: UInt64, cursorIn: PageCursor?,
         cursorOut: PageCursor?, validator: Validator?
     ) {
         self.offset = offset

@@ -40,8 +40,38 @@ public protocol PageStorage: Sendable {
     /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
     func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError)
 
+    /// What automatic triggers may try again by now: ledger entries of all queries whose next attempt is at or before
+    /// `moment`, soonest first.
+    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch]
+
     /// Removes queries with all they hold. Removing nothing is fine.
     func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport
+
+    /// Exempts a query from eviction, or no longer (R40). Ignored for queries that are gone.
+    func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError)
+
+    /// Removes pages until the budget is kept, least recently used first (R40). What is removed leaves a gap: positions,
+    /// total and end of the list stay as they are. Pinned queries and those in `exempt` are left alone, and so are those
+    /// that somebody in this process observes.
+    func evict(
+        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
+    ) async throws(StorageError) -> EvictionReport
+
+    /// What happens in this storage from now on, in the order in which it was committed; to one query, or to all.
+    ///
+    /// A slow observer costs bounded memory: what it missed is told as `.mayHaveChanged`.
+    func notices(of query: QueryID?) -> AsyncStream<StorageNotice>
+}
+
+/// A fetch that is due.
+public struct DueFetch: Hashable, Sendable {
+    public var query: QueryID
+    public var entry: LedgerEntry
+
+    public init(query: QueryID, entry: LedgerEntry) {
+        self.query = query
+        self.entry = entry
+    }
 }
 
 /// What a purge removed.
@@ -81,6 +111,12 @@ public struct StorageError: Error, Sendable {
         public static let inputOutput = Code(description: "io_error")
         /// The file system does not let us.
         public static let permission = Code(description: "permission")
+        /// A statement computed for longer than its limit, as one over a damaged store may do for ever.
+        public static let tookTooLong = Code(description: "took_too_long")
+        /// The storage has been closed.
+        public static let closed = Code(description: "closed")
+        /// A key or a page is larger than a storage takes.
+        public static let tooLarge = Code(description: "too_large")
         /// The plan contradicts the rules of the store; a defect of the caller.
         public static let invalidPlan = Code(description: "invalid_plan")
         /// A defect of ours.

@@ -65,12 +65,18 @@ public struct QueryRecord: Hashable, Sendable {
     public var allowsDuplicates: Bool
     /// How the origin pages, in one word, for people; empty until it is known.
     public var paging: String
-    /// How to ask the origin again, in the source's own format; the store does not read it. Never holds secrets.
+    /// How to ask the origin again, in the source's own format; the store does not read it. What was detected, and the
+    /// salted check of the credential, are in here (R45). Never holds secrets.
     public var source: String
+    /// How far the running sweep has come; nil when none is under way.
+    public var sweep: SweepProgress?
+    /// Exempt from eviction (R40).
+    public var isPinned: Bool
 
     public init(
         id: QueryID, key: QueryKey, version: ListVersion, total: Total, end: Int?, validatedAt: Timestamp?,
-        createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String
+        createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
+        isPinned: Bool = false
     ) {
         self.id = id
         self.key = key
@@ -82,5 +88,22 @@ public struct QueryRecord: Hashable, Sendable {
         self.allowsDuplicates = allowsDuplicates
         self.paging = paging
         self.source = source
+        self.sweep = sweep
+        self.isPinned = isPinned
+    }
+}
+
+/// Where a sweep stands: the pass that verifies every page once, and is taken up again where it was (R31).
+public struct SweepProgress: Hashable, Sendable {
+    /// Everything before this position has been verified.
+    public var position: Int
+    /// How to ask for what comes next, for origins that cannot be asked by position.
+    public var cursor: PageCursor?
+    public var startedAt: Timestamp
+
+    public init(position: Int, cursor: PageCursor? = nil, startedAt: Timestamp) {
+        self.position = position
+        self.cursor = cursor
+        self.startedAt = startedAt
     }
 }

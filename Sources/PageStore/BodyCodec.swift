@@ -24,7 +24,7 @@ enum BodyCodec {
     }
 
     /// The items, or nil when layout and payload do not fit together.
-    static func content(layout: [UInt8], payload: [UInt8]) -> PageContent? {
+    static func content(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer) -> PageContent? {
         guard layout.first == format else { return nil }
         var reader = Reader(bytes: layout, position: 1)
         // Every item takes two bytes of layout at least: a damaged count reserves nothing it cannot fill.
@@ -48,23 +48,22 @@ enum BodyCodec {
             }
         }
         guard reader.position == layout.count else { return nil }
-        return PageContent(bytes: payload, ends: ends, ids: ids)
+        return PageContent(bytes: Array(payload), ends: ends, ids: ids)
     }
 
-    /// The checksum of a body, tied to its query, so that a row that lands in another list is not believed.
-    static func checksum(layout: [UInt8], payload: [UInt8], query: QueryID) -> UInt64 {
-        XXH64.hash(payload, seed: XXH64.hash(layout, seed: UInt64(bitPattern: query.rawValue)))
+    /// The checksum of a body.
+    static func checksum(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer) -> UInt64 {
+        XXH64.hash(payload, seed: XXH64.hash(layout))
     }
 
-    /// 16 bytes an item: key and content hash, little-endian.
-    static func hashes(of identities: [ItemIdentity]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(identities.count * 16)
-        for identity in identities {
-            withUnsafeBytes(of: identity.key.littleEndian) { bytes.append(contentsOf: $0) }
-            withUnsafeBytes(of: identity.content.littleEndian) { bytes.append(contentsOf: $0) }
-        }
-        return bytes
+    static func checksum(layout: [UInt8], payload: [UInt8]) -> UInt64 {
+        layout.withUnsafeBytes { layout in payload.withUnsafeBytes { checksum(layout: layout, payload: $0) } }
+    }
+
+    /// Calls `body` with 16 bytes an item: key and content hash, little-endian.
+    static func withHashes<Value>(of identities: [ItemIdentity], _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        // Two words each, as they lie in memory: every platform of Swift is little-endian.
+        identities.withUnsafeBytes(body)
     }
 
     /// Calls `body` with the index and identity key of each item.
@@ -84,7 +83,7 @@ enum BodyCodec {
     }
 
     private struct Reader {
-        let bytes: [UInt8]
+        let bytes: UnsafeRawBufferPointer
         var position: Int
 
         mutating func number() -> Int? {

@@ -3,66 +3,70 @@ import PageModel
 /// Edits that move positions: everything that is not a plain put is a splice, made of cuts, a shift and a join.
 extension CommitTransaction {
     mutating func splice(_ range: Range<Int>, _ page: PageWrite?) throws(StorageError) -> CommitOutcome? {
-        guard range.lowerBound >= 0, page.map({ $0.offset == range.lowerBound }) ?? true else {
+        guard range.lowerBound >= 0, range.upperBound <= Total.largest,
+            page.map({ $0.offset == range.lowerBound }) ?? true
+        else {
             throw StorageError(.invalidPlan, "a splice puts its page where it takes positions out")
         }
-        let distance = (page?.content.count ?? 0) - range.count
+        let count = page?.content.count ?? 0
+        let distance = count - range.count
         moved = moved || distance != 0
         try cut(at: range.lowerBound)
         try cut(at: range.upperBound)
-        for row in try PageTable.rows(meeting: range, of: query, in: connection) where !range.isEmpty {
-            try PageTable.delete(row, query: query, in: connection)
-        }
+        for row in try rows(meeting: range) where !range.isEmpty { try delete(row) }
         try LedgerTable.drop(range, query: query, in: connection)
-        try shift(from: range.upperBound, by: distance)
+        if distance != 0 {
+            try PageTable.shift(
+                from: range.upperBound, by: distance, revision: record.version.revision + 1, of: query, in: connection)
+            try Shift.ledger(from: range.upperBound, by: distance, query: query, in: connection)
+        }
         session.identities.forget(query)
-        if let page, let refusal = try put(page) { return refusal }
-        let seam = range.lowerBound + (page?.content.count ?? 0)
-        // G1: what comes together here was not seen together.
-        try connection.run(
-            "UPDATE page SET evidence = 'inferred', evidence_at = ? WHERE query = ? AND offset = ? AND offset > 0",
-            .time(plan.at), .int(query.rawValue), .int(seam))
-        try joinSmallPage(at: seam)
+        if let page, let refusal = try write(page, quietly: true) { return refusal }
+        changes.append(.spliced(range, count: count))
+        try doubt(range.lowerBound + count)
+        try joinSmallPage(at: range.lowerBound + count)
         return nil
     }
 
-    private func shift(from position: Int, by distance: Int) throws(StorageError) {
-        guard distance != 0 else { return }
-        // R1: a validator is void once the page has moved; its request would now answer with other items.
-        try connection.run(
-            """
-            UPDATE page SET revision = ?, request = NULL, entity_tag = NULL, last_modified = NULL, covers_total = 0
-            WHERE query = ? AND offset >= ?
-            """, .int(record.version.revision + 1), .int(query.rawValue), .int(position))
-        try Shift.rows(of: "page", from: position, by: distance, query: query, in: connection)
-        try LedgerTable.shift(from: position, by: distance, query: query, in: connection)
+    /// G1: what comes together at `seam` was not seen together.
+    private func doubt(_ seam: Int) throws(StorageError) {
+        guard seam > 0, var row = try PageTable.row(at: seam, of: query, in: connection) else { return }
+        row.summary.evidence = .inferred
+        row.summary.evidenceAt = plan.at
+        try PageTable.store(row, of: query, in: connection)
     }
 
     /// Makes `position` the start of a page, if it lies inside one.
     mutating func cut(at position: Int) throws(StorageError) {
-        for row in try PageTable.rows(meeting: position..<position + 1, of: query, in: connection)
-        where row.summary.offset < position {
+        guard position < Int.max else { return }
+        for row in try rows(meeting: position..<position + 1) where row.summary.offset < position {
             let page = row.summary
             let index = position - page.offset
-            let stored = try PageTable.content(of: row, query: query, in: connection)
+            let stored = try BodyTable.content(of: row, in: connection)
             try delete(row)
             session.identities.forget(query)
             // Damaged bytes are not carried on: the positions become a gap, and are fetched again.
-            guard let content = stored else { continue }
+            guard let content = stored else {
+                changes.append(.dropped(page.range))
+                continue
+            }
 
             var head = page
             head.count = index
             head.cursorOut = nil
             head.validator = nil
-            head.innerInferredSeams = page.innerInferredSeams.filter { $0 < index }
+            head.innerInferredSeams = page.innerInferredSeams.filter { $0.index < index }
+            let here = page.innerInferredSeams.first { $0.index == index }
             var tail = page
             tail.offset = position
             tail.count = page.count - index
             tail.cursorIn = nil
             tail.validator = nil
-            tail.evidence = page.innerInferredSeams.contains(index) ? .inferred : .verified
-            tail.evidenceAt = page.fetchedAt
-            tail.innerInferredSeams = page.innerInferredSeams.filter { $0 > index }.map { $0 - index }
+            tail.evidence = here == nil ? .verified : .inferred
+            tail.evidenceAt = here?.since ?? page.fetchedAt
+            tail.innerInferredSeams = page.innerInferredSeams.filter { $0.index > index }.map {
+                InnerSeam(index: $0.index - index, since: $0.since)
+            }
             try rewrite(head, content.slice(0..<index))
             try rewrite(tail, content.slice(index..<page.count))
         }
@@ -75,12 +79,16 @@ extension CommitTransaction {
             left.summary.count > 0, right.summary.count > 0,
             left.summary.generation == right.summary.generation,
             PageMerging.shouldJoin(left.summary.count, right.summary.count),
-            var content = try PageTable.content(of: left, query: query, in: connection),
-            let rest = try PageTable.content(of: right, query: query, in: connection)
+            var content = try BodyTable.content(of: left, in: connection),
+            let rest = try BodyTable.content(of: right, in: connection)
         else { return }
         var joined = left.summary
-        if right.summary.evidence == .inferred { joined.innerInferredSeams.append(left.summary.count) }
-        joined.innerInferredSeams += right.summary.innerInferredSeams.map { $0 + left.summary.count }
+        if right.summary.evidence == .inferred {
+            joined.innerInferredSeams.append(InnerSeam(index: left.summary.count, since: right.summary.evidenceAt))
+        }
+        joined.innerInferredSeams += right.summary.innerInferredSeams.map {
+            InnerSeam(index: $0.index + left.summary.count, since: $0.since)
+        }
         joined.count += right.summary.count
         joined.fetchedAt = min(left.summary.fetchedAt, right.summary.fetchedAt)
         joined.validatedAt = min(left.summary.validatedAt, right.summary.validatedAt)
@@ -89,9 +97,7 @@ extension CommitTransaction {
         content.append(contentsOf: rest)
         try delete(left)
         try delete(right)
-        try connection.run(
-            "DELETE FROM ledger WHERE query = ? AND offset = ? AND state = 'ok'", .int(query.rawValue),
-            .int(right.summary.offset))
+        try LedgerTable.forgetSuccess(at: right.summary.offset, query: query, in: connection)
         try rewrite(joined, content)
     }
 }

@@ -9,6 +9,8 @@ struct CommitTransaction {
     private(set) var record: QueryRecord
     /// What was put: failures recorded for these positions are history.
     private var stored: [Range<Int>] = []
+    /// What observers will be told.
+    var changes: [Change] = []
     /// True once positions moved: the revision goes up by one, however many edits moved them.
     var moved = false
 
@@ -18,7 +20,7 @@ struct CommitTransaction {
     static func apply(_ plan: CommitPlan, in session: Session) throws(StorageError) -> CommitOutcome {
         var abandoned: CommitOutcome?
         do {
-            return try session.connection.transaction(.write) { () throws(StorageError) in
+            return try session.write(at: plan.at) { () throws(StorageError) in
                 try session.identities.refresh(session.connection)
                 guard let record = try QueryTable.find(plan.query, in: session.connection) else {
                     // Purged since: no plan of its old life applies any more.
@@ -51,95 +53,108 @@ struct CommitTransaction {
 
     /// Nil when everything was applied; otherwise why nothing may be.
     private mutating func run() throws(StorageError) -> CommitOutcome? {
-        let before = record.version
+        let before = record
         for edit in plan.edits {
             if let refusal = try apply(edit) { return refusal }
         }
-        try LedgerTable.apply(plan.ledger, query: query, at: plan.at, in: connection)
+        let offsets = try LedgerTable.apply(plan.ledger, query: query, at: plan.at, in: connection)
+        if !offsets.isEmpty { changes.append(.ledger(offsets)) }
         for range in stored { try LedgerTable.dropFailures(in: range, query: query, in: connection) }
         if moved { record.version.revision += 1 }
-        if record.version != before { try QueryTable.setVersion(record.version, of: query, in: connection) }
+        if record != before { try QueryTable.save(record, in: connection) }
+        if !changes.isEmpty { session.note(ChangeSet(query: query, version: record.version, changes: changes)) }
         return nil
     }
 
     private mutating func apply(_ edit: ListEdit) throws(StorageError) -> CommitOutcome? {
         switch edit {
         case .put(let page):
-            return try put(page)
+            return try write(page)
         case .splice(let range, let page):
             return try splice(range, page)
         case .confirm(let offset, let validator):
             try confirm(offset, validator)
         case .beginGeneration:
             record.version = ListVersion(generation: record.version.generation + 1, revision: 0)
-            session.identities.forget(query)
+            changes.append(.generationBegan)
         case .demote(let range):
             try demote(range)
         case .truncate(let position):
-            try cut(at: position)
-            try PageTable.deleteAll(where: "offset >= ?2", position, query: query, in: connection)
-            try LedgerTable.drop(position..<Int.max, query: query, in: connection)
-            session.identities.forget(query)
+            try truncate(at: position)
         case .dropOlderGenerations:
-            try PageTable.deleteAll(
-                where: "generation < ?2", record.version.generation, query: query, in: connection)
-            session.identities.forget(query)
+            let pages = try PageTable.rows(of: query, in: connection)
+            for row in pages where row.summary.generation < record.version.generation { try delete(row) }
+            changes.append(.olderGenerationsDropped)
         case .setTotal(let total):
-            try QueryTable.set(total, of: query, in: connection)
+            record.total = total
+            changes.append(.total(total))
         case .setEnd(let end):
-            try QueryTable.setEnd(end, of: query, in: connection)
+            record.end = end
+            changes.append(.end(end))
         case .validated:
-            try QueryTable.setValidated(at: plan.at, query: query, in: connection)
+            record.validatedAt = plan.at
+            changes.append(.validated)
+        case .setSweep(let progress):
+            record.sweep = progress
+            changes.append(.described)
         case .allowDuplicates:
             record.allowsDuplicates = true
-            try QueryTable.allowDuplicates(query: query, in: connection)
+            changes.append(.described)
         case .describe(let paging, let source):
-            try QueryTable.describe(paging: paging, source: source, query: query, in: connection)
+            record.paging = paging
+            record.source = source
+            changes.append(.described)
         }
         return nil
     }
 
     // MARK: Writing a page
 
-    mutating func put(_ page: PageWrite) throws(StorageError) -> CommitOutcome? {
-        guard page.offset >= 0, page.offset <= Total.largest else {
+    /// Stores a page where nothing is held.
+    /// - Parameter quietly: whether what it is part of tells the observers.
+    mutating func write(_ page: PageWrite, quietly: Bool = false) throws(StorageError) -> CommitOutcome? {
+        guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
             throw StorageError(.invalidPlan, "a page cannot lie at offset \(page.offset)")
         }
         let identities = page.content.identities
+        let fingerprint = PageContent.fingerprint(of: identities)
         // A page without items lies somewhere, too.
-        let place = page.offset..<page.offset + max(page.content.count, 1)
-        for row in try PageTable.rows(meeting: place, of: query, in: connection) {
+        for row in try rows(meeting: page.offset..<page.offset + max(page.content.count, 1)) {
             let held = row.summary
             if held.generation == record.version.generation, held.count > 0 {
                 // Somebody else stored this very page meanwhile: then there is nothing to do but to agree (R6).
-                if held.offset == page.offset, held.fingerprint == PageContent.fingerprint(of: identities) {
+                if held.offset == page.offset, held.fingerprint == fingerprint {
                     try confirm(page.offset, page.validator)
                     return nil
                 }
                 return .duplicates([held.range])
             }
-            if held.offset == page.offset, held.count > 0,
-                try PageTable.content(of: row, query: query, in: connection) == page.content
+            if held.offset == page.offset, held.count > 0, held.fingerprint == fingerprint,
+                try BodyTable.content(of: row, in: connection) == page.content
             {
                 // R6: fetched again, and what it was: it counts as held again, and no item is written anew.
-                try PageTable.revive(row, as: page, in: record, at: plan.at, connection)
-                session.identities.forget(query)
+                var revived = row
+                revived.summary = summary(of: page, fingerprint)
+                try PageTable.store(revived, of: query, in: connection)
                 stored.append(page.range)
+                if !quietly { changes.append(.stored(page.range)) }
                 return nil
             }
             try delete(row)
         }
         if !record.allowsDuplicates, let repeated = try makeRoom(for: identities, of: page) { return repeated }
+        try insert(summary(of: page, fingerprint), page.content, identities)
+        stored.append(page.range)
+        if !quietly { changes.append(.stored(page.range)) }
+        return nil
+    }
 
-        let summary = PageSummary(
+    private func summary(of page: PageWrite, _ fingerprint: UInt64) -> PageSummary {
+        PageSummary(
             offset: page.offset, count: page.content.count, generation: record.version.generation,
             revision: record.version.revision, evidence: page.offset == 0 ? .verified : page.evidence,
-            evidenceAt: plan.at, fetchedAt: plan.at, validatedAt: plan.at,
-            fingerprint: PageContent.fingerprint(of: identities), cursorIn: page.cursorIn,
-            cursorOut: page.cursorOut, validator: page.validator)
-        try insert(summary, page.content, identities)
-        stored.append(page.range)
-        return nil
+            evidenceAt: plan.at, fetchedAt: plan.at, validatedAt: plan.at, fingerprint: fingerprint,
+            cursorIn: page.cursorIn, cursorOut: page.cursorOut, validator: page.validator)
     }
 
     /// R5: no id twice. Pages of older generations that hold one of these items give way (R19); a page that counts as
@@ -150,10 +165,9 @@ struct CommitTransaction {
         let keys = identities.map(\.key)
         guard Set(keys).count == keys.count else { return .duplicates([page.range]) }
         var conflicts: [Range<Int>] = []
-        for (body, place) in try session.identities.bodies(holding: keys, in: query, connection) {
-            guard let row = try PageTable.row(at: place.offset, of: query, in: connection), row.body == body else {
-                throw StorageError(.damaged, "the item index of \(connection.path) does not match its pages")
-            }
+        for (body, offset) in try session.identities.bodies(holding: keys, in: query, connection) {
+            // A row that is not whole, or not where it is said to be, holds nothing.
+            guard let row = try PageTable.row(at: offset, of: query, in: connection), row.body == body else { continue }
             if row.summary.generation < record.version.generation {
                 try delete(row)
             } else if try sharesItems(row, with: page.content) {
@@ -166,7 +180,7 @@ struct CommitTransaction {
     /// Whether a page really holds one of these items, and not just an equal hash.
     private func sharesItems(_ row: PageRow, with content: PageContent) throws(StorageError) -> Bool {
         // Damaged bytes cannot tell; then the hash is believed, and the page is fetched again.
-        guard let stored = try PageTable.content(of: row, query: query, in: connection) else { return true }
+        guard let stored = try BodyTable.content(of: row, in: connection) else { return true }
         let ids = Set((0..<content.count).compactMap { content.ids[$0] })
         let anonymous = Set((0..<content.count).filter { content.ids[$0] == nil }.map { content.payload(at: $0) })
         return (0..<stored.count).contains { index in
@@ -175,31 +189,47 @@ struct CommitTransaction {
     }
 
     private mutating func confirm(_ offset: Int, _ validator: Validator?) throws(StorageError) {
-        try connection.run(
-            "UPDATE page SET validated_at = ? WHERE query = ? AND offset = ?", .time(plan.at), .int(query.rawValue),
-            .int(offset))
-        guard let validator else { return }
-        try connection.run(
-            """
-            UPDATE page SET request = ?, entity_tag = ?, last_modified = ?, covers_total = ?
-            WHERE query = ? AND offset = ?
-            """, .text(validator.request), .optional(validator.entityTag), .optional(validator.lastModified),
-            .bool(validator.coversTotal), .int(query.rawValue), .int(offset))
+        guard var row = try PageTable.row(at: offset, of: query, in: connection) else { return }
+        changes.append(.confirmed(row.summary.range))
+        guard let validator, validator != row.summary.validator else {
+            return try PageTable.touch(row, at: plan.at, of: query, in: connection)
+        }
+        row.summary.validatedAt = plan.at
+        row.summary.validator = validator
+        try PageTable.store(row, of: query, in: connection)
     }
 
     private mutating func demote(_ range: Range<Int>) throws(StorageError) {
         // Positions stay, but plans that counted on these pages must be made again.
         moved = true
-        for row in try PageTable.rows(meeting: range, of: query, in: connection)
-        where row.summary.generation == record.version.generation {
-            try connection.run(
-                "UPDATE page SET generation = ? WHERE query = ? AND offset = ?",
-                .int(record.version.generation - 1), .int(query.rawValue), .int(row.summary.offset))
+        for var row in try rows(meeting: range) where row.summary.generation == record.version.generation {
+            row.summary.generation -= 1
+            try PageTable.store(row, of: query, in: connection)
         }
-        session.identities.forget(query)
+        changes.append(.demoted(range))
+    }
+
+    private mutating func truncate(at position: Int) throws(StorageError) {
+        guard position >= 0 else { throw StorageError(.invalidPlan, "a list cannot end at \(position)") }
+        try cut(at: position)
+        for row in try rows(meeting: position..<Int.max) { try delete(row) }
+        try LedgerTable.drop(position..<Int.max, query: query, in: connection)
+        changes.append(.truncated(position))
     }
 
     // MARK: Rows
+
+    /// The pages that hold positions in `range`. Rows that are not whole are dropped on the way, so that nothing is
+    /// built around them; their bodies are left for `repair`.
+    mutating func rows(meeting range: Range<Int>) throws(StorageError) -> [PageRow] {
+        while true {
+            var broken: [Int] = []
+            let rows = try PageTable.rows(meeting: range, of: query, in: connection) { broken.append($0) }
+            guard !broken.isEmpty else { return rows }
+            for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }
+            session.identities.forget(query)
+        }
+    }
 
     mutating func rewrite(_ summary: PageSummary, _ content: PageContent) throws(StorageError) {
         var summary = summary
@@ -211,14 +241,14 @@ struct CommitTransaction {
     private mutating func insert(
         _ summary: PageSummary, _ content: PageContent, _ identities: [ItemIdentity]
     ) throws(StorageError) {
-        let body = try PageTable.insert(summary, content, identities: identities, query: query, in: connection)
-        session.identities.add(
-            body, at: BodyPlace(offset: summary.offset, generation: summary.generation), keys: identities.map(\.key),
-            in: query)
+        let row = try BodyTable.insert(content, identities: identities, for: summary, of: query, in: connection)
+        try PageTable.store(row, of: query, in: connection)
+        session.identities.add(row.body, at: summary.offset, identities, in: query)
     }
 
     mutating func delete(_ row: PageRow) throws(StorageError) {
-        try PageTable.delete(row, query: query, in: connection)
+        try BodyTable.delete(row.body, of: query, in: connection)
+        try PageTable.delete(at: row.summary.offset, of: query, in: connection)
         session.identities.remove(row.body, in: query)
     }
 }

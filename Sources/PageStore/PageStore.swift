@@ -1,16 +1,20 @@
-import CSQLite
 public import PageModel
+import Synchronization
 
 /// The SQLite implementation of `PageStorage`: durable truth about lists, shared by several processes.
 ///
-/// One connection writes, others read; readers never wait for the writer, nor the writer for readers (R42).
+/// One connection writes, on a queue of its own; others read. Readers never wait for the writer, nor the writer for
+/// readers (R42). For reads on a thread that may block there is `synchronously`.
 public final class PageStore: PageStorage {
-    /// What to do when there is no store at the path.
+    /// What to do when there is no store at the path, and what will be done with it.
     public enum Mode: Hashable, Sendable {
         /// Make one, with the directories that are missing.
         case createIfMissing
         /// Throw `StorageError.Code.notFound`.
         case mustExist
+        /// Throw `notFound`, and change nothing, not even the file's log: for stores that may not be written, and for
+        /// looking without touching. Writing throws `permission`.
+        case readOnly
     }
 
     /// Settings of a store; the defaults are right for almost everybody.
@@ -19,6 +23,18 @@ public final class PageStore: PageStorage {
         public var busyBudget: Duration = .seconds(5)
         /// What a commit survives. Default: `normal`.
         public var durability: Durability = .normal
+        /// How many reads can run at the same time, 1 or more; each takes a connection of its own once it is needed.
+        /// Default: 4.
+        public var readers: Int = 4
+        /// How long one transaction may compute before it throws `tookTooLong`: what a damaged or crafted file could do
+        /// for ever (R46). Default: 60 seconds.
+        public var timeLimit: Duration = .seconds(60)
+        /// The SQLite VFS to use; nil for the default one. Tests put faults under a store with it.
+        package var fileSystem: String?
+        /// Never waits for the disk: what the power-loss test must catch.
+        package var isUnsafe = false
+        /// After how many pages of 4 KiB the log is merged into the file.
+        package var checkpointPages = 1_000
 
         public init() {}
     }
@@ -34,168 +50,257 @@ public final class PageStore: PageStorage {
     /// The resolved path of the store file.
     public let path: String
 
-    private let writer: DatabaseActor
-    private let readers: [DatabaseActor]
+    let options: Options
+    let isReadOnly: Bool
+    let upkeep = ReaderActor()
+    private let writer = WriterActor()
+    private let pool: ReaderPool
+    private let readers: [ReaderActor]
+    private let turn = Atomic<Int>(0)
+    private let accesses: AccessLog
+    private let announcer: Announcer
+    /// Given up once the connections are closed.
+    private let place: Mutex<OpenStore?>
 
-    private init(path: String, writer: DatabaseActor, readers: [DatabaseActor]) {
+    private init(path: String, isReadOnly: Bool, options: Options, now: Timestamp, place: OpenStore) {
         self.path = path
-        self.writer = writer
-        self.readers = readers
+        self.place = Mutex(place)
+        self.options = options
+        self.isReadOnly = isReadOnly
+        accesses = AccessLog(openedAt: now)
+        pool = ReaderPool(count: options.readers) { () throws(StorageError) in
+            try StoreOpening.openReader(path, isReadOnly: isReadOnly, options: options)
+        }
+        readers = (0..<max(1, options.readers)).map { _ in ReaderActor() }
+        announcer = Announcer(store: path, isReadOnly: isReadOnly)
+        announcer.knownQueries = { [pool] in
+            (try? pool.read { connection throws(StorageError) in try QueryTable.ids(in: connection) }) ?? []
+        }
     }
+
+    deinit { announcer.close() }
 
     /// Opens the store at `path`.
     ///
     /// A file that is not a store, or a store of a newer version, is refused and left untouched (R8).
     /// - Parameter now: the moment that migrations are recorded with.
-    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `damaged`
-    ///   or `busy`.
+    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `damaged`,
+    ///   `inputOutput`, `full` or `busy`.
     public static func open(
         at path: String, mode: Mode, options: Options = Options(), now: Timestamp
     ) async throws(StorageError) -> PageStore {
         let file = mode == .createIfMissing ? try StoreFile.locateOrCreate(path) : try StoreFile.locate(path)
-        let writer = DatabaseActor(label: "pagecache.writer")
-        try await writer.open { () throws(StorageError) in
-            try StoreOpening.openWriter(file, options: options, now: now)
+        // Refused here, if it is not one of ours, before SQLite touches it.
+        let place = try OpenStore(file) { () throws(StorageError) in
+            guard try StoreFile.kind(of: file) == .blank else { return }
+            guard mode != .readOnly else { throw StorageError(.notFound, "\(file) is an empty file") }
+            StoreFile.makePrivate(file)
         }
-        var readers: [DatabaseActor] = []
-        for _ in 0..<2 {
-            let reader = DatabaseActor(label: "pagecache.reader")
-            try await reader.open { () throws(StorageError) in
-                try StoreOpening.openReader(file, options: options)
-            }
-            readers.append(reader)
+        let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, now: now, place: place)
+        if mode == .readOnly {
+            // The first reader checks the file.
+            try await store.read { _ throws(StorageError) in }
+        } else {
+            try await store.openWriter(now: now)
         }
-        return PageStore(path: file, writer: writer, readers: readers)
+        return store
     }
 
-    /// Closes the connections; the write-ahead log is merged into the file when this was the last process.
-    public func close() async {
-        for reader in readers { await reader.close() }
-        await writer.close()
+    private func openWriter(now: Timestamp) async throws(StorageError) {
+        let (path, options, accesses, announcer) = (path, options, accesses, announcer)
+        try await writer.open { () throws(StorageError) in
+            Session(
+                connection: try StoreOpening.openWriter(path, options: options, now: now), accesses: accesses,
+                announce: { announcer.announce($0) })
+        }
     }
+
+    /// Closes the connections, and ends the streams of notices; the write-ahead log is merged into the file when this
+    /// was the last process.
+    public func close() async {
+        announcer.close()
+        pool.close()
+        await writer.close()
+        place.withLock { $0 = nil }
+    }
+
+    /// Reads on the caller's own thread.
+    public var synchronously: SynchronousReads { SynchronousReads(pool: pool, accesses: accesses) }
 
     // MARK: Reading
 
     public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
-        try await read { connection throws(StorageError) in try QueryTable.find(key, in: connection) }
+        try await read { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
     }
 
     public func summaries() async throws(StorageError) -> [QuerySummary] {
-        try await read { connection throws(StorageError) in
-            var summaries: [QuerySummary] = []
-            for record in try QueryTable.all(in: connection) {
-                summaries.append(
-                    QuerySummary(
-                        outline: try ListOutline(record, in: connection),
-                        bytes: try PageTable.bytes(of: record.id, in: connection)))
-            }
-            return summaries
-        }
+        try await read { reading throws(StorageError) in try reading.summaries() }
     }
 
     public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
-        try await read { connection throws(StorageError) in
-            guard let record = try QueryTable.find(query, in: connection) else { return nil }
-            return try ListOutline(record, in: connection)
-        }
+        try await read { reading throws(StorageError) in try reading.outline(of: query) }
     }
 
     public func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
-        try await read { connection throws(StorageError) in
-            guard let record = try QueryTable.find(query, in: connection) else { return nil }
-            return ListOutline(
-                record: record,
-                pages: try PageTable.rows(meeting: range, of: query, in: connection).map(\.summary),
-                ledger: try LedgerTable.entries(of: query, in: connection, range))
-        }
+        try await read { reading throws(StorageError) in try reading.excerpt(of: query, range) }
     }
 
     public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
-        try await read { connection throws(StorageError) in
-            guard let record = try QueryTable.find(query, in: connection) else { return nil }
-            return try WindowReading.window(of: record, range, in: connection)
-        }
+        try await read { reading throws(StorageError) in try reading.window(of: query, range) }
+    }
+
+    /// The page that starts at `offset`, with its items; nil when none does, or when its bytes are damaged.
+    public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
+        try await read { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
 
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: Int] {
-        try await read { connection throws(StorageError) in
-            guard let record = try QueryTable.find(query, in: connection) else { return [:] }
-            return try IdentityTable.locate(keys, in: record, connection)
+        try await read { reading throws(StorageError) in try reading.locate(keys, in: query) }
+    }
+
+    public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
+        try await read { reading throws(StorageError) in
+            try LedgerTable.due(before: moment, limit: limit, in: reading.connection)
         }
+    }
+
+    public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
+        announcer.notices(of: query)
     }
 
     // MARK: Writing
 
     public func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        try await write { session throws(StorageError) in
-            try QueryTable.register(key, at: now, in: session.connection)
+        // Known ones are the rule, and need no write lock.
+        if let known = try await query(key) { return known }
+        return try await write(at: now) { session throws(StorageError) in
+            let (record, isNew) = try QueryTable.register(key, at: now, in: session.connection)
+            if isNew { session.note(ChangeSet(query: record.id, version: record.version, changes: [.registered])) }
+            return record
         }
     }
 
     public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
-        try await writer.run { session throws(StorageError) in try CommitTransaction.apply(plan, in: session) }
+        try await withWriter { session throws(StorageError) in try CommitTransaction.apply(plan, in: session) }
     }
 
     public func claim(
         _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
     ) async throws(StorageError) -> [Int] {
-        try await write { session throws(StorageError) in
-            let connection = session.connection
-            guard try QueryTable.find(query, in: connection) != nil else { return [] }
+        try await write(at: now) { session throws(StorageError) in
+            guard let record = try QueryTable.find(query, in: session.connection) else { return [] }
             let owner = try session.owner()
             var granted: [Int] = []
             for offset in offsets
-            where try LedgerTable.claim(offset, query: query, until: expiry, at: now, owner: owner, in: connection) {
+            where try LedgerTable.claim(
+                offset, query: query, until: expiry, at: now, owner: owner, in: session.connection)
+            {
                 granted.append(offset)
+            }
+            if !granted.isEmpty {
+                session.note(ChangeSet(query: query, version: record.version, changes: [.ledger(granted)]))
             }
             return granted
         }
     }
 
     public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
-        try await write { session throws(StorageError) in
-            guard try QueryTable.find(query, in: session.connection) != nil else { return }
-            try LedgerTable.apply(edits, query: query, at: now, in: session.connection)
+        try await write(at: now) { session throws(StorageError) in
+            guard let record = try QueryTable.find(query, in: session.connection) else { return }
+            let offsets = try LedgerTable.apply(edits, query: query, at: now, in: session.connection)
+            if !offsets.isEmpty {
+                session.note(ChangeSet(query: query, version: record.version, changes: [.ledger(offsets)]))
+            }
+        }
+    }
+
+    public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
+        try await write(at: nil) { session throws(StorageError) in
+            guard var record = try QueryTable.find(query, in: session.connection), record.isPinned != isPinned else { return }
+            record.isPinned = isPinned
+            try QueryTable.save(record, in: session.connection)
+            session.note(ChangeSet(query: query, version: record.version, changes: [.described]))
         }
     }
 
     public func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
-        let report = try await write { session throws(StorageError) in
-            try Purge.remove(queries, in: session.connection)
+        try await withWriter { session throws(StorageError) in try Purge.run(queries, in: session) }
+    }
+
+    /// Removes everything. On a full disk, where nothing can be deleted any more because deleting writes, the file is
+    /// emptied instead; that needs the store for itself.
+    /// - Throws: `full` when the disk is full and another process has the store open.
+    public func purgeAll() async throws(StorageError) -> PurgeReport {
+        guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
+        let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
+        do throws(StorageError) {
+            return try await purge(queries)
+        } catch {
+            guard error.code == .full || error.code == .damaged else { throw error }
+            return try await recreate(removing: queries, because: error)
         }
-        try await writer.run { session throws(StorageError) in
-            session.identities.forgetAll()
-            try Purge.returnSpace(session.connection)
+    }
+
+    public func evict(
+        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
+    ) async throws(StorageError) -> EvictionReport {
+        let exempt = exempt.union(announcer.hub.observedQueries)
+        var eviction = try await withWriter { session throws(StorageError) in
+            try session.noteReads(at: now, force: true)
+            return try Eviction(budget, exempt: exempt, at: now, in: session.connection)
         }
-        return report
+        // In portions: nobody waits for the lock for longer than one of them takes.
+        while let portion = eviction.next() {
+            let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, in: session) }
+            eviction.removed(removed)
+        }
+        try await withWriter { session throws(StorageError) in try Purge.returnSpace(session.connection) }
+        return eviction.report
     }
 
     // MARK: Plumbing
 
-    private func read<Value: Sendable>(
-        _ body: @Sendable (Connection) throws(StorageError) -> Value
+    func read<Value: Sendable>(
+        _ body: @Sendable (StoreReading) throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        // Which reader is free is not known without asking; chance spreads callers well enough over two.
-        let reader = readers.randomElement() ?? writer
-        return try await reader.run { session throws(StorageError) in
-            try session.connection.transaction(.read) { () throws(StorageError) in try body(session.connection) }
+        let number = turn.add(1, ordering: .relaxed).oldValue
+        let (pool, accesses) = (pool, accesses)
+        return try await readers[Int(UInt(bitPattern: number) % UInt(readers.count))].run { () throws(StorageError) in
+            try pool.read { connection throws(StorageError) in
+                try body(StoreReading(connection: connection, accesses: accesses))
+            }
         }
+    }
+
+    func withWriter<Value: Sendable>(
+        _ body: @Sendable (Session) throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
+        return try await writer.run(body)
     }
 
     private func write<Value: Sendable>(
-        _ body: @Sendable (Session) throws(StorageError) -> Value
+        at now: Timestamp?, _ body: @Sendable (Session) throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        try await writer.run { session throws(StorageError) in
-            try session.connection.transaction(.write) { () throws(StorageError) in try body(session) }
+        try await withWriter { session throws(StorageError) in
+            try session.write(at: now) { () throws(StorageError) in try body(session) }
         }
+    }
+
+    private func recreate(
+        removing queries: [QueryID], because cause: StorageError
+    ) async throws(StorageError) -> PurgeReport {
+        pool.close()
+        await writer.close()
+        place.withLock { $0 = nil }
+        let bytes = try Recreation.empty(path, because: cause)
+        announcer.announce(queries.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
+        return PurgeReport(queries: queries.count, pages: 0, bytes: bytes)
     }
 }
 
-extension ListOutline {
-    fileprivate init(_ record: QueryRecord, in connection: Connection) throws(StorageError) {
-        self.init(
-            record: record,
-            pages: try PageTable.summaries(of: record.id, in: connection),
-            ledger: try LedgerTable.entries(of: record.id, in: connection))
-    }
+/// A page with its items.
+public struct StoredPage: Hashable, Sendable {
+    public var summary: PageSummary
+    public var content: PageContent
 }

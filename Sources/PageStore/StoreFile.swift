@@ -8,7 +8,7 @@ import Darwin
 import PageModel
 
 /// The store as a thing in the file system: where it really is, who may read it, and whether it is one of ours.
-/// Nothing here changes a file that exists.
+/// Nothing here changes what is in a file.
 enum StoreFile {
     /// "pgca", in the header of every store (https://www.sqlite.org/fileformat.html, offset 68).
     static let applicationID: UInt32 = 0x7067_6361
@@ -71,6 +71,15 @@ enum StoreFile {
             throw StorageError(.notAStore, "\(path) is not a pagecache store")
         }
         return .store
+    }
+
+    /// R9: an empty file that somebody made for us may be readable to others.
+    static func makePrivate(_ path: String) { chmod(path, 0o600) }
+
+    /// Whether everything that was ever committed is in the file itself.
+    static func hasNoLog(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path + "-wal", &status) != 0 || status.st_size == 0
     }
 
     /// R9: a link that somebody else put there is not followed.

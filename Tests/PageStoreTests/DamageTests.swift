@@ -7,61 +7,6 @@ import Testing
 
 @Suite("Damaged stores")
 struct DamageTests {
-    @Test("a flipped bit anywhere in the file: the right bytes, a miss, or an error – never other bytes")
-    func flips() async throws {
-        let original = Folder()
-        let pages = 12
-        do {
-            let store = try await PageStore.open(at: original.store, mode: .createIfMissing, now: noon)
-            let query = try await store.register(QueryKey("k"), at: noon)
-            for page in 0..<pages {
-                _ = try await store.commit(
-                    CommitPlan(
-                        query: query.id, version: query.version, at: noon,
-                        edits: [.put(PageWrite(offset: page * 20, content: items(page * 20..<page * 20 + 20), evidence: .inferred))]))
-            }
-            await store.close()
-        }
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: original.store))
-        let expected = items(0..<pages * 20).items
-        var random = SeededGenerator(seed: 11)
-        var served = 0
-        var missed = 0
-        for _ in 0..<400 {
-            var flipped = bytes
-            let position = Int.random(in: 0..<bytes.count, using: &random)
-            flipped[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-            let folder = Folder()
-            try flipped.write(to: URL(fileURLWithPath: folder.store))
-            do throws(StorageError) {
-                let store = try await PageStore.open(at: folder.store, mode: .mustExist, now: noon)
-                guard let query = try await store.query(QueryKey("k")),
-                    let window = try await store.window(of: query.id, 0..<pages * 20)
-                else {
-                    missed += 1
-                    continue
-                }
-                for part in window.parts {
-                    for index in 0..<part.content.count {
-                        let position = part.offset + index
-                        // A page row whose offset was flipped is the one thing the body's checksum cannot see; its
-                        // bytes are still an item's own. (Positions get a checksum with the rest of the row.)
-                        let item = part.content.items[index]
-                        #expect(expected.contains(item), "bytes that were never stored, at \(position)")
-                        served += 1
-                    }
-                }
-                missed += window.damaged.count
-                await store.close()
-            } catch {
-                // The error is a `StorageError` by its type: an answer, too.
-                missed += 1
-            }
-        }
-        #expect(served > 10_000)
-        #expect(missed > 10)
-    }
-
     @Test("a page whose bytes are damaged is a miss, and the pages around it are served")
     func oneBody() async throws {
         let bench = try await Bench()
@@ -74,18 +19,136 @@ struct DamageTests {
         #expect(window.missing == [3..<6])
     }
 
-    @Test("a body that lands in another list is not believed")
+    @Test("a body that lands under another page, or in another list, is not believed")
     func swapped() async throws {
         let bench = try await Bench()
         try await bench.put(0, items(0..<3))
-        let other = try await bench.store.register(QueryKey("other"), at: noon)
-        _ = try await bench.store.commit(
-            CommitPlan(
-                query: other.id, version: other.version, at: noon,
-                edits: [.put(PageWrite(offset: 0, content: items(10..<13), evidence: .inferred))]))
-        try Connection(path: bench.folder.store).execute(
-            "UPDATE page SET body = (SELECT body FROM page WHERE query = \(other.id.rawValue)) WHERE query = \(bench.query.rawValue)")
-        #expect(try await bench.store.window(of: bench.query, 0..<3)?.damaged == [0..<3])
+        try await bench.put(3, items(3..<6))
+        let connection = try Connection(path: bench.folder.store)
+        try connection.execute(
+            """
+            UPDATE body SET id = id + 100;
+            UPDATE body SET id = CASE id WHEN 101 THEN 2 ELSE 1 END
+            """)
+        #expect(try await bench.store.window(of: bench.query, 0..<6)?.damaged == [0..<3, 3..<6])
+    }
+
+    @Test(
+        "a page record with any other value in any column is not believed, verify finds it, and repair makes a gap of it",
+        arguments: [
+            "offset = 4", "count = 2", "body = 1", "checksum = 1", "bytes = 1", "generation = 0", "revision = 7",
+            "evidence = 'verified'", "evidence_at = 1", "seams = x'00'", "fetched_at = 1", "validated_at = 1",
+            "fingerprint = 1", "cursor_in = 'x'", "cursor_out = ''", "request = 'r'", "entity_tag = 'e'",
+            "last_modified = 'l'", "covers_total = 1", "seal = 1",
+        ])
+    func everyColumn(assignment: String) async throws {
+        let bench = try await Bench()
+        for start in [0, 3, 6] { try await bench.put(start, items(start..<start + 3)) }
+        try await bench.commit([.setTotal(.exact(9))], ledger: [.succeeded(offset: 3)])
+        try Connection(path: bench.folder.store).execute("UPDATE page SET \(assignment) WHERE offset = 3")
+        #expect(try await bench.store.window(of: bench.query, 0..<9)?.missing == [3..<6])
+        #expect(try await bench.store.verify().findings.contains { $0.kind == .page })
+        let repair = try await bench.store.repair(at: noon)
+        #expect(repair.left.isSound, "\(repair.left.findings)")
+        #expect(repair.pagesDropped == 1)
+        let list = try await bench.list
+        #expect(list.gaps == [3..<6])
+        #expect(try await bench.store.due(before: noon, limit: 9).map(\.entry.offset) == [3])
+        // And the list goes on from there.
+        #expect(try await bench.put(3, items(3..<6)) == .committed(list.record.version))
+        #expect(try await bench.held.count == 9)
+        #expect(try await bench.store.verify().isSound)
+    }
+
+    @Test(
+        "a query record with any other value is refused, and repair makes it anew from its pages, or drops it with them",
+        arguments: [
+            ("generation = 2", true), ("revision = 7", true), ("total = 8", true), ("list_end = 3", true),
+            ("created_at = 1", true), ("validated_at = 1", true), ("allows_duplicates = 1", true), ("paging = 'x'", true),
+            ("source = 'x'", true), ("sweep_position = 1, sweep_started_at = 1", true), ("pinned = 1", true),
+            ("seal = 1", true), ("key = 'x'", false), ("scope = 'x'", false), ("name_hash = 1", false),
+        ])
+    func everyQueryColumn(assignment: String, keeps: Bool) async throws {
+        let bench = try await Bench()
+        for start in [0, 3] { try await bench.put(start, items(start..<start + 3)) }
+        try await bench.commit([.setTotal(.exact(6))])
+        try Connection(path: bench.folder.store).execute("UPDATE query SET \(assignment)")
+        await #expect(throws: StorageError.self) { try await bench.store.outline(of: bench.query) }
+        #expect(try await bench.store.verify().findings.map(\.kind).contains(.query))
+        let repair = try await bench.store.repair(at: noon)
+        #expect(repair.left.isSound, "\(repair.left.findings)")
+        #expect(repair.queriesDropped == (keeps ? 0 : 1))
+        #expect(try await bench.store.outline(of: bench.query)?.coverage.count == (keeps ? 6 : nil))
+    }
+
+    @Test("item hashes that are not what was stored are made anew; until then the items themselves are asked")
+    func identities() async throws {
+        let bench = try await Bench()
+        for start in [0, 3] { try await bench.put(start, items(start..<start + 3)) }
+        try Connection(path: bench.folder.store).execute("UPDATE identity SET hashes = zeroblob(48) WHERE body = 2")
+        let key = ItemIdentity.key(ofID: "i4")
+        #expect(try await bench.store.locate([key], in: bench.query) == [key: 4])
+        #expect(try await bench.store.verify().findings.map(\.kind) == [.identity])
+        #expect(try await bench.put(6, items(["i4"])) == .duplicates([3..<6]))
+        let repair = try await bench.store.repair(at: noon)
+        #expect(repair.left.isSound)
+        #expect(repair.mended == 1)
+        #expect(repair.pagesDropped == 0)
+    }
+
+    @Test("verify finds what no rule allows: pages that overlap, items twice, rows that nothing leads to")
+    func rules() async throws {
+        let bench = try await Bench()
+        for start in [0, 3, 6] { try await bench.put(start, items(start..<start + 3)) }
+        #expect(try await bench.store.verify().isSound)
+        let connection = try Connection(path: bench.folder.store)
+        try Seal.define(in: connection)
+        // A crafted row with a seal that holds: the seal says who wrote it, not that it is right.
+        try connection.execute(
+            """
+            UPDATE page SET offset = 2, seal = page_seal(
+                query, 2, count, body, checksum, bytes, generation, revision, evidence, evidence_at, seams, fetched_at,
+                validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total)
+            WHERE offset = 3;
+            INSERT INTO body (layout, payload) VALUES (x'01', x'');
+            INSERT INTO ledger (query, offset, state, attempts) VALUES (77, 0, 'ok', 1)
+            """)
+        let kinds = try await bench.store.verify().findings.map(\.kind)
+        #expect(Set(kinds) == [.overlap, .orphan])
+        let repair = try await bench.store.repair(at: noon)
+        #expect(repair.left.isSound, "\(repair.left.findings)")
+        #expect(repair.pagesDropped == 1)
+        #expect(try await bench.held.keys.sorted() == [0, 1, 2, 6, 7, 8])
+    }
+}
+
+@Suite("Setting a store aside")
+struct QuarantineTests {
+    @Test("what SQLite cannot read is refused, stays where it is, and is renamed only when asked; then a new one is made")
+    func aside() async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<3))
+        let path = bench.folder.store
+        #expect(throws: StorageError.self) { try PageStore.setAside(at: path, now: noon) }
+        await bench.store.close()
+        // The first page of the file stays; what it leads to is gone.
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes.replaceSubrange(4_096..., with: Data(repeating: 0xa5, count: bytes.count - 4_096))
+        try bytes.write(to: URL(fileURLWithPath: path))
+        do throws(StorageError) {
+            let store = try await PageStore.open(at: path, mode: .mustExist, now: noon)
+            #expect(try await !store.verify().isSound)
+            await store.close()
+        } catch {
+            #expect(error.code == .damaged, "\(error)")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == bytes.count)
+        let target = try PageStore.setAside(at: path, now: noon)
+        #expect(target.hasSuffix("store.sqlite.corrupt-20270115T080000Z"))
+        #expect(FileManager.default.fileExists(atPath: target))
+        await #expect(throws: StorageError.self) { try await PageStore.open(at: path, mode: .mustExist, now: noon) }
+        let anew = try await PageStore.open(at: path, mode: .createIfMissing, now: noon)
+        #expect(try await anew.summaries().isEmpty)
     }
 }
 

@@ -64,3 +64,10 @@ struct Bench {
         }
     }
 }
+
+/// The long form of the suites: `make soak`.
+enum Soak {
+    static let isOn = ProcessInfo.processInfo.environment["PAGECACHE_SOAK"] != nil
+    /// Printed by what fails; PAGECACHE_SEED repeats it.
+    static let seed = ProcessInfo.processInfo.environment["PAGECACHE_SEED"].flatMap(UInt64.init) ?? 11
+}

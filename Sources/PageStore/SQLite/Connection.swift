@@ -1,22 +1,36 @@
 import CSQLite
 import PageModel
 
-/// One SQLite connection, used from one queue at a time (the actor that owns it sees to that).
+/// One SQLite connection, used by one thread at a time (whoever owns it sees to that).
 ///
-/// Mutable state: the C handle and the cache of prepared statements. Both belong to the owning queue. Statements are
-/// finalised before the handle is closed; SQLite requires that order (https://www.sqlite.org/c3ref/close.html).
+/// Mutable state: the C handle, the prepared statements, the watchdog. All of it belongs to whoever uses the connection.
+/// Statements are finalised before the handle is closed; SQLite requires that order
+/// (https://www.sqlite.org/c3ref/close.html).
 final class Connection {
+    /// How a file is opened.
+    enum Access {
+        case readWrite
+        case readOnly
+        /// Read only, and nobody writes: without a lock, a log, or any file of its own. For media that cannot be written.
+        case immutable
+    }
+
     let path: String
     private let handle: OpaquePointer
-    private var statements: [String: Statement] = [:]
+    private var statements: [Statement?] = []
+    private let watchdog: Watchdog
 
     /// Opens an existing file; never creates one. `path` must be resolved: symbolic links in it are refused.
-    init(path: String, readOnly: Bool = false) throws(StorageError) {
+    /// - Parameter fileSystem: the name of a SQLite VFS; nil for the default one.
+    init(path: String, _ access: Access = .readWrite, fileSystem: String? = nil) throws(StorageError) {
         var handle: OpaquePointer?
-        let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
-        // NOMUTEX: one queue per connection, so SQLite need not lock again. EXRESCODE: the codes say what failed.
-        let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (path == ":memory:" ? 0 : SQLITE_OPEN_NOFOLLOW)
-        let code = sqlite3_open_v2(path, &handle, flags, nil)
+        // NOMUTEX: one thread at a time, so SQLite need not lock again. EXRESCODE: the codes say what failed.
+        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        flags |= access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+        if path != ":memory:" { flags |= SQLITE_OPEN_NOFOLLOW }
+        if access == .immutable { flags |= SQLITE_OPEN_URI }
+        let name = access == .immutable ? Connection.immutableURI(path) : path
+        let code = sqlite3_open_v2(name, &handle, flags, fileSystem)
         guard code == SQLITE_OK, let handle else {
             let error = StorageError.sqlite(code, doing: "opening", path: path, handle: handle)
             sqlite3_close_v2(handle)
@@ -24,12 +38,15 @@ final class Connection {
         }
         self.path = path
         self.handle = handle
+        watchdog = Watchdog(handle)
     }
 
     deinit {
         statements.removeAll()
         sqlite3_close_v2(handle)
     }
+
+    // MARK: Statements
 
     /// Runs a script of statements without parameters.
     func execute(_ script: String) throws(StorageError) {
@@ -38,16 +55,24 @@ final class Connection {
     }
 
     /// Runs one statement that returns nothing.
-    func run(_ sql: String, _ values: SQLValue...) throws(StorageError) {
+    func run(_ sql: SQL, _ values: SQLValue...) throws(StorageError) {
         let statement = try prepared(sql)
         defer { statement.reset() }
         try statement.bind(values)
         while try statement.step() {}
     }
 
+    /// Runs one statement that returns nothing; `bind` gives it its values without boxing them first.
+    func run(_ sql: SQL, bind: (Statement) throws(StorageError) -> Void) throws(StorageError) {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try bind(statement)
+        while try statement.step() {}
+    }
+
     /// Calls `body` with each row.
     func each(
-        _ sql: String, _ values: SQLValue..., body: (borrowing Row) throws(StorageError) -> Void
+        _ sql: SQL, _ values: SQLValue..., body: (borrowing Row) throws(StorageError) -> Void
     ) throws(StorageError) {
         let statement = try prepared(sql)
         defer { statement.reset() }
@@ -59,7 +84,7 @@ final class Connection {
 
     /// The first row, mapped; nil when there is none.
     func first<Value>(
-        _ sql: String, _ values: SQLValue..., map: (borrowing Row) throws(StorageError) -> Value
+        _ sql: SQL, _ values: SQLValue..., map: (borrowing Row) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {
         let statement = try prepared(sql)
         defer { statement.reset() }
@@ -67,11 +92,45 @@ final class Connection {
         return try statement.step() ? try map(Row(statement: statement)) : nil
     }
 
+    /// The first row for two numbers, mapped: the key of most tables.
+    func first<Value>(
+        _ sql: SQL, _ one: Int64, _ two: Int64, map: (borrowing Row) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value? {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(1, one)
+        try statement.bind(2, two)
+        return try statement.step() ? try map(Row(statement: statement)) : nil
+    }
+
+    /// The number in the first column of the first row; nil when there is no row.
+    func number(_ sql: SQL, _ values: SQLValue...) throws(StorageError) -> Int64? {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        return try statement.step() ? Row(statement: statement).int64(0) : nil
+    }
+
+    /// Runs a pragma and calls `body` with each row. Pragmas take no parameters; their text is ours.
+    func pragma(_ text: String, body: (borrowing Row) throws(StorageError) -> Void) throws(StorageError) {
+        let statement = try prepare("PRAGMA \(text)", persistent: false)
+        while try statement.step() { try body(Row(statement: statement)) }
+    }
+
+    /// The number that a pragma answers with.
+    func pragma(_ text: String) throws(StorageError) -> Int64 {
+        var number: Int64 = 0
+        try pragma(text) { row throws(StorageError) in number = row.int64(0) }
+        return number
+    }
+
     /// How many rows the last statement inserted, changed or deleted.
     var changes: Int { Int(sqlite3_changes64(handle)) }
 
     /// The rowid of the last insert.
     var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    // MARK: Settings
 
     /// Sets a Boolean option of the connection.
     func configure(_ option: Int32, _ value: Bool) throws(StorageError) {
@@ -88,17 +147,61 @@ final class Connection {
         sqlite3_busy_timeout(handle, Int32(clamping: duration.wholeMilliseconds))
     }
 
-    private func prepared(_ sql: String) throws(StorageError) -> Statement {
-        if let statement = statements[sql] { return statement }
-        var statement: OpaquePointer?
-        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-        guard code == SQLITE_OK, let statement else { throw failure(code, doing: "preparing a statement") }
-        let made = Statement(statement, connection: handle, path: path)
-        statements[sql] = made
+    /// How long a transaction may compute; nil for as long as it takes.
+    var timeLimit: Duration? {
+        get { watchdog.limit }
+        set { watchdog.limit = newValue }
+    }
+
+    /// Starts counting the time limit anew.
+    func restartWatchdog() { watchdog.restart() }
+
+    /// Adds a function to SQL on this connection that does nothing but compute.
+    func define(
+        _ name: String, arguments: Int32,
+        _ function: @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+    ) throws(StorageError) {
+        // DIRECTONLY: nothing in a schema can call it (https://www.sqlite.org/c3ref/c_deterministic.html).
+        let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
+        let code = sqlite3_create_function_v2(handle, name, arguments, flags, nil, function, nil, nil, nil)
+        guard code == SQLITE_OK else { throw failure(code, doing: "defining a function") }
+    }
+
+    // MARK: Plumbing
+
+    private func prepared(_ sql: SQL) throws(StorageError) -> Statement {
+        if sql.number < statements.count, let statement = statements[sql.number] { return statement }
+        let made = try prepare(sql.text, persistent: true)
+        while statements.count <= sql.number { statements.append(nil) }
+        statements[sql.number] = made
         return made
+    }
+
+    private func prepare(_ text: String, persistent: Bool) throws(StorageError) -> Statement {
+        var statement: OpaquePointer?
+        let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+        let code = sqlite3_prepare_v3(handle, text, -1, flags, &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw failure(code, doing: "preparing a statement") }
+        return Statement(statement, connection: handle, path: path)
     }
 
     private func failure(_ code: Int32, doing what: String) -> StorageError {
         .sqlite(code, doing: what, path: path, handle: handle)
+    }
+
+    /// https://www.sqlite.org/uri.html: everything but plain characters is escaped.
+    private static func immutableURI(_ path: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        var uri = "file:"
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                uri.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                uri += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+        return uri + "?immutable=1"
     }
 }

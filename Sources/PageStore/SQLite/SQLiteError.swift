@@ -27,6 +27,8 @@ extension StorageError {
         case SQLITE_NOTADB: .notAStore
         case SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH: .permission
         case SQLITE_CANTOPEN: .cannotCreate
+        case SQLITE_INTERRUPT: .tookTooLong
+        case SQLITE_TOOBIG: .tooLarge
         default: .internal
         }
     }

@@ -35,40 +35,73 @@ final class Statement {
     }
 
     func bind(_ values: [SQLValue]) throws(StorageError) {
-        for (index, value) in values.enumerated() {
-            let position = Int32(index + 1)
-            let code: Int32
+        var position: Int32 = 1
+        for value in values {
             switch value {
-            case .null:
-                code = sqlite3_bind_null(statement, position)
-            case .int(let number):
-                code = sqlite3_bind_int64(statement, position, number)
-            case .text(var text):
-                // With the length given, a NUL inside is data like any other.
-                // A null pointer would bind NULL; an empty text is a value.
-                code =
-                    text.isEmpty
-                    ? sqlite3_bind_text(statement, position, "", 0, pagecache_transient())
-                    : text.withUTF8 { utf8 in
-                        utf8.withMemoryRebound(to: CChar.self) {
-                            sqlite3_bind_text64(
-                                statement, position, $0.baseAddress, UInt64($0.count), pagecache_transient(),
-                                UInt8(SQLITE_UTF8))
-                        }
-                    }
-            case .blob(let bytes):
-                code = bytes.withUnsafeBytes {
-                    // A null pointer would bind NULL; an empty blob is a value.
-                    $0.isEmpty
-                        ? sqlite3_bind_zeroblob(statement, position, 0)
-                        : sqlite3_bind_blob64(
-                            statement, position, $0.baseAddress, UInt64($0.count), pagecache_transient())
+            case .null: try bindNull(position)
+            case .int(let number): try bind(position, number)
+            case .text(let text): try bind(position, text)
+            case .blob(let bytes): try bind(position, bytes)
+            }
+            position += 1
+        }
+    }
+
+    func bindNull(_ position: Int32) throws(StorageError) {
+        try check(sqlite3_bind_null(statement, position))
+    }
+
+    func bind(_ position: Int32, _ number: Int64) throws(StorageError) {
+        try check(sqlite3_bind_int64(statement, position, number))
+    }
+
+    func bind(_ position: Int32, _ number: Int) throws(StorageError) {
+        try check(sqlite3_bind_int64(statement, position, Int64(number)))
+    }
+
+    func bind(_ position: Int32, _ hash: UInt64) throws(StorageError) {
+        try check(sqlite3_bind_int64(statement, position, Int64(bitPattern: hash)))
+    }
+
+    func bind(_ position: Int32, _ time: Timestamp) throws(StorageError) {
+        try check(sqlite3_bind_int64(statement, position, time.milliseconds))
+    }
+
+    func bind(_ position: Int32, _ text: String?) throws(StorageError) {
+        guard var text else { return try bindNull(position) }
+        // With the length given, a NUL inside is data like any other. A null pointer would bind NULL; an empty text is a value.
+        let code =
+            text.isEmpty
+            ? sqlite3_bind_text(statement, position, "", 0, pagecache_transient())
+            : text.withUTF8 { utf8 in
+                utf8.withMemoryRebound(to: CChar.self) {
+                    sqlite3_bind_text64(
+                        statement, position, $0.baseAddress, UInt64($0.count), pagecache_transient(), UInt8(SQLITE_UTF8))
                 }
             }
-            guard code == SQLITE_OK else {
-                throw .sqlite(code, doing: "binding a value", path: path, handle: connection)
-            }
-        }
+        try check(code)
+    }
+
+    func bind(_ position: Int32, _ bytes: [UInt8]) throws(StorageError) {
+        try check(bytes.withUnsafeBytes { bind(position, $0, pagecache_transient()) })
+    }
+
+    /// Binds bytes without a copy: they must stay where they are until the statement has been stepped and reset.
+    func bindInPlace(_ position: Int32, _ bytes: UnsafeRawBufferPointer) throws(StorageError) {
+        try check(bind(position, bytes, pagecache_static()))
+    }
+
+    private func bind(
+        _ position: Int32, _ bytes: UnsafeRawBufferPointer, _ lifetime: sqlite3_destructor_type?
+    ) -> Int32 {
+        // A null pointer would bind NULL; an empty blob is a value.
+        bytes.isEmpty
+            ? sqlite3_bind_zeroblob(statement, position, 0)
+            : sqlite3_bind_blob64(statement, position, bytes.baseAddress, UInt64(bytes.count), lifetime)
+    }
+
+    private func check(_ code: Int32) throws(StorageError) {
+        guard code == SQLITE_OK else { throw .sqlite(code, doing: "binding a value", path: path, handle: connection) }
     }
 
     /// True when there is a row.
@@ -81,9 +114,21 @@ final class Statement {
         }
     }
 
+    /// What was bound stays bound until it is bound anew, which every use does for every parameter.
     func reset() {
         sqlite3_reset(statement)
-        sqlite3_clear_bindings(statement)
+    }
+
+    /// Mixes the values of the first columns into a seal, as they are stored.
+    fileprivate func mix(_ columns: Range<Int32>, into seal: inout Seal) {
+        for column in columns {
+            switch sqlite3_column_type(statement, column) {
+            case SQLITE_INTEGER: seal.mix(sqlite3_column_int64(statement, column))
+            case SQLITE_TEXT: withText(column) { seal.mix($0) }
+            case SQLITE_BLOB: withBlob(column) { seal.mix($0) }
+            default: seal.mixNull()
+            }
+        }
     }
 
     fileprivate func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
@@ -100,6 +145,11 @@ final class Statement {
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
     }
 
+    fileprivate func withText<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        let start = sqlite3_column_text(statement, column)
+        return body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column))))
+    }
+
     fileprivate func withBlob<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         guard let start = sqlite3_column_blob(statement, column) else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
         return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
@@ -114,6 +164,9 @@ struct Row: ~Copyable {
         self.statement = statement
     }
 
+    /// Mixes the values of the first `count` columns into a seal, as they are stored and not as they are understood.
+    func mix(_ count: Int, into seal: inout Seal) { statement.mix(0..<Int32(count), into: &seal) }
+
     func int64(_ column: Int) -> Int64 { statement.int(Int32(column)) }
     func int(_ column: Int) -> Int { Int(statement.int(Int32(column))) }
     func bool(_ column: Int) -> Bool { statement.int(Int32(column)) != 0 }
@@ -121,6 +174,11 @@ struct Row: ~Copyable {
     func text(_ column: Int) -> String { statement.text(Int32(column)) }
     func blob(_ column: Int) -> [UInt8] { statement.blob(Int32(column)) }
     func time(_ column: Int) -> Timestamp { Timestamp(milliseconds: statement.int(Int32(column))) }
+
+    /// Whether a column holds exactly this text, without making a string of it.
+    func isText(_ column: Int, _ text: StaticString) -> Bool {
+        statement.withText(Int32(column)) { $0.elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)) }
+    }
 
     func optionalInt(_ column: Int) -> Int? { statement.isNull(Int32(column)) ? nil : int(column) }
     func optionalText(_ column: Int) -> String? { statement.isNull(Int32(column)) ? nil : text(column) }

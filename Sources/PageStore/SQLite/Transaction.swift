@@ -1,12 +1,19 @@
 import PageModel
 
 /// How a transaction begins.
-enum TransactionKind: String {
+enum TransactionKind {
     /// A reader: sees one moment of the store (R2).
-    case read = "BEGIN DEFERRED"
+    case read
     /// A writer: takes the lock at once, so that the busy budget applies. A reader that turns writer fails whatever
     /// the budget.
-    case write = "BEGIN IMMEDIATE"
+    case write
+
+    fileprivate var begin: SQL { self == .read ? TransactionKind.beginRead : TransactionKind.beginWrite }
+
+    private static let beginRead = SQL("BEGIN DEFERRED")
+    private static let beginWrite = SQL("BEGIN IMMEDIATE")
+    fileprivate static let commit = SQL("COMMIT")
+    fileprivate static let rollback = SQL("ROLLBACK")
 }
 
 extension Connection {
@@ -14,15 +21,16 @@ extension Connection {
     func transaction<Value>(
         _ kind: TransactionKind, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
-        try run(kind.rawValue)
+        restartWatchdog()
+        try run(kind.begin)
         do {
             let value = try body()
-            try run("COMMIT")
+            try run(TransactionKind.commit)
             return value
         } catch {
             // A failed COMMIT may or may not have ended the transaction; ROLLBACK then reports "no transaction", which
             // is what we want anyway (https://www.sqlite.org/lang_transaction.html).
-            try? run("ROLLBACK")
+            try? run(TransactionKind.rollback)
             throw error
         }
     }

@@ -1,4 +1,5 @@
 import PageModel
+import Synchronization
 
 /// Brings a store to the newest schema, or refuses it (R8).
 enum Migrator {
@@ -11,8 +12,7 @@ enum Migrator {
             for migration in Migration.catalogue where migration.version > applied {
                 try connection.execute(String(decoding: migration.script, as: UTF8.self))
                 try connection.run(
-                    "INSERT INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
-                    .int(migration.version), .text(migration.name), .text(migration.checksum), .time(now))
+                    note, .int(migration.version), .text(migration.name), .text(migration.checksum), .time(now))
                 // A pragma takes no parameters; the number is ours.
                 try connection.execute("PRAGMA user_version = \(migration.version)")
             }
@@ -21,30 +21,42 @@ enum Migrator {
 
     /// The schema version of a store; throws `newerSchema` when it is beyond what this build knows.
     static func version(of connection: Connection) throws(StorageError) -> Int {
-        let version = try connection.first("PRAGMA user_version") { row throws(StorageError) in row.int(0) } ?? 0
+        let version = try connection.pragma("user_version")
         guard version >= 0, version <= Migration.newest else {
             throw StorageError(
                 .newerSchema,
                 "\(connection.path) has schema \(version), this version reads up to \(Migration.newest)")
         }
-        return version
+        return Int(version)
     }
+
+    private static let note = SQL("INSERT INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)")
+    private static let objects = SQL("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY name")
+    private static let expected = Mutex<[String]?>(nil)
 
     /// Compares the schema with what the migrations make, text for text: a store with an extra trigger or view, or
     /// with a table replaced by a view, is not one of ours (R46).
     static func checkSchema(of connection: Connection) throws(StorageError) {
-        let model = try Connection(path: ":memory:")
-        for migration in Migration.catalogue {
-            try model.execute(String(decoding: migration.script, as: UTF8.self))
-        }
-        guard try schema(of: connection) == schema(of: model) else {
+        guard try schema(of: connection) == expectedSchema() else {
             throw StorageError(.notAStore, "\(connection.path) does not have the schema of a pagecache store")
         }
     }
 
+    /// What the migrations make, made once per process.
+    private static func expectedSchema() throws(StorageError) -> [String] {
+        if let known = expected.withLock({ $0 }) { return known }
+        let model = try Connection(path: ":memory:")
+        for migration in Migration.catalogue {
+            try model.execute(String(decoding: migration.script, as: UTF8.self))
+        }
+        let made = try schema(of: model)
+        expected.withLock { $0 = made }
+        return made
+    }
+
     private static func schema(of connection: Connection) throws(StorageError) -> [String] {
         var texts: [String] = []
-        try connection.each("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY name") { row throws(StorageError) in
+        try connection.each(objects) { row throws(StorageError) in
             texts.append([row.text(0), row.text(1), row.text(2), row.text(3)].joined(separator: "\u{1f}"))
         }
         return texts

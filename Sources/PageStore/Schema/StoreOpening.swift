@@ -11,50 +11,77 @@ import Darwin
 
 /// How a connection is opened so that neither a hostile file nor a second process can surprise us.
 enum StoreOpening {
-    /// The connection that writes: checks the file, makes a blank one a store, migrates.
+    /// The connection that writes: makes a blank file a store, migrates.
     static func openWriter(
         _ path: String, options: PageStore.Options, now: Timestamp
     ) throws(StorageError) -> Connection {
-        // Refused here, if it is not one of ours, before SQLite touches it.
-        // R9: an empty file that somebody made for us may be readable to others.
-        if try StoreFile.kind(of: path) == .blank { chmod(path, 0o600) }
-        let connection = try Connection(path: path)
-        try harden(connection)
-        connection.setBusyBudget(options.busyBudget)
+        let connection = try Connection(path: path, fileSystem: options.fileSystem)
+        try harden(connection, options)
         try stampIfBlank(connection, budget: options.busyBudget)
         // A newer schema is refused here, before anything is written.
         _ = try Migrator.version(of: connection)
         try switchToWAL(connection, budget: options.busyBudget)
-        try connection.execute("PRAGMA synchronous = \(options.durability.rawValue)")
+        try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
         // Freed pages of rewritten rows are overwritten where that costs nothing; purge overwrites always.
         try connection.execute("PRAGMA secure_delete = FAST")
         // The log is cut back to this size after a checkpoint, so that a full disk is not full because of it.
         try connection.execute("PRAGMA journal_size_limit = 16777216")
+        try connection.execute("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
+        try Seal.define(in: connection)
         try Migrator.migrate(connection, now: now)
         try Migrator.checkSchema(of: connection)
         return connection
     }
 
-    /// A connection that only reads. The writer has been opened before, so the file is known to be a store.
-    static func openReader(_ path: String, options: PageStore.Options) throws(StorageError) -> Connection {
-        let connection = try Connection(path: path)
-        try harden(connection)
-        connection.setBusyBudget(options.busyBudget)
-        try connection.execute("PRAGMA query_only = ON")
+    /// A connection that only reads. Unless the store as a whole is open for reading only, the writer has been opened
+    /// before, so the file is known to be a store.
+    static func openReader(
+        _ path: String, isReadOnly: Bool, options: PageStore.Options
+    ) throws(StorageError) -> Connection {
+        let connection = isReadOnly ? try openUntouched(path, options) : try Connection(path: path, fileSystem: options.fileSystem)
+        try harden(connection, options)
+        if isReadOnly {
+            guard try Migrator.version(of: connection) == Migration.newest else {
+                throw StorageError(.permission, "\(path) has an older schema; open it once for writing to bring it up to date")
+            }
+            try Migrator.checkSchema(of: connection)
+        } else {
+            try connection.execute("PRAGMA query_only = ON")
+        }
         return connection
     }
 
+    /// Opens a store that is not to be written. Where not even the shared memory of its log can be made (a read-only
+    /// directory or medium), it is read as it is, provided that no log holds anything newer
+    /// (https://www.sqlite.org/wal.html#read_only_databases).
+    private static func openUntouched(_ path: String, _ options: PageStore.Options) throws(StorageError) -> Connection {
+        let connection = try Connection(path: path, .readOnly, fileSystem: options.fileSystem)
+        do throws(StorageError) {
+            _ = try connection.pragma("user_version")
+            return connection
+        } catch {
+            guard [.cannotCreate, .permission].contains(error.code), StoreFile.hasNoLog(path) else { throw error }
+            return try Connection(path: path, .immutable, fileSystem: options.fileSystem)
+        }
+    }
+
     /// https://www.sqlite.org/security.html: "Untrusted SQLite Database Files".
-    private static func harden(_ connection: Connection) throws(StorageError) {
+    private static func harden(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
+        connection.setBusyBudget(options.busyBudget)
+        connection.timeLimit = options.timeLimit
         try connection.configure(SQLITE_DBCONFIG_DEFENSIVE, true)
         try connection.configure(SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
         try connection.configure(SQLITE_DBCONFIG_ENABLE_VIEW, false)
         try connection.configure(SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
         connection.limit(SQLITE_LIMIT_ATTACHED, 0)
+        // No value larger than this is believed, or stored: a page's limit is far below (R43).
+        connection.limit(SQLITE_LIMIT_LENGTH, 256 << 20)
         try connection.execute("PRAGMA cell_size_check = ON")
         // With a memory map, a file that another program truncates kills the process.
         try connection.execute("PRAGMA mmap_size = 0")
     }
+
+    private static let schemaObjects = SQL("SELECT count(*) FROM sqlite_schema")
 
     /// Marks a blank file as ours. This is written in rollback mode, straight into the header, so that a process that
     /// dies later in opening still leaves a file that says what it is.
@@ -63,9 +90,9 @@ enum StoreOpening {
     /// so whether the file is blank is asked of SQLite and not of the header.
     private static func stampIfBlank(_ connection: Connection, budget: Duration) throws(StorageError) {
         try retrying(budget) { () throws(StorageError) in
-            let stamp = try connection.first("PRAGMA application_id") { row throws(StorageError) in row.int64(0) } ?? 0
+            let stamp = try connection.pragma("application_id")
             guard stamp != Int64(StoreFile.applicationID) else { return }
-            let objects = try connection.first("SELECT count(*) FROM sqlite_schema") { row throws(StorageError) in row.int(0) } ?? 0
+            let objects = try connection.number(schemaObjects) ?? 0
             guard stamp == 0, objects == 0 else {
                 throw StorageError(.notAStore, "\(connection.path) is not a pagecache store")
             }
@@ -89,7 +116,8 @@ enum StoreOpening {
     /// Switching to WAL can report BUSY without asking the busy handler, so it is retried here.
     private static func switchToWAL(_ connection: Connection, budget: Duration) throws(StorageError) {
         try retrying(budget) { () throws(StorageError) in
-            let mode = try connection.first("PRAGMA journal_mode = WAL") { row throws(StorageError) in row.text(0) }
+            var mode = ""
+            try connection.pragma("journal_mode = WAL") { row throws(StorageError) in mode = row.text(0) }
             guard mode == "wal" else {
                 throw StorageError(.inputOutput, "\(connection.path) cannot use a write-ahead log here")
             }

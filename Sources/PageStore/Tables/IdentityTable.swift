@@ -2,114 +2,106 @@ import PageModel
 
 /// Rows of `identity`: per page the hashes that tell items apart, scanned without touching payloads.
 enum IdentityTable {
+    private static let insert = SQL("INSERT OR REPLACE INTO identity (query, body, hashes, seal) VALUES (?, ?, ?, ?)")
+    private static let delete = SQL("DELETE FROM identity WHERE query = ? AND body = ?")
+    private static let ofQuery = SQL("SELECT body, hashes, seal FROM identity WHERE query = ?")
+    private static let one = SQL("SELECT hashes, seal FROM identity WHERE query = ? AND body = ?")
+
+    static func insert(
+        _ identities: [ItemIdentity], of body: Int64, query: QueryID, in connection: Connection
+    ) throws(StorageError) {
+        var failure: StorageError?
+        BodyCodec.withHashes(of: identities) { hashes in
+            do throws(StorageError) {
+                try connection.run(insert) { statement throws(StorageError) in
+                    try statement.bind(1, query.rawValue)
+                    try statement.bind(2, body)
+                    try statement.bindInPlace(3, hashes)
+                    try statement.bind(4, seal(of: hashes, body: body, query: query))
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    static func delete(_ body: Int64, query: QueryID, in connection: Connection) throws(StorageError) {
+        try connection.run(delete, .int(query.rawValue), .int(body))
+    }
+
     /// The first position of each of `keys` in the list's current generation.
     static func locate(
         _ keys: Set<UInt64>, in record: QueryRecord, _ connection: Connection
     ) throws(StorageError) -> [UInt64: Int] {
-        var hits: [(body: Int64, index: Int, key: UInt64)] = []
-        try connection.each(
-            "SELECT body, hashes FROM identity WHERE query = ?", .int(record.id.rawValue)
-        ) { row throws(StorageError) in
-            let body = row.int64(0)
-            row.withBlob(1) { hashes in
-                BodyCodec.eachKey(in: hashes) { index, key in
-                    if keys.contains(key) { hits.append((body, index, key)) }
-                }
+        var hits: [Int64: [(index: Int, key: UInt64)]] = [:]
+        try scan(record.id, connection) { body, hashes in
+            BodyCodec.eachKey(in: hashes) { index, key in
+                if keys.contains(key) { hits[body, default: []].append((index, key)) }
             }
         }
         guard !hits.isEmpty else { return [:] }
-        let places = try self.places(in: record.id, connection)
         var positions: [UInt64: Int] = [:]
-        for hit in hits {
-            guard let place = places[hit.body], place.generation == record.version.generation else { continue }
-            let position = place.offset + hit.index
-            positions[hit.key] = min(position, positions[hit.key] ?? .max)
+        let offsets = try self.offsets(of: record.id, connection)
+        for (body, found) in hits {
+            // The row says where it lies, and its seal that this is true.
+            guard let offset = offsets[body], let row = try PageTable.row(at: offset, of: record.id, in: connection),
+                row.body == body, row.summary.generation == record.version.generation
+            else { continue }
+            for hit in found {
+                positions[hit.key] = min(offset + hit.index, positions[hit.key] ?? .max)
+            }
         }
         return positions
     }
 
-    /// Where each body of a query lies.
-    static func places(in query: QueryID, _ connection: Connection) throws(StorageError) -> [Int64: BodyPlace] {
-        var places: [Int64: BodyPlace] = [:]
-        try connection.each(
-            "SELECT body, offset, generation FROM page WHERE query = ?", .int(query.rawValue)
-        ) { row throws(StorageError) in
-            places[row.int64(0)] = BodyPlace(offset: row.int(1), generation: row.int(2))
-        }
-        return places
-    }
-}
-
-/// Where a body's page lies in its list.
-struct BodyPlace {
-    var offset: Int
-    var generation: Int
-}
-
-/// Which body holds which item, kept in memory between the commits of one connection, so that R5 can be checked on
-/// every page of a long load without reading the list again each time.
-///
-/// It is trusted only as long as nobody else has written: `PRAGMA data_version` changes exactly when another
-/// connection has committed (https://www.sqlite.org/pragma.html#pragma_data_version). A transaction that rolls back
-/// forgets everything.
-struct IdentityIndex {
-    /// One list's items.
-    struct List {
-        /// Identity key → body.
-        var owners: [UInt64: Int64] = [:]
-        var places: [Int64: BodyPlace] = [:]
-    }
-
-    private var lists: [QueryID: List] = [:]
-    private var dataVersion: Int64 = -1
-
-    /// Call inside the write transaction, before anything is asked.
-    mutating func refresh(_ connection: Connection) throws(StorageError) {
-        let version = try connection.first("PRAGMA data_version") { row throws(StorageError) in row.int64(0) } ?? 0
-        if version != dataVersion { lists.removeAll() }
-        dataVersion = version
-    }
-
-    mutating func forgetAll() { lists.removeAll() }
-    mutating func forget(_ query: QueryID) { lists[query] = nil }
-
-    /// The bodies that hold any of these keys.
-    mutating func bodies(
-        holding keys: [UInt64], in query: QueryID, _ connection: Connection
-    ) throws(StorageError) -> [Int64: BodyPlace] {
-        let list = try loaded(query, connection)
-        var found: [Int64: BodyPlace] = [:]
-        for key in keys {
-            if let body = list.owners[key], let place = list.places[body] { found[body] = place }
-        }
-        return found
-    }
-
-    mutating func add(_ body: Int64, at place: BodyPlace, keys: [UInt64], in query: QueryID) {
-        guard lists[query] != nil else { return }
-        lists[query]?.places[body] = place
-        for key in keys { lists[query]?.owners[key] = body }
-    }
-
-    /// Call when a body is deleted. Its keys may stay behind: they lead to no place and so to no hit.
-    mutating func remove(_ body: Int64, in query: QueryID) {
-        lists[query]?.places[body] = nil
-    }
-
-    private mutating func loaded(_ query: QueryID, _ connection: Connection) throws(StorageError) -> List {
-        if let list = lists[query] { return list }
-        var list = List(places: try IdentityTable.places(in: query, connection))
-        try connection.each(
-            "SELECT body, hashes FROM identity WHERE query = ?", .int(query.rawValue)
-        ) { row throws(StorageError) in
+    /// Calls `visit` with the hashes of each page of a query. Hashes that are not whole are made anew from the items.
+    static func scan(
+        _ query: QueryID, _ connection: Connection, _ visit: (Int64, UnsafeRawBufferPointer) -> Void
+    ) throws(StorageError) {
+        var broken: [Int64] = []
+        try connection.each(ofQuery, .int(query.rawValue)) { row throws(StorageError) in
             let body = row.int64(0)
-            row.withBlob(1) { hashes in
-                BodyCodec.eachKey(in: hashes) { _, key in list.owners[key] = body }
+            let isWhole = row.withBlob(1) { hashes in
+                guard seal(of: hashes, body: body, query: query) == row.hash(2) else { return false }
+                visit(body, hashes)
+                return true
             }
+            if !isWhole { broken.append(body) }
         }
-        // A process works on few lists at a time; more than this would be memory without use.
-        if lists.count >= 4 { lists.removeAll() }
-        lists[query] = list
-        return list
+        guard !broken.isEmpty else { return }
+        for row in try PageTable.rows(of: query, in: connection) where broken.contains(row.body) {
+            guard let content = try BodyTable.content(of: row, in: connection) else { continue }
+            BodyCodec.withHashes(of: content.identities) { visit(row.body, $0) }
+        }
+    }
+
+    /// Whether the hashes of a page are stored and are these.
+    static func holds(
+        _ identities: [ItemIdentity], for body: Int64, query: QueryID, _ connection: Connection
+    ) throws(StorageError) -> Bool {
+        try connection.first(one, query.rawValue, body) { row throws(StorageError) in
+            row.withBlob(0) { stored in
+                seal(of: stored, body: body, query: query) == row.hash(1)
+                    && BodyCodec.withHashes(of: identities) { stored.elementsEqual($0) }
+            }
+        } ?? false
+    }
+
+    private static let offsetsOf = SQL("SELECT body, offset FROM page WHERE query = ?")
+
+    /// Where each body is said to lie.
+    static func offsets(of query: QueryID, _ connection: Connection) throws(StorageError) -> [Int64: Int] {
+        var offsets: [Int64: Int] = [:]
+        try connection.each(offsetsOf, .int(query.rawValue)) { row throws(StorageError) in offsets[row.int64(0)] = row.int(1) }
+        return offsets
+    }
+
+    private static func seal(of hashes: UnsafeRawBufferPointer, body: Int64, query: QueryID) -> UInt64 {
+        var seal = Seal(Seal.identity)
+        seal.mix(query.rawValue)
+        seal.mix(body)
+        seal.mix(hashes)
+        return seal.value
     }
 }

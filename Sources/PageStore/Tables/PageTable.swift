@@ -1,173 +1,158 @@
 import PageModel
 
-/// A row of `page`, with the body it points to.
-struct PageRow {
-    var summary: PageSummary
-    var body: Int64
-}
-
-/// Rows of `page`, and the `body` and `identity` rows that belong to them.
+/// Rows of `page`.
 enum PageTable {
-    private static let columns = """
-        offset, count, body, generation, revision, evidence, evidence_at, seams, fetched_at, validated_at, \
-        fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total
+    /// In the order in which `PageRow` reads them and the seal takes them.
+    static let columns = """
+        offset, count, body, checksum, bytes, generation, revision, evidence, evidence_at, seams, fetched_at, \
+        validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total, seal
         """
 
-    static func summaries(of query: QueryID, in connection: Connection) throws(StorageError) -> [PageSummary] {
-        var pages: [PageSummary] = []
-        try connection.each(
-            "SELECT \(columns) FROM page WHERE query = ? ORDER BY offset", .int(query.rawValue)
-        ) { row throws(StorageError) in
-            pages.append(try pageRow(row).summary)
+    private static let all = SQL("SELECT \(columns) FROM page WHERE query = ? ORDER BY offset")
+    private static let total = SQL("SELECT total(bytes) FROM page WHERE query = ?")
+    private static let at = SQL("SELECT \(columns) FROM page WHERE query = ? AND offset = ?")
+    // Pages do not overlap (R5), so at most one that starts before the range reaches into it.
+    private static let meeting = SQL(
+        """
+        SELECT \(columns) FROM page
+        WHERE query = ?1 AND offset < ?3
+          AND offset >= coalesce((SELECT max(offset) FROM page WHERE query = ?1 AND offset <= ?2), 0)
+        ORDER BY offset
+        """)
+    // REPLACE: where a row that is not whole lies in the way, it makes room.
+    private static let store = SQL(
+        "INSERT OR REPLACE INTO page (query, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    private static let deleteOne = SQL("DELETE FROM page WHERE query = ? AND offset = ?")
+    private static let changeAge = SQL("UPDATE page SET validated_at = ?, seal = ? WHERE query = ? AND offset = ?")
+
+    // MARK: Reading
+
+    /// The rows that are whole, ascending; `broken` is called with the offset that stands in each of the others.
+    static func rows(
+        of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
+    ) throws(StorageError) -> [PageRow] {
+        var rows: [PageRow] = []
+        try connection.each(all, .int(query.rawValue)) { row throws(StorageError) in
+            if let whole = PageRow(row, of: query) { rows.append(whole) } else { broken(row.int(0)) }
         }
-        return pages
+        return rows
     }
 
     static func bytes(of query: QueryID, in connection: Connection) throws(StorageError) -> Int {
-        try connection.first("SELECT total(bytes) FROM page WHERE query = ?", .int(query.rawValue)) {
-            row throws(StorageError) in row.int(0)
-        } ?? 0
+        Int(clamping: try connection.number(total, .int(query.rawValue)) ?? 0)
     }
 
-    /// The pages that hold positions in `range`, ascending. An empty page is found at its own offset.
+    /// The whole rows of pages that hold positions in `range`, ascending. An empty page is found at its own offset.
     static func rows(
-        meeting range: Range<Int>, of query: QueryID, in connection: Connection
+        meeting range: Range<Int>, of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
     ) throws(StorageError) -> [PageRow] {
         var rows: [PageRow] = []
-        // Pages do not overlap (R5), so at most one that starts before the range reaches into it.
-        try connection.each(
-            """
-            SELECT \(columns) FROM page
-            WHERE query = ?1 AND offset < ?3
-              AND offset >= coalesce((SELECT max(offset) FROM page WHERE query = ?1 AND offset <= ?2), 0)
-            ORDER BY offset
-            """, .int(query.rawValue), .int(range.lowerBound), .int(max(range.upperBound, range.lowerBound + 1))
-        ) { row throws(StorageError) in
-            let found = try pageRow(row)
+        let end = max(range.upperBound, range.lowerBound == .max ? .max : range.lowerBound + 1)
+        try connection.each(meeting, .int(query.rawValue), .int(range.lowerBound), .int(end)) { row throws(StorageError) in
+            guard let found = PageRow(row, of: query) else { return broken(row.int(0)) }
             let isEmptyHere = found.summary.count == 0 && found.summary.offset >= range.lowerBound
             if isEmptyHere || found.summary.range.overlaps(range) { rows.append(found) }
         }
         return rows
     }
 
-    /// The page that starts at `offset`.
+    /// The page that starts at `offset`, if its row is whole.
     static func row(at offset: Int, of query: QueryID, in connection: Connection) throws(StorageError) -> PageRow? {
-        try connection.first(
-            "SELECT \(columns) FROM page WHERE query = ? AND offset = ?", .int(query.rawValue), .int(offset)
-        ) { row throws(StorageError) in try pageRow(row) }
+        try connection.first(at, query.rawValue, Int64(offset)) { row throws(StorageError) in PageRow(row, of: query) } ?? nil
     }
 
-    /// Writes a page with its items; returns its body. The summary's fingerprint must be the content's.
-    @discardableResult
-    static func insert(
-        _ summary: PageSummary, _ content: PageContent, identities: [ItemIdentity], query: QueryID,
-        in connection: Connection
-    ) throws(StorageError) -> Int64 {
-        let layout = BodyCodec.layout(of: content)
-        let checksum = BodyCodec.checksum(layout: layout, payload: content.bytes, query: query)
-        try connection.run(
-            "INSERT INTO body (layout, payload, checksum) VALUES (?, ?, ?)", .blob(layout), .blob(content.bytes),
-            .hash(checksum))
-        let body = connection.lastInsertedRow
-        try connection.run(
-            "INSERT INTO identity (query, body, hashes) VALUES (?, ?, ?)", .int(query.rawValue), .int(body),
-            .blob(BodyCodec.hashes(of: identities)))
-        try connection.run(
-            """
-            INSERT INTO page (query, bytes, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            .int(query.rawValue), .int(layout.count + content.bytes.count), .int(summary.offset), .int(summary.count),
-            .int(body), .int(summary.generation), .int(summary.revision), .text(summary.evidence.rawValue),
-            .time(summary.evidenceAt), encoded(summary.innerInferredSeams), .time(summary.fetchedAt),
-            .time(summary.validatedAt), .hash(summary.fingerprint), .optional(summary.cursorIn?.text),
-            .optional(summary.cursorOut?.text), .optional(summary.validator?.request),
-            .optional(summary.validator?.entityTag), .optional(summary.validator?.lastModified),
-            .bool(summary.validator?.coversTotal ?? false))
-        return body
+    // MARK: Writing
+
+    static func store(_ row: PageRow, of query: QueryID, in connection: Connection) throws(StorageError) {
+        let page = row.summary
+        try connection.run(store) { statement throws(StorageError) in
+            try statement.bind(1, query.rawValue)
+            try statement.bind(2, page.offset)
+            try statement.bind(3, page.count)
+            try statement.bind(4, row.body)
+            try statement.bind(5, row.checksum)
+            try statement.bind(6, row.bytes)
+            try statement.bind(7, page.generation)
+            try statement.bind(8, page.revision)
+            try statement.bind(9, page.evidence.rawValue)
+            try statement.bind(10, page.evidenceAt)
+            if page.innerInferredSeams.isEmpty {
+                try statement.bindNull(11)
+            } else {
+                try statement.bind(11, PageRow.encode(page.innerInferredSeams))
+            }
+            try statement.bind(12, page.fetchedAt)
+            try statement.bind(13, page.validatedAt)
+            try statement.bind(14, page.fingerprint)
+            try statement.bind(15, page.cursorIn?.text)
+            try statement.bind(16, page.cursorOut?.text)
+            try statement.bind(17, page.validator?.request)
+            try statement.bind(18, page.validator?.entityTag)
+            try statement.bind(19, page.validator?.lastModified)
+            try statement.bind(20, page.validator?.coversTotal ?? false ? 1 : 0)
+            try statement.bind(21, row.seal(in: query))
+        }
     }
 
-    /// The items of a page; nil when their bytes are not what was stored.
-    static func content(
-        of row: PageRow, query: QueryID, in connection: Connection
-    ) throws(StorageError) -> PageContent? {
-        let stored = try connection.first(
-            "SELECT layout, payload, checksum FROM body WHERE id = ?", .int(row.body)
-        ) { row throws(StorageError) in (layout: row.blob(0), payload: row.blob(1), checksum: row.hash(2)) }
-        guard let stored,
-            BodyCodec.checksum(layout: stored.layout, payload: stored.payload, query: query) == stored.checksum,
-            let content = BodyCodec.content(layout: stored.layout, payload: stored.payload),
-            content.count == row.summary.count
-        else { return nil }
-        return content
-    }
-
-    /// Makes a page of an older generation one of the current one, with what came with its items this time.
-    static func revive(
-        _ row: PageRow, as page: PageWrite, in record: QueryRecord, at now: Timestamp, _ connection: Connection
+    /// Moves a page's age, and nothing else.
+    static func touch(
+        _ row: PageRow, at moment: Timestamp, of query: QueryID, in connection: Connection
     ) throws(StorageError) {
-        try connection.run(
-            """
-            UPDATE page SET generation = ?, revision = ?, evidence = ?, evidence_at = ?, seams = NULL, fetched_at = ?,
-                validated_at = ?, cursor_in = ?, cursor_out = ?, request = ?, entity_tag = ?, last_modified = ?, covers_total = ?
-            WHERE query = ? AND offset = ?
-            """,
-            .int(record.version.generation), .int(record.version.revision),
-            .text((page.offset == 0 ? Evidence.verified : page.evidence).rawValue), .time(now), .time(now), .time(now),
-            .optional(page.cursorIn?.text), .optional(page.cursorOut?.text), .optional(page.validator?.request),
-            .optional(page.validator?.entityTag), .optional(page.validator?.lastModified),
-            .bool(page.validator?.coversTotal ?? false), .int(record.id.rawValue), .int(page.offset))
+        var row = row
+        row.summary.validatedAt = moment
+        let seal = row.seal(in: query)
+        try connection.run(changeAge) { statement throws(StorageError) in
+            try statement.bind(1, moment)
+            try statement.bind(2, seal)
+            try statement.bind(3, query.rawValue)
+            try statement.bind(4, row.summary.offset)
+        }
     }
 
-    static func delete(_ row: PageRow, query: QueryID, in connection: Connection) throws(StorageError) {
-        try connection.run("DELETE FROM body WHERE id = ?", .int(row.body))
-        try connection.run("DELETE FROM identity WHERE query = ? AND body = ?", .int(query.rawValue), .int(row.body))
-        try connection.run(
-            "DELETE FROM page WHERE query = ? AND offset = ?", .int(query.rawValue), .int(row.summary.offset))
+    static func delete(at offset: Int, of query: QueryID, in connection: Connection) throws(StorageError) {
+        try connection.run(deleteOne, .int(query.rawValue), .int(offset))
     }
 
-    /// Deletes every page whose row satisfies the condition; `argument` is its second parameter.
-    static func deleteAll(
-        where condition: StaticString, _ argument: Int, query: QueryID, in connection: Connection
+    // MARK: Moving
+
+    private static let moved = SQL(
+        """
+        UPDATE page SET
+            offset = offset + ?4, revision = ?5, request = NULL, entity_tag = NULL, last_modified = NULL, covers_total = 0,
+            seal = page_seal(
+                query, offset + ?3, count, body, checksum, bytes, generation, ?5, evidence, evidence_at, seams, fetched_at,
+                validated_at, fingerprint, cursor_in, cursor_out, NULL, NULL, NULL, 0)
+        WHERE query = ?1 AND offset >= ?2
+        """)
+
+    /// Moves the pages at and behind `position`. R1: a validator is void once its page has moved; its request would now
+    /// answer with other items.
+    static func shift(
+        from position: Int, by distance: Int, revision: Int, of query: QueryID, in connection: Connection
     ) throws(StorageError) {
-        let query = SQLValue.int(query.rawValue)
-        let bodies = "SELECT body FROM page WHERE query = ?1 AND \(condition)"
-        try connection.run("DELETE FROM body WHERE id IN (\(bodies))", query, .int(argument))
-        try connection.run("DELETE FROM identity WHERE query = ?1 AND body IN (\(bodies))", query, .int(argument))
-        try connection.run("DELETE FROM page WHERE query = ?1 AND \(condition)", query, .int(argument))
+        // A row that is not whole would be sealed anew, and believed.
+        for offset in try brokenRows(from: position, of: query, in: connection) {
+            try delete(at: offset, of: query, in: connection)
+        }
+        try connection.run(
+            moved, .int(query.rawValue), .int(position), .int(distance), .int(Shift.parking + distance), .int(revision))
+        try Shift.unpark(pages: true, from: position + distance, query: query, in: connection)
     }
 
-    private static func encoded(_ seams: [Int]) -> SQLValue {
-        seams.isEmpty ? .null : .blob(seams.flatMap { withUnsafeBytes(of: UInt32($0).littleEndian, Array.init) })
+    private static func brokenRows(
+        from position: Int, of query: QueryID, in connection: Connection
+    ) throws(StorageError) -> [Int] {
+        var offsets: [Int] = []
+        try connection.each(behind, .int(query.rawValue), .int(position)) { row throws(StorageError) in
+            offsets.append(row.int(0))
+        }
+        return offsets
     }
 
-    private static func pageRow(_ row: borrowing Row) throws(StorageError) -> PageRow {
-        // A hostile or damaged store must not make numbers overflow (R46).
-        for column in [0, 1, 3, 4] where row.int(column) < 0 || row.int(column) > Total.largest {
-            throw StorageError(.damaged, "a page record has impossible numbers")
-        }
-        let seams = row.withBlob(7) { bytes in
-            (0..<bytes.count / 4).map { Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self))) }
-        }
-        let validator = row.optionalText(13).map {
-            Validator(
-                request: $0, entityTag: row.optionalText(14), lastModified: row.optionalText(15),
-                coversTotal: row.bool(16))
-        }
-        return PageRow(
-            summary: PageSummary(
-                offset: row.int(0),
-                count: row.int(1),
-                generation: row.int(3),
-                revision: row.int(4),
-                evidence: Evidence(rawValue: row.text(5)) ?? .inferred,
-                evidenceAt: row.time(6),
-                innerInferredSeams: seams,
-                fetchedAt: row.time(8),
-                validatedAt: row.time(9),
-                fingerprint: row.hash(10),
-                cursorIn: row.optionalText(11).map { PageCursor($0) },
-                cursorOut: row.optionalText(12).map { PageCursor($0) },
-                validator: validator),
-            body: row.int64(2))
-    }
+    private static let behind = SQL(
+        """
+        SELECT offset FROM page WHERE query = ?1 AND offset >= ?2 AND seal <> page_seal(
+            query, offset, count, body, checksum, bytes, generation, revision, evidence, evidence_at, seams, fetched_at,
+            validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total)
+        """)
 }

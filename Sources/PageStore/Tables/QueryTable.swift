@@ -1,103 +1,181 @@
 import PageModel
 
-/// Rows of `query`.
+/// Rows of `query`. A row is read and written as a whole, so that its seal speaks for all of it.
 enum QueryTable {
     private static let columns = """
-        id, scope, key, generation, revision, total_kind, total, list_end, validated_at, created_at, \
-        allows_duplicates, paging, source
+        id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
+        allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, seal
         """
 
+    private static let byKey = SQL("SELECT \(columns) FROM query WHERE scope = ? AND key = ?")
+    private static let byID = SQL("SELECT \(columns) FROM query WHERE id = ?")
+    private static let everything = SQL("SELECT \(columns) FROM query ORDER BY id")
+    private static let ids = SQL("SELECT id FROM query")
+    private static let insert = SQL(
+        """
+        INSERT INTO query (
+            scope, key, name_hash, generation, revision, total_kind, created_at, allows_duplicates, paging, source, pinned, seal
+        ) VALUES (?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', 0, 0)
+        """)
+    private static let update = SQL(
+        """
+        UPDATE query SET
+            scope = ?2, key = ?3, name_hash = ?4, generation = ?5, revision = ?6, total_kind = ?7, total = ?8, list_end = ?9,
+            created_at = ?10, validated_at = ?11, allows_duplicates = ?12, paging = ?13, source = ?14,
+            sweep_position = ?15, sweep_cursor = ?16, sweep_started_at = ?17, pinned = ?18, seal = ?19
+        WHERE id = ?1
+        """)
+    private static let delete = SQL("DELETE FROM query WHERE id = ?")
+
+    /// - Throws: `damaged` when the record is there and not whole.
     static func find(_ key: QueryKey, in connection: Connection) throws(StorageError) -> QueryRecord? {
-        try connection.first(
-            "SELECT \(columns) FROM query WHERE scope = ? AND key = ?", .text(key.scope), .text(key.text), map: record)
+        try connection.first(byKey, .text(key.scope), .text(key.text)) { row throws(StorageError) in try whole(row, connection) }
     }
 
+    /// - Throws: `damaged` when the record is there and not whole.
     static func find(_ id: QueryID, in connection: Connection) throws(StorageError) -> QueryRecord? {
-        try connection.first("SELECT \(columns) FROM query WHERE id = ?", .int(id.rawValue), map: record)
+        try connection.first(byID, .int(id.rawValue)) { row throws(StorageError) in try whole(row, connection) }
     }
 
-    static func all(in connection: Connection) throws(StorageError) -> [QueryRecord] {
+    /// Every record that is whole; `broken` is called with the others, as far as they can be read.
+    static func all(
+        in connection: Connection, broken: (SealedQuery) -> Void = { _ in }
+    ) throws(StorageError) -> [QueryRecord] {
         var records: [QueryRecord] = []
-        try connection.each("SELECT \(columns) FROM query ORDER BY id") { row throws(StorageError) in
-            records.append(try record(row))
+        try connection.each(everything) { row throws(StorageError) in
+            let read = SealedQuery(row)
+            if read.isWhole { records.append(read.record) } else { broken(read) }
         }
         return records
     }
 
+    static func ids(in connection: Connection) throws(StorageError) -> [QueryID] {
+        var found: [QueryID] = []
+        try connection.each(ids) { row throws(StorageError) in found.append(QueryID(rawValue: row.int64(0))) }
+        return found
+    }
+
+    /// The record for this key, and whether it is new.
     static func register(
         _ key: QueryKey, at now: Timestamp, in connection: Connection
-    ) throws(StorageError) -> QueryRecord {
-        if let known = try find(key, in: connection) { return known }
+    ) throws(StorageError) -> (record: QueryRecord, isNew: Bool) {
+        if let known = try find(key, in: connection) { return (known, false) }
         try connection.run(
-            "INSERT INTO query (scope, key, created_at) VALUES (?, ?, ?)", .text(key.scope), .text(key.text), .time(now))
-        guard let made = try find(QueryID(rawValue: connection.lastInsertedRow), in: connection) else {
-            throw StorageError(.internal, "a query that was just inserted is not there")
+            insert, .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(key)), .time(now))
+        let made = QueryRecord(
+            id: QueryID(rawValue: connection.lastInsertedRow), key: key, version: ListVersion(generation: 1, revision: 0),
+            total: .unknown, end: nil, validatedAt: nil, createdAt: now, allowsDuplicates: false, paging: "", source: "")
+        // The number is part of the seal, and known only now.
+        try save(made, in: connection)
+        return (made, true)
+    }
+
+    static func save(_ record: QueryRecord, in connection: Connection) throws(StorageError) {
+        let sealed = SealedQuery(record)
+        try connection.run(
+            update, .int(record.id.rawValue), .text(record.key.scope), .text(record.key.text), .hash(sealed.nameHash),
+            .int(record.version.generation), .int(record.version.revision), .text(sealed.totalKind),
+            .optional(record.total.count), .optional(record.end), .time(record.createdAt), .time(record.validatedAt),
+            .bool(record.allowsDuplicates), .text(record.paging), .text(record.source), .optional(record.sweep?.position),
+            .optional(record.sweep?.cursor?.text), .time(record.sweep?.startedAt), .bool(record.isPinned),
+            .hash(sealed.seal))
+    }
+
+    static func delete(_ id: QueryID, in connection: Connection) throws(StorageError) {
+        try connection.run(delete, .int(id.rawValue))
+    }
+
+    private static func whole(_ row: borrowing Row, _ connection: Connection) throws(StorageError) -> QueryRecord {
+        let read = SealedQuery(row)
+        guard read.isWhole else {
+            throw StorageError(.damaged, "the record of query \(read.record.id.rawValue) in \(connection.path) is damaged")
         }
-        return made
+        return read.record
+    }
+}
+
+/// A query's record with the checks that stand beside it.
+struct SealedQuery {
+    var record: QueryRecord
+    var nameHash: UInt64
+    var seal: UInt64
+    private var sealHolds = true
+
+    /// Everything is as it was stored, and possible.
+    var isWhole: Bool {
+        sealHolds && hasItsName
+            && [record.version.generation, record.version.revision, record.total.count ?? 0, record.end ?? 0]
+                .allSatisfy { $0 >= 0 && $0 <= Total.largest }
     }
 
-    static func set(_ total: Total, of query: QueryID, in connection: Connection) throws(StorageError) {
-        let kind =
-            switch total {
-            case .exact: "exact"
-            case .estimate: "estimate"
-            case .unknown: "unknown"
-            }
-        try connection.run(
-            "UPDATE query SET total_kind = ?, total = ? WHERE id = ?", .text(kind), .optional(total.count),
-            .int(query.rawValue))
+    /// At least scope and key are as they were stored.
+    var hasItsName: Bool { nameHash == SealedQuery.nameHash(record.key) }
+
+    init(_ record: QueryRecord) {
+        self.record = record
+        nameHash = SealedQuery.nameHash(record.key)
+        seal = 0
+        seal = computedSeal
     }
 
-    static func setEnd(_ end: Int?, of query: QueryID, in connection: Connection) throws(StorageError) {
-        try connection.run("UPDATE query SET list_end = ? WHERE id = ?", .optional(end), .int(query.rawValue))
-    }
-
-    static func setVersion(
-        _ version: ListVersion, of query: QueryID, in connection: Connection
-    ) throws(StorageError) {
-        try connection.run(
-            "UPDATE query SET generation = ?, revision = ? WHERE id = ?", .int(version.generation),
-            .int(version.revision), .int(query.rawValue))
-    }
-
-    static func setValidated(
-        at moment: Timestamp, query: QueryID, in connection: Connection
-    ) throws(StorageError) {
-        try connection.run("UPDATE query SET validated_at = ? WHERE id = ?", .time(moment), .int(query.rawValue))
-    }
-
-    static func allowDuplicates(query: QueryID, in connection: Connection) throws(StorageError) {
-        try connection.run("UPDATE query SET allows_duplicates = 1 WHERE id = ?", .int(query.rawValue))
-    }
-
-    static func describe(
-        paging: String, source: String, query: QueryID, in connection: Connection
-    ) throws(StorageError) {
-        try connection.run(
-            "UPDATE query SET paging = ?, source = ? WHERE id = ?", .text(paging), .text(source), .int(query.rawValue))
-    }
-
-    private static func record(_ row: borrowing Row) throws(StorageError) -> QueryRecord {
-        // A hostile or damaged store must not make numbers overflow (R46).
-        for column in [3, 4, 6, 7] where (row.optionalInt(column) ?? 0) < 0 || (row.optionalInt(column) ?? 0) > Total.largest {
-            throw StorageError(.damaged, "a query record has impossible numbers")
-        }
+    fileprivate init(_ row: borrowing Row) {
         let total: Total =
-            switch row.text(5) {
-            case "exact": .exact(row.int(6))
-            case "estimate": .estimate(row.int(6))
+            switch row.text(6) {
+            case "exact": .exact(row.int(7))
+            case "estimate": .estimate(row.int(7))
             default: .unknown
             }
-        return QueryRecord(
-            id: QueryID(rawValue: row.int64(0)),
-            key: QueryKey(row.text(2), scope: row.text(1)),
-            version: ListVersion(generation: row.int(3), revision: row.int(4)),
-            total: total,
-            end: row.optionalInt(7),
-            validatedAt: row.optionalTime(8),
-            createdAt: row.time(9),
-            allowsDuplicates: row.bool(10),
-            paging: row.text(11),
-            source: row.text(12))
+        let sweep = row.optionalTime(16).map {
+            SweepProgress(
+                position: row.optionalInt(14) ?? 0, cursor: row.optionalText(15).map { PageCursor($0) }, startedAt: $0)
+        }
+        record = QueryRecord(
+            id: QueryID(rawValue: row.int64(0)), key: QueryKey(row.text(2), scope: row.text(1)),
+            version: ListVersion(generation: row.int(4), revision: row.int(5)), total: total, end: row.optionalInt(8),
+            validatedAt: row.optionalTime(10), createdAt: row.time(9), allowsDuplicates: row.bool(11),
+            paging: row.text(12), source: row.text(13), sweep: sweep, isPinned: row.bool(17))
+        nameHash = row.hash(3)
+        seal = row.hash(18)
+        var found = Seal(Seal.query)
+        row.mix(18, into: &found)
+        sealHolds = found.value == seal
+    }
+
+    static func nameHash(_ key: QueryKey) -> UInt64 {
+        var seal = Seal(Seal.query)
+        seal.mix(key.scope)
+        seal.mix(key.text)
+        return seal.value
+    }
+
+    var totalKind: String {
+        switch record.total {
+        case .exact: "exact"
+        case .estimate: "estimate"
+        case .unknown: "unknown"
+        }
+    }
+
+    private var computedSeal: UInt64 {
+        var seal = Seal(Seal.query)
+        seal.mix(record.id.rawValue)
+        seal.mix(record.key.scope)
+        seal.mix(record.key.text)
+        seal.mix(nameHash)
+        seal.mix(record.version.generation)
+        seal.mix(record.version.revision)
+        seal.mix(totalKind)
+        seal.mix(record.total.count)
+        seal.mix(record.end)
+        seal.mix(record.createdAt.milliseconds)
+        seal.mix(record.validatedAt)
+        seal.mix(record.allowsDuplicates ? 1 : 0)
+        seal.mix(record.paging)
+        seal.mix(record.source)
+        seal.mix(record.sweep?.position)
+        seal.mix(record.sweep?.cursor?.text)
+        seal.mix(record.sweep?.startedAt)
+        seal.mix(record.isPinned ? 1 : 0)
+        return seal.value
     }
 }

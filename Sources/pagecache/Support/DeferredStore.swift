@@ -2,32 +2,36 @@
 import PageModel
 import PageStore
 import PagedRepository
+import Synchronization
 
 /// A store that is made when the first query is registered in it, and not before: a URL that cannot be reached, or is
 /// mistyped, leaves no trace.
-actor DeferredStore: PageStorage {
+final class DeferredStore: PageStorage {
     private let path: String
-    private var store: PageStore?
+    private let store: Mutex<PageStore?>
 
     /// Opens the store if there is one. One that cannot be opened is an error now, not later.
     init(at path: String) async throws(StorageError) {
         self.path = path
         do throws(StorageError) {
-            store = try await PageStore.open(at: path, mode: .mustExist, now: SystemClock().now())
+            store = Mutex(try await PageStore.open(at: path, mode: .mustExist, now: SystemClock().now()))
         } catch {
             guard error.code == .notFound else { throw error }
+            store = Mutex(nil)
         }
     }
 
-    func close() async { await store?.close() }
+    func close() async { await opened?.close() }
 
     func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        if store == nil { store = try await PageStore.open(at: path, mode: .createIfMissing, now: now) }
-        return try await existing().register(key, at: now)
+        if let opened { return try await opened.register(key, at: now) }
+        let made = try await PageStore.open(at: path, mode: .createIfMissing, now: now)
+        store.withLock { $0 = made }
+        return try await made.register(key, at: now)
     }
 
-    func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await store?.query(key) }
-    func summaries() async throws(StorageError) -> [QuerySummary] { try await store?.summaries() ?? [] }
+    func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await opened?.query(key) }
+    func summaries() async throws(StorageError) -> [QuerySummary] { try await opened?.summaries() ?? [] }
 
     func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
         try await existing().outline(of: query)
@@ -57,11 +61,31 @@ actor DeferredStore: PageStorage {
         try await existing().record(edits, for: query, at: now)
     }
 
+    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
+        try await opened?.due(before: moment, limit: limit) ?? []
+    }
+
     func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport { try await existing().purge(queries) }
 
+    func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
+        try await existing().setPinned(isPinned, query)
+    }
+
+    func evict(
+        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
+    ) async throws(StorageError) -> EvictionReport {
+        try await opened?.evict(to: budget, exempt: exempt, at: now) ?? EvictionReport()
+    }
+
+    func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
+        opened?.notices(of: query) ?? AsyncStream { $0.finish() }
+    }
+
+    private var opened: PageStore? { store.withLock { $0 } }
+
     private func existing() throws(StorageError) -> PageStore {
-        guard let store else { throw StorageError(.notFound, "there is no store at \(path)") }
-        return store
+        guard let opened else { throw StorageError(.notFound, "there is no store at \(path)") }
+        return opened
     }
 }
 #endif

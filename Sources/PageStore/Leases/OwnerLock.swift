@@ -69,9 +69,9 @@ final class OwnerLock: Sendable {
     // F_OFD_GETLK and F_OFD_SETLK: macros that Swift does not import.
     #if os(Linux)
     private static let getCommand: Int32 = 36
-    private static let setCommand: Int32 = 37
+    static let setCommand: Int32 = 37
     #else
     private static let getCommand: Int32 = 92
-    private static let setCommand: Int32 = 90
+    static let setCommand: Int32 = 90
     #endif
 }

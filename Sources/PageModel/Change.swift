@@ -1,0 +1,65 @@
+/// What one transaction did to one query. Positions in a change are those that hold after the changes before it.
+public struct ChangeSet: Hashable, Sendable {
+    public var query: QueryID
+    /// The list's version afterwards; nil when the query is gone.
+    public var version: ListVersion?
+    public var changes: [Change]
+
+    public init(query: QueryID, version: ListVersion?, changes: [Change]) {
+        self.query = query
+        self.version = version
+        self.changes = changes
+    }
+
+    /// Whether any item, or the place of any item, is another than before (R6).
+    public var changesItems: Bool { changes.contains(where: \.changesItems) }
+}
+
+/// One thing that happened to a list.
+public enum Change: Hashable, Sendable {
+    /// The query is new.
+    case registered
+    /// Items were written at these positions, which were not held before.
+    case stored(Range<Int>)
+    /// The positions in the range gave way to `count` others; what lies behind moved by the difference.
+    case spliced(Range<Int>, count: Int)
+    /// These positions are no longer held, and nothing moved: a gap.
+    case dropped(Range<Int>)
+    /// The origin confirmed what is held here; no item changed, its age did (R6).
+    case confirmed(Range<Int>)
+    /// What is held here no longer counts as held; it stays readable until it is replaced.
+    case demoted(Range<Int>)
+    /// The list began a new generation.
+    case generationBegan
+    /// What was left of older generations is gone.
+    case olderGenerationsDropped
+    /// Positions from here on do not exist any more.
+    case truncated(Int)
+    case total(Total)
+    case end(Int?)
+    /// The head was confirmed: the list's own age starts again.
+    case validated
+    /// The fetch records at these offsets changed.
+    case ledger([Int])
+    /// How the origin pages, how it is asked, whether ids repeat, a sweep's progress, or a pin.
+    case described
+    /// The query is gone, with all it held.
+    case purged
+
+    public var changesItems: Bool {
+        switch self {
+        case .stored, .spliced, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated, .purged: true
+        case .registered, .confirmed, .total, .end, .validated, .ledger, .described: false
+        }
+    }
+}
+
+/// What an observer of a storage is told.
+public enum StorageNotice: Hashable, Sendable {
+    /// A transaction of this very storage object did this.
+    case changed(ChangeSet)
+    /// These queries may have changed, by another process, or faster than the observer listened: read them again.
+    /// Queries that did not change may be among them; one that was purged elsewhere may be missing when it is not the
+    /// one observed.
+    case mayHaveChanged([QueryID])
+}

@@ -1,0 +1,85 @@
+import PageModel
+import Synchronization
+
+/// Tells what was committed: observers in this process exactly, other processes that something was.
+///
+/// State: the file and the watch on it, opened when somebody first listens or writes, under one mutex; the table as it
+/// was seen last, under another, used by the watch's queue.
+final class Announcer: Sendable {
+    let hub = NoticeHub()
+    private let store: String
+    private let isReadOnly: Bool
+    private let file = Mutex<FileState>(.unopened)
+    private let seen = Mutex<[UInt64]>([])
+    private let queries = Mutex<(@Sendable () -> [QueryID])?>(nil)
+
+    private enum FileState {
+        case unopened
+        case open(NoticeFile, NoticeWatch?)
+        case missing
+        case closed
+    }
+
+    init(store: String, isReadOnly: Bool) {
+        self.store = store
+        self.isReadOnly = isReadOnly
+    }
+
+    /// Asked for the queries that there are, when another process has written.
+    var knownQueries: (@Sendable () -> [QueryID])? {
+        get { queries.withLock { $0 } }
+        set { queries.withLock { $0 = newValue } }
+    }
+
+    func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
+        let stream = hub.notices(of: query)
+        listen()
+        return stream
+    }
+
+    /// Call after the commit.
+    func announce(_ sets: [ChangeSet]) {
+        hub.publish(sets)
+        opened()?.stamp(sets.map(\.query))
+    }
+
+    func close() {
+        file.withLock { $0 = .closed }
+        hub.close()
+    }
+
+    private func opened() -> NoticeFile? {
+        file.withLock { state in
+            switch state {
+            case .open(let file, _): return file
+            case .missing, .closed: return nil
+            case .unopened:
+                guard let file = NoticeFile(store: store, create: !isReadOnly) else {
+                    state = .missing
+                    return nil
+                }
+                state = .open(file, nil)
+                return file
+            }
+        }
+    }
+
+    private func listen() {
+        guard let file = opened() else { return }
+        self.file.withLock { state in
+            guard case .open(_, nil) = state else { return }
+            // First what is there, then the watch: what comes between is seen by the first look after it.
+            seen.withLock { $0 = file.read() }
+            let watch = NoticeWatch(path: file.path) { [weak self] in self?.look(file) }
+            state = .open(file, watch)
+        }
+        look(file)
+    }
+
+    private func look(_ file: NoticeFile) {
+        let columns = seen.withLock { file.changes(since: &$0) }
+        guard !columns.isEmpty else { return }
+        let known = (knownQueries?() ?? []).filter { columns.contains(NoticeFile.column(of: $0)) }
+        hub.publishElsewhere(known: known) { columns.contains(NoticeFile.column(of: $0)) }
+    }
+}

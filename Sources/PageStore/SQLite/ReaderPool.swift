@@ -1,0 +1,77 @@
+import PageModel
+import Synchronization
+
+/// Connections that read, opened as they are needed. A read runs on the thread that asks for it, on the first
+/// connection that is free.
+final class ReaderPool: Sendable {
+    private let readers: [Reader]
+    private let turn = Atomic<Int>(0)
+
+    init(count: Int, open: @escaping @Sendable () throws(StorageError) -> Connection) {
+        readers = (0..<max(1, count)).map { _ in Reader(open: open) }
+    }
+
+    /// Runs `body` in one read transaction (R2).
+    func read<Value: Sendable>(
+        _ body: (Connection) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value {
+        for reader in readers {
+            if let value = try reader.tryRead(body) { return value }
+        }
+        // All are busy: wait for one, each waiter for another one.
+        let number = turn.add(1, ordering: .relaxed).oldValue
+        return try readers[Int(UInt(bitPattern: number) % UInt(readers.count))].read(body)
+    }
+
+    func close() {
+        for reader in readers { reader.close() }
+    }
+}
+
+/// One reading connection.
+///
+/// Mutable state: the connection, opened at the first read and gone after `close`; touched only under the mutex.
+private final class Reader: Sendable {
+    private enum State {
+        case unopened
+        case open(Connection)
+        case closed
+    }
+
+    private let mutex = Mutex(())
+    // Because `Mutex` would have the state leave the caller's region at every use; it never leaves this file.
+    private nonisolated(unsafe) var state = State.unopened
+    private let open: @Sendable () throws(StorageError) -> Connection
+
+    init(open: @escaping @Sendable () throws(StorageError) -> Connection) {
+        self.open = open
+    }
+
+    func tryRead<Value: Sendable>(
+        _ body: (Connection) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value? {
+        try mutex.withLockIfAvailable { _ throws(StorageError) in try locked(body) }
+    }
+
+    func read<Value: Sendable>(_ body: (Connection) throws(StorageError) -> Value) throws(StorageError) -> Value {
+        try mutex.withLock { _ throws(StorageError) in try locked(body) }
+    }
+
+    func close() {
+        mutex.withLock { _ in state = .closed }
+    }
+
+    private func locked<Value>(_ body: (Connection) throws(StorageError) -> Value) throws(StorageError) -> Value {
+        let connection: Connection
+        switch state {
+        case .open(let opened):
+            connection = opened
+        case .unopened:
+            connection = try open()
+            state = .open(connection)
+        case .closed:
+            throw StorageError(.closed, "the store is closed")
+        }
+        return try connection.transaction(.read) { () throws(StorageError) in try body(connection) }
+    }
+}

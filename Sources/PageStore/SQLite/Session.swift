@@ -1,0 +1,59 @@
+import PageModel
+
+/// The writing connection, and what is remembered between its transactions.
+///
+/// Mutable state: the index of items, the owner's lock, the change sets of the running transaction. All of it belongs to
+/// the writer's queue.
+final class Session {
+    let connection: Connection
+    var identities = IdentityIndex()
+    private let accesses: AccessLog
+    private let announce: @Sendable ([ChangeSet]) -> Void
+    private var ownerLock: OwnerLock?
+    private var pending: [ChangeSet] = []
+
+    /// - Parameter announce: called after a commit, on the writer's queue, with what it changed.
+    init(connection: Connection, accesses: AccessLog, announce: @escaping @Sendable ([ChangeSet]) -> Void) {
+        self.connection = connection
+        self.accesses = accesses
+        self.announce = announce
+    }
+
+    /// Runs `body` in a write transaction; what it noted is announced once it is committed.
+    /// - Parameter moment: the time of what is written; nil where time does not matter.
+    func write<Value>(
+        at moment: Timestamp? = nil, _ body: () throws(StorageError) -> Value
+    ) throws(StorageError) -> Value {
+        pending = []
+        let value = try connection.transaction(.write) { () throws(StorageError) in
+            let value = try body()
+            if let moment, let reads = accesses.drain(at: moment) {
+                try AccessTable.note(reads.bodies, at: reads.at, in: connection)
+            }
+            return value
+        }
+        let sets = pending
+        pending = []
+        if !sets.isEmpty { announce(sets) }
+        return value
+    }
+
+    /// Writes down which pages were read since the last time, in a transaction of its own.
+    func noteReads(at moment: Timestamp? = nil, force: Bool = false) throws(StorageError) {
+        guard let reads = accesses.drain(at: moment, force: force) else { return }
+        try connection.transaction(.write) { () throws(StorageError) in
+            try AccessTable.note(reads.bodies, at: reads.at, in: connection)
+        }
+    }
+
+    /// Call inside `write`.
+    func note(_ set: ChangeSet) { pending.append(set) }
+
+    /// Who this connection is in leases; made when it first takes one, so that reading a store writes nothing.
+    func owner() throws(StorageError) -> OwnerLock {
+        if let ownerLock { return ownerLock }
+        let made = try OwnerLock(store: connection.path)
+        ownerLock = made
+        return made
+    }
+}

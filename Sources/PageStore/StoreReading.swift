@@ -1,0 +1,73 @@
+import PageModel
+
+/// What can be read, each inside the caller's read transaction (R2). The asynchronous and the synchronous side of the
+/// store are both made of these.
+struct StoreReading {
+    let connection: Connection
+    let accesses: AccessLog
+
+    /// Every query that is whole, with its outline and size.
+    func summaries() throws(StorageError) -> [QuerySummary] {
+        var summaries: [QuerySummary] = []
+        for record in try QueryTable.all(in: connection) {
+            summaries.append(
+                QuerySummary(
+                    outline: try outline(record), bytes: try PageTable.bytes(of: record.id, in: connection)))
+        }
+        return summaries
+    }
+
+    func outline(of query: QueryID) throws(StorageError) -> ListOutline? {
+        guard let record = try QueryTable.find(query, in: connection) else { return nil }
+        return try outline(record)
+    }
+
+    func excerpt(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListOutline? {
+        guard let record = try QueryTable.find(query, in: connection) else { return nil }
+        return ListOutline(
+            record: record, pages: try PageTable.rows(meeting: range, of: query, in: connection).map(\.summary),
+            ledger: try LedgerTable.entries(of: query, in: connection, range))
+    }
+
+    /// The items at `range`. Bytes that are not those that were stored are a miss, never an answer.
+    func window(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListWindow? {
+        guard let record = try QueryTable.find(query, in: connection) else { return nil }
+        var window = ListWindow(version: record.version, range: range, parts: [], damaged: [])
+        guard !range.isEmpty else { return window }
+        for row in try PageTable.rows(meeting: range, of: query, in: connection) where row.summary.count > 0 {
+            let page = row.summary
+            let wanted = page.range.clamped(to: range)
+            guard let content = try BodyTable.content(of: row, in: connection) else {
+                window.damaged.append(wanted)
+                continue
+            }
+            accesses.read(row.body)
+            let part = wanted.lowerBound - page.offset..<wanted.upperBound - page.offset
+            window.parts.append(
+                ListWindow.Part(
+                    offset: wanted.lowerBound, content: content.slice(part),
+                    isHeld: page.generation == record.version.generation, validatedAt: page.validatedAt))
+        }
+        return window
+    }
+
+    /// The page that starts at `offset`; nil when none does, or when it is damaged.
+    func page(at offset: Int, of query: QueryID) throws(StorageError) -> StoredPage? {
+        guard let row = try PageTable.row(at: offset, of: query, in: connection),
+            let content = try BodyTable.content(of: row, in: connection)
+        else { return nil }
+        accesses.read(row.body)
+        return StoredPage(summary: row.summary, content: content)
+    }
+
+    func locate(_ keys: Set<UInt64>, in query: QueryID) throws(StorageError) -> [UInt64: Int] {
+        guard let record = try QueryTable.find(query, in: connection) else { return [:] }
+        return try IdentityTable.locate(keys, in: record, connection)
+    }
+
+    private func outline(_ record: QueryRecord) throws(StorageError) -> ListOutline {
+        ListOutline(
+            record: record, pages: try PageTable.rows(of: record.id, in: connection).map(\.summary),
+            ledger: try LedgerTable.entries(of: record.id, in: connection))
+    }
+}

@@ -1,0 +1,71 @@
+import PageModel
+
+/// Which body holds which item, kept in memory between the commits of one connection, so that R5 can be checked on
+/// every page of a long load without reading the list again each time.
+///
+/// It is trusted only as long as nobody else has written: `PRAGMA data_version` changes exactly when another
+/// connection has committed (https://www.sqlite.org/pragma.html#pragma_data_version). A transaction that rolls back
+/// forgets everything.
+struct IdentityIndex {
+    /// One list's items.
+    fileprivate struct List {
+        /// Identity key → body.
+        var owners: [UInt64: Int64] = [:]
+        /// Body → where its page lies.
+        var offsets: [Int64: Int] = [:]
+    }
+
+    private var lists: [QueryID: List] = [:]
+    private var dataVersion: Int64 = -1
+
+    private static let version = SQL("PRAGMA data_version")
+
+    /// Call inside the write transaction, before anything is asked.
+    mutating func refresh(_ connection: Connection) throws(StorageError) {
+        let version = try connection.number(IdentityIndex.version) ?? 0
+        if version != dataVersion { lists.removeAll() }
+        dataVersion = version
+    }
+
+    mutating func forgetAll() { lists.removeAll() }
+    mutating func forget(_ query: QueryID) { lists[query] = nil }
+
+    /// The bodies that hold any of these keys, and where.
+    mutating func bodies(
+        holding keys: [UInt64], in query: QueryID, _ connection: Connection
+    ) throws(StorageError) -> [Int64: Int] {
+        if lists[query] == nil { try load(query, connection) }
+        return lists[query]?.bodies(holding: keys) ?? [:]
+    }
+
+    mutating func add(_ body: Int64, at offset: Int, _ identities: [ItemIdentity], in query: QueryID) {
+        guard lists[query] != nil else { return }
+        lists[query]?.offsets[body] = offset
+        for identity in identities { lists[query]?.owners[identity.key] = body }
+    }
+
+    /// Call when a body is deleted. Its keys may stay behind: they lead to no place and so to no hit.
+    mutating func remove(_ body: Int64, in query: QueryID) {
+        lists[query]?.offsets[body] = nil
+    }
+
+    private mutating func load(_ query: QueryID, _ connection: Connection) throws(StorageError) {
+        var list = List(offsets: try IdentityTable.offsets(of: query, connection))
+        try IdentityTable.scan(query, connection) { body, hashes in
+            BodyCodec.eachKey(in: hashes) { _, key in list.owners[key] = body }
+        }
+        // A process works on few lists at a time; more than this would be memory without use.
+        if lists.count >= 4 { lists.removeAll() }
+        lists[query] = list
+    }
+}
+
+extension IdentityIndex.List {
+    fileprivate func bodies(holding keys: [UInt64]) -> [Int64: Int] {
+        var found: [Int64: Int] = [:]
+        for key in keys {
+            if let body = owners[key], let offset = offsets[body] { found[body] = offset }
+        }
+        return found
+    }
+}

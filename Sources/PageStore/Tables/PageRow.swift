@@ -1,0 +1,92 @@
+import PageModel
+
+/// A row of `page`: what decisions need, and where its items are.
+struct PageRow: Equatable {
+    var summary: PageSummary
+    var body: Int64
+    /// Of the body's layout and payload.
+    var checksum: UInt64
+    /// Of the body, layout and payload together.
+    var bytes: Int
+
+    /// The seal of this row in this query.
+    func seal(in query: QueryID) -> UInt64 {
+        var seal = Seal(Seal.page)
+        seal.mix(query.rawValue)
+        seal.mix(summary.offset)
+        seal.mix(summary.count)
+        seal.mix(body)
+        seal.mix(checksum)
+        seal.mix(bytes)
+        seal.mix(summary.generation)
+        seal.mix(summary.revision)
+        seal.mix(summary.evidence.rawValue)
+        seal.mix(summary.evidenceAt.milliseconds)
+        if summary.innerInferredSeams.isEmpty {
+            seal.mixNull()
+        } else {
+            PageRow.encode(summary.innerInferredSeams).withUnsafeBytes { seal.mix($0) }
+        }
+        seal.mix(summary.fetchedAt.milliseconds)
+        seal.mix(summary.validatedAt.milliseconds)
+        seal.mix(summary.fingerprint)
+        seal.mix(summary.cursorIn?.text)
+        seal.mix(summary.cursorOut?.text)
+        seal.mix(summary.validator?.request)
+        seal.mix(summary.validator?.entityTag)
+        seal.mix(summary.validator?.lastModified)
+        seal.mix(summary.validator?.coversTotal ?? false ? 1 : 0)
+        return seal.value
+    }
+
+    /// Reads a row selected with `PageTable.columns`; nil when its seal does not hold.
+    init?(_ row: borrowing Row, of query: QueryID) {
+        var seal = Seal(Seal.page)
+        seal.mix(query.rawValue)
+        row.mix(19, into: &seal)
+        guard seal.value == row.hash(19) else { return nil }
+        let seams = row.withBlob(9) { PageRow.decodeSeams($0) }
+        let validator = row.optionalText(15).map {
+            Validator(
+                request: $0, entityTag: row.optionalText(16), lastModified: row.optionalText(17),
+                coversTotal: row.bool(18))
+        }
+        summary = PageSummary(
+            offset: row.int(0), count: row.int(1), generation: row.int(5), revision: row.int(6),
+            evidence: row.isText(7, "verified") ? .verified : .inferred, evidenceAt: row.time(8),
+            innerInferredSeams: seams, fetchedAt: row.time(10), validatedAt: row.time(11), fingerprint: row.hash(12),
+            cursorIn: row.optionalText(13).map { PageCursor($0) }, cursorOut: row.optionalText(14).map { PageCursor($0) },
+            validator: validator)
+        body = row.int64(2)
+        checksum = row.hash(3)
+        bytes = row.int(4)
+        // The seal speaks for what was stored, the limits for who stored it: a crafted row may be sealed (R46).
+        guard summary.offset >= 0, summary.offset <= Total.largest, summary.count >= 0, summary.count <= Total.largest,
+            summary.generation >= 0, summary.generation <= Total.largest,
+            summary.revision >= 0, summary.revision <= Total.largest, bytes >= 0, bytes <= Total.largest
+        else { return nil }
+    }
+
+    init(summary: PageSummary, body: Int64, checksum: UInt64, bytes: Int) {
+        self.summary = summary
+        self.body = body
+        self.checksum = checksum
+        self.bytes = bytes
+    }
+
+    static func encode(_ seams: [InnerSeam]) -> [UInt8] {
+        seams.flatMap { seam in
+            withUnsafeBytes(of: UInt32(clamping: seam.index).littleEndian, Array.init)
+                + withUnsafeBytes(of: seam.since.milliseconds.littleEndian, Array.init)
+        }
+    }
+
+    private static func decodeSeams(_ bytes: UnsafeRawBufferPointer) -> [InnerSeam] {
+        (0..<bytes.count / 12).map { number in
+            InnerSeam(
+                index: Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: number * 12, as: UInt32.self))),
+                since: Timestamp(
+                    milliseconds: Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: number * 12 + 4, as: Int64.self))))
+        }
+    }
+}

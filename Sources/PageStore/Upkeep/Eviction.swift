@@ -1,0 +1,74 @@
+import PageModel
+
+/// One eviction: decided in one look at the store, carried out in portions (R40).
+struct Eviction: Sendable {
+    typealias Candidate = EvictionPlan.Candidate
+
+    private var left: ArraySlice<Candidate>
+    private(set) var report: EvictionReport
+    private var touched: Set<QueryID> = []
+
+    private static let portion = 256
+    private static let candidates = SQL(
+        """
+        SELECT page.query, page.offset, page.bytes, max(page.fetched_at, coalesce(access.used_at, page.fetched_at)), query.pinned
+        FROM page LEFT JOIN access ON access.body = page.body LEFT JOIN query ON query.id = page.query
+        """)
+
+    init(
+        _ budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp, in connection: Connection
+    ) throws(StorageError) {
+        var candidates: [Candidate] = []
+        try connection.each(Eviction.candidates) { row throws(StorageError) in
+            let query = QueryID(rawValue: row.int64(0))
+            // Numbers of a row that may be damaged: they choose victims, and nothing else.
+            candidates.append(
+                Candidate(
+                    query: query, offset: row.int(1), bytes: min(max(0, row.int(2)), 1 << 40), usedAt: row.time(3),
+                    isExempt: row.bool(4) || exempt.contains(query)))
+        }
+        left = EvictionPlan.victims(among: candidates, budget: budget, at: now)[...]
+        report = EvictionReport(bytesLeft: candidates.reduce(0) { $0 + $1.bytes })
+    }
+
+    mutating func next() -> [Candidate]? {
+        guard !left.isEmpty else { return nil }
+        defer { left = left.dropFirst(Eviction.portion) }
+        return Array(left.prefix(Eviction.portion))
+    }
+
+    mutating func removed(_ pages: [Candidate]) {
+        for page in pages {
+            report.pages += 1
+            report.bytes += page.bytes
+            report.bytesLeft -= page.bytes
+            touched.insert(page.query)
+        }
+        report.queries = touched.count
+    }
+
+    /// Removes what is still as it was when it was chosen: pages that moved since, or were fetched anew, are left.
+    static func remove(_ portion: [Candidate], in session: Session) throws(StorageError) -> [Candidate] {
+        try session.write { () throws(StorageError) in
+            var removed: [Candidate] = []
+            var changes: [QueryID: [Change]] = [:]
+            for victim in portion {
+                guard let row = try PageTable.row(at: victim.offset, of: victim.query, in: session.connection),
+                    row.bytes == victim.bytes, row.summary.fetchedAt <= victim.usedAt
+                else { continue }
+                try BodyTable.delete(row.body, of: victim.query, in: session.connection)
+                try PageTable.delete(at: victim.offset, of: victim.query, in: session.connection)
+                // It arrived once; now it is a gap like any other.
+                try LedgerTable.forgetSuccess(at: victim.offset, query: victim.query, in: session.connection)
+                changes[victim.query, default: []].append(.dropped(row.summary.range))
+                removed.append(victim)
+            }
+            for (query, changes) in changes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                session.identities.forget(query)
+                let record = try QueryTable.find(query, in: session.connection)
+                session.note(ChangeSet(query: query, version: record?.version, changes: changes))
+            }
+            return removed
+        }
+    }
+}

@@ -1,0 +1,74 @@
+public import PageModel
+
+/// Something in a store that is not as it must be.
+public struct Finding: Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// SQLite itself finds the file damaged.
+        case file
+        /// A query's record is not what was stored.
+        case query
+        /// A page's record is not what was stored; its position can only be guessed.
+        case page
+        /// A page's items are not what was stored.
+        case items
+        /// A page's item hashes are not what was stored; its items are whole.
+        case identity
+        /// Two pages hold the same position (R5).
+        case overlap
+        /// Two pages hold the same item (R5).
+        case duplicate
+        /// A fetch record says impossible things.
+        case ledger
+        /// A row that nothing leads to.
+        case orphan
+    }
+
+    public var kind: Kind
+    /// The list it concerns, if it concerns one.
+    public var query: QueryID?
+    /// The positions it concerns, as far as they are known.
+    public var range: Range<Int>?
+    /// One line for people; never item data.
+    public var message: String
+
+    public init(_ kind: Kind, query: QueryID? = nil, range: Range<Int>? = nil, _ message: String) {
+        self.kind = kind
+        self.query = query
+        self.range = range
+        self.message = message
+    }
+}
+
+/// What a look at every row and every byte of a store found.
+public struct VerifyReport: Hashable, Sendable {
+    /// Empty when everything is as it was stored.
+    public var findings: [Finding] = []
+    /// What was looked at.
+    public var queries = 0
+    public var pages = 0
+    public var items = 0
+    public var bytes = 0
+
+    public init() {}
+
+    public var isSound: Bool { findings.isEmpty }
+}
+
+/// What a repair did.
+public struct RepairReport: Hashable, Sendable {
+    /// What was found before.
+    public var found: VerifyReport
+    /// What is still wrong afterwards; empty when the store is sound again.
+    public var left: VerifyReport
+    /// Pages that were dropped. Their positions are gaps now, and queued to be fetched again.
+    public var pagesDropped = 0
+    /// Queries that were removed because not even their names were whole.
+    public var queriesDropped = 0
+    /// Records and hashes that were made anew from what is whole.
+    public var mended = 0
+
+    public init(found: VerifyReport, left: VerifyReport) {
+        self.found = found
+        self.left = left
+    }
+}

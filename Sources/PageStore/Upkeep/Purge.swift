@@ -1,0 +1,60 @@
+import PageModel
+
+/// Removing queries for good.
+enum Purge {
+    private static let pageCount = SQL("SELECT count(*) FROM page WHERE query = ?")
+    // By the list's own rows, whole or not; what they do not lead to is found by `repair`.
+    private static let removals = [
+        SQL("DELETE FROM access WHERE body IN (SELECT body FROM page WHERE query = ?)"),
+        SQL("DELETE FROM body WHERE id IN (SELECT body FROM page WHERE query = ?)"),
+        SQL("DELETE FROM identity WHERE query = ?"),
+        SQL("DELETE FROM page WHERE query = ?"),
+        SQL("DELETE FROM ledger WHERE query = ?"),
+    ]
+    private static let exists = SQL("SELECT 1 FROM query WHERE id = ?")
+
+    static func run(_ queries: [QueryID], in session: Session) throws(StorageError) -> PurgeReport {
+        session.identities.forgetAll()
+        let connection = session.connection
+        // What is purged shall not be readable in the file afterwards.
+        try connection.execute("PRAGMA secure_delete = ON")
+        defer { try? connection.execute("PRAGMA secure_delete = FAST") }
+        let report = try session.write { () throws(StorageError) in
+            var report = PurgeReport()
+            for query in queries {
+                guard try connection.number(exists, .int(query.rawValue)) != nil else { continue }
+                report.queries += 1
+                report.pages += Int(try connection.number(pageCount, .int(query.rawValue)) ?? 0)
+                report.bytes += try PageTable.bytes(of: query, in: connection)
+                try remove(query, in: connection)
+                session.note(ChangeSet(query: query, version: nil, changes: [.purged]))
+            }
+            return report
+        }
+        try returnSpace(connection)
+        return report
+    }
+
+    /// Inside the caller's transaction.
+    static func remove(_ query: QueryID, in connection: Connection) throws(StorageError) {
+        for removal in removals { try connection.run(removal, .int(query.rawValue)) }
+        try QueryTable.delete(query, in: connection)
+    }
+
+    /// Gives freed pages back to the file system, and empties the log, which may still hold what was purged. Readers
+    /// that are in the way keep it from happening now, not from happening.
+    static func returnSpace(_ connection: Connection) throws(StorageError) {
+        do throws(StorageError) {
+            connection.restartWatchdog()
+            // In portions, so that other writers get their turn.
+            while try connection.pragma("freelist_count") > 0 {
+                let before = try connection.pragma("freelist_count")
+                try connection.pragma("incremental_vacuum(2048)") { _ throws(StorageError) in }
+                if try connection.pragma("freelist_count") >= before { break }
+            }
+            try connection.pragma("wal_checkpoint(TRUNCATE)") { _ throws(StorageError) in }
+        } catch {
+            guard error.code == .busy else { throw error }
+        }
+    }
+}

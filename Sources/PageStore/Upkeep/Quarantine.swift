@@ -1,0 +1,44 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+import PageModel
+
+/// Setting a store aside that SQLite can no longer read.
+enum Quarantine {
+    /// Renames the store and what lies beside it.
+    /// - Returns: where it is now.
+    static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
+        let target = "\(file).corrupt-\(name(of: now))"
+        let inUse = StorageError(.busy, "\(file) is in use; end what has it open first")
+        try Recreation.whileAlone(with: file, otherwise: inUse) { () throws(StorageError) in
+            var status = stat()
+            guard lstat(target, &status) != 0 else {
+                throw StorageError(.cannotCreate, "\(target) exists already")
+            }
+            // The log goes with its file under its file's name, so that what is in it can still be looked at.
+            for suffix in ["-wal", "-journal"] { rename(file + suffix, target + suffix) }
+            unlink(file + "-shm")
+            guard rename(file, target) == 0 else {
+                throw StorageError(.inputOutput, "cannot rename \(file): \(String(cString: strerror(errno)))")
+            }
+        }
+        return target
+    }
+
+    /// The moment as ISO 8601 writes it without punctuation, in UTC: 20261121T120000Z.
+    private static func name(of moment: Timestamp) -> String {
+        var seconds = time_t(moment.milliseconds / 1_000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        func digits(_ number: Int32, _ count: Int) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, count - text.count)) + text
+        }
+        let date = digits(parts.tm_year + 1_900, 4) + digits(parts.tm_mon + 1, 2) + digits(parts.tm_mday, 2)
+        return date + "T" + digits(parts.tm_hour, 2) + digits(parts.tm_min, 2) + digits(parts.tm_sec, 2) + "Z"
+    }
+}

@@ -1,0 +1,118 @@
+import PageModel
+
+/// Mends what can be mended, and drops what cannot: a hole that is known is better than bytes that are wrong.
+struct Repair {
+    private let session: Session
+    private let now: Timestamp
+    private var pagesDropped = 0
+    private var queriesDropped = 0
+    private var mended = 0
+    private var changes: [QueryID: [Change]] = [:]
+
+    private var connection: Connection { session.connection }
+
+    static func run(in session: Session, at now: Timestamp) throws(StorageError) -> RepairReport {
+        session.connection.timeLimit = nil
+        session.identities.forgetAll()
+        var repair = Repair(session, now)
+        let before = try session.write { () throws(StorageError) in
+            let before = Verification.run(in: session.connection)
+            try repair.mend(before.damage)
+            return before
+        }
+        if before.damage.isFileDamaged {
+            // What SQLite finds wrong in the file's structure goes away when the file is written anew from its rows.
+            try session.connection.execute("VACUUM")
+        }
+        let after = try session.connection.transaction(.read) { () throws(StorageError) in
+            Verification.run(in: session.connection)
+        }
+        var report = RepairReport(found: before.report, left: after.report)
+        report.pagesDropped = repair.pagesDropped
+        report.queriesDropped = repair.queriesDropped
+        report.mended = repair.mended
+        return report
+    }
+
+    private init(_ session: Session, _ now: Timestamp) {
+        self.session = session
+        self.now = now
+    }
+
+    private mutating func mend(_ damage: Verification.Damage) throws(StorageError) {
+        for place in damage.identities { try renewHashes(place) }
+        for place in damage.ledger { try LedgerTable.drop(place.offset..<place.offset + 1, query: place.query, in: connection) }
+        for place in damage.rows {
+            try PageTable.delete(at: place.offset, of: place.query, in: connection)
+            pagesDropped += 1
+            changes[place.query, default: []].append(.dropped(place.offset..<place.offset))
+        }
+        for place in damage.pages { try drop(place) }
+        for query in damage.queries { try renew(query) }
+        if damage.hasOrphans || !damage.rows.isEmpty || queriesDropped > 0 {
+            for deletion in Orphans.deletions { try connection.run(deletion) }
+            mended += damage.hasOrphans ? 1 : 0
+        }
+        for query in changes.keys.sorted(by: { $0.rawValue < $1.rawValue }) { try finish(query) }
+    }
+
+    private mutating func drop(_ place: Verification.Damage.Place) throws(StorageError) {
+        guard let row = try PageTable.row(at: place.offset, of: place.query, in: connection) else { return }
+        try BodyTable.delete(row.body, of: place.query, in: connection)
+        try PageTable.delete(at: place.offset, of: place.query, in: connection)
+        pagesDropped += 1
+        changes[place.query, default: []].append(.dropped(row.summary.range))
+    }
+
+    private mutating func renewHashes(_ place: Verification.Damage.Place) throws(StorageError) {
+        guard let row = try PageTable.row(at: place.offset, of: place.query, in: connection),
+            let content = try BodyTable.content(of: row, in: connection)
+        else { return }
+        try IdentityTable.insert(content.identities, of: row.body, query: place.query, in: connection)
+        mended += 1
+    }
+
+    /// A record whose name is whole is made anew from its pages: what else it said is asked of the origin again.
+    private mutating func renew(_ query: SealedQuery) throws(StorageError) {
+        guard query.hasItsName else {
+            try Purge.remove(query.record.id, in: connection)
+            queriesDropped += 1
+            return
+        }
+        let pages = try PageTable.rows(of: query.record.id, in: connection)
+        var record = query.record
+        record.version = ListVersion(
+            generation: pages.map(\.summary.generation).max() ?? 1, revision: (pages.map(\.summary.revision).max() ?? 0) + 1)
+        record.total = .unknown
+        record.end = nil
+        record.validatedAt = nil
+        record.sweep = nil
+        record.createdAt = min(pages.map(\.summary.fetchedAt).min() ?? now, now)
+        record.paging = ""
+        record.source = ""
+        record.allowsDuplicates = false
+        record.isPinned = false
+        try QueryTable.save(record, in: connection)
+        mended += 1
+        changes[record.id, default: []].append(.total(.unknown))
+    }
+
+    /// Queues what is missing now, and makes plans that counted on it obsolete (R4).
+    private func finish(_ query: QueryID) throws(StorageError) {
+        session.identities.forget(query)
+        guard var record = try QueryTable.find(query, in: connection) else { return }
+        record.version.revision += 1
+        try QueryTable.save(record, in: connection)
+        let list = ListOutline(
+            record: record, pages: try PageTable.rows(of: query, in: connection).map(\.summary),
+            ledger: try LedgerTable.entries(of: query, in: connection))
+        var queued: [Int] = []
+        for gap in list.gaps {
+            try LedgerTable.drop(gap, query: query, in: connection)
+            try LedgerTable.queue(gap.lowerBound, query: query, at: now, in: connection)
+            queued.append(gap.lowerBound)
+        }
+        session.note(
+            ChangeSet(query: query, version: record.version, changes: (changes[query] ?? []) + (queued.isEmpty ? [] : [.ledger(queued)])))
+    }
+}

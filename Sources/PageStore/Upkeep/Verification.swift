@@ -1,0 +1,176 @@
+import PageModel
+
+/// Looks at everything in a store, inside the caller's transaction.
+struct Verification {
+    private let connection: Connection
+    private(set) var report = VerifyReport()
+    /// What a repair needs to know beyond the findings.
+    private(set) var damage = Damage()
+
+    /// What is wrong, in the words of the tables.
+    struct Damage {
+        struct Place: Hashable {
+            var query: QueryID
+            var offset: Int
+        }
+
+        /// Pages to drop whose records are whole.
+        var pages: [Place] = []
+        /// Offsets that stand in records which are not.
+        var rows: [Place] = []
+        /// Pages whose item hashes are to be made anew.
+        var identities: [Place] = []
+        var queries: [SealedQuery] = []
+        var ledger: [Place] = []
+        var isFileDamaged = false
+        var hasOrphans = false
+    }
+
+    private init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    static func run(in connection: Connection) -> Verification {
+        var verification = Verification(connection)
+        verification.checkFile()
+        verification.reading("the queries") { (this: inout Verification) throws(StorageError) in try this.checkQueries() }
+        verification.reading("orphans") { (this: inout Verification) throws(StorageError) in try this.checkOrphans() }
+        return verification
+    }
+
+    /// What SQLite cannot read is a finding, not the end of the look.
+    private mutating func reading(
+        _ what: String, _ body: (inout Verification) throws(StorageError) -> Void
+    ) {
+        do throws(StorageError) {
+            try body(&self)
+        } catch {
+            damage.isFileDamaged = true
+            report.findings.append(Finding(.file, "cannot read \(what): \(error.message)"))
+        }
+    }
+
+    // MARK: File
+
+    private mutating func checkFile() {
+        reading("the file") { (this: inout Verification) throws(StorageError) in
+            try this.connection.pragma("integrity_check(20)") { row throws(StorageError) in
+                let line = row.text(0)
+                guard line != "ok" else { return }
+                this.damage.isFileDamaged = true
+                this.report.findings.append(Finding(.file, line))
+            }
+            for migration in Migration.catalogue {
+                let stored = try this.connection.first(Verification.checksum, .int(migration.version)) { row throws(StorageError) in row.text(0) }
+                if stored != migration.checksum {
+                    this.report.findings.append(Finding(.file, "the record of migration \(migration.version) is not what it was"))
+                    this.damage.isFileDamaged = true
+                }
+            }
+        }
+    }
+
+    private static let checksum = SQL("SELECT checksum FROM migration WHERE version = ?")
+
+    // MARK: Lists
+
+    private mutating func checkQueries() throws(StorageError) {
+        var broken: [SealedQuery] = []
+        let records = try QueryTable.all(in: connection) { broken.append($0) }
+        for query in broken {
+            report.findings.append(
+                Finding(.query, query: query.record.id, "the record of query \(query.record.id.rawValue) is damaged"))
+        }
+        damage.queries = broken
+        for record in records { try check(record) }
+        // Their pages may be whole: then only the record is made anew.
+        for query in broken where query.hasItsName { try check(query.record, isWhole: false) }
+        report.queries = records.count + broken.count
+    }
+
+    private mutating func check(_ record: QueryRecord, isWhole: Bool = true) throws(StorageError) {
+        var broken: [Int] = []
+        let rows = try PageTable.rows(of: record.id, in: connection) { broken.append($0) }
+        for offset in broken {
+            damage.rows.append(.init(query: record.id, offset: offset))
+            report.findings.append(
+                Finding(.page, query: record.id, "the record of a page, at or near position \(offset), is damaged"))
+        }
+        var end = 0
+        var keys: Set<UInt64> = []
+        for row in rows {
+            let page = row.summary
+            let place = Damage.Place(query: record.id, offset: page.offset)
+            report.pages += 1
+            report.items += page.count
+            report.bytes += row.bytes
+            guard page.offset >= end else {
+                drop(place, .overlap, page.range, "pages overlap here")
+                continue
+            }
+            end = page.range.upperBound
+            guard let content = try BodyTable.content(of: row, in: connection) else {
+                drop(place, .items, page.range, "the items are not what was stored")
+                continue
+            }
+            let identities = content.identities
+            guard PageContent.fingerprint(of: identities) == page.fingerprint else {
+                drop(place, .items, page.range, "the items are not those of the page's record")
+                continue
+            }
+            if try !IdentityTable.holds(identities, for: row.body, query: record.id, connection) {
+                damage.identities.append(place)
+                report.findings.append(
+                    Finding(.identity, query: record.id, range: page.range, "the item hashes are not what was stored"))
+            }
+            guard isWhole, !record.allowsDuplicates, page.generation == record.version.generation else { continue }
+            let own = Set(identities.map(\.key))
+            guard own.count == identities.count, keys.isDisjoint(with: own) else {
+                drop(place, .duplicate, page.range, "an item is here that is in the list already")
+                continue
+            }
+            keys.formUnion(own)
+        }
+        try checkLedger(record.id)
+    }
+
+    private mutating func drop(_ place: Damage.Place, _ kind: Finding.Kind, _ range: Range<Int>, _ message: String) {
+        damage.pages.append(place)
+        report.findings.append(Finding(kind, query: place.query, range: range, message))
+    }
+
+    private mutating func checkLedger(_ query: QueryID) throws(StorageError) {
+        for offset in try LedgerTable.impossible(of: query, in: connection) {
+            damage.ledger.append(.init(query: query, offset: offset))
+            report.findings.append(
+                Finding(.ledger, query: query, "the fetch record at position \(offset) says impossible things"))
+        }
+    }
+
+    // MARK: What nothing leads to
+
+    private mutating func checkOrphans() throws(StorageError) {
+        for (sql, what) in Orphans.counts {
+            guard let count = try connection.number(sql), count > 0 else { continue }
+            damage.hasOrphans = true
+            report.findings.append(Finding(.orphan, "\(count) \(what)"))
+        }
+    }
+}
+
+/// Rows that nothing leads to.
+enum Orphans {
+    private static let conditions: [(table: String, condition: String, what: String)] = [
+        ("page", "query NOT IN (SELECT id FROM query)", "page records of queries that are gone"),
+        ("ledger", "query NOT IN (SELECT id FROM query)", "fetch records of queries that are gone"),
+        ("body", "id NOT IN (SELECT body FROM page)", "bodies without a page"),
+        (
+            "identity", "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",
+            "rows of item hashes without a page"
+        ),
+        ("access", "body NOT IN (SELECT id FROM body)", "notes of reading for bodies that are gone"),
+    ]
+
+    static let counts = conditions.map { (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.what) }
+    static let deletions = conditions.map { SQL("DELETE FROM \($0.table) WHERE \($0.condition)") }
+}

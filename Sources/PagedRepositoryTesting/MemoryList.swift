@@ -1,0 +1,273 @@
+import PageModel
+
+/// A list in memory. Edits change it as a plain value: a transaction works on a copy, and puts the copy back when
+/// nothing was refused.
+struct MemoryList: Sendable {
+    /// Why a plan is not applied.
+    enum Refusal: Error {
+        /// The items, or the positions, are held here (R5).
+        case held([Range<Int>])
+        /// The plan contradicts the rules.
+        case impossible(String)
+    }
+
+    var record: QueryRecord
+    var ledger = MemoryLedger()
+    /// By offset, ascending.
+    private(set) var pages: [MemoryPage] = []
+
+    init(_ record: QueryRecord) { self.record = record }
+
+    func isHeld(_ page: MemoryPage) -> Bool { page.summary.generation == record.version.generation }
+
+    /// Applies the plan; returns what it did. After a refusal the value is worth nothing.
+    mutating func apply(_ plan: CommitPlan) throws(Refusal) -> [Change] {
+        var changes: [Change] = []
+        for edit in plan.edits {
+            if let change = try apply(edit, at: plan.at) { changes.append(change) }
+        }
+        // One commit is one revision, however many of its edits moved something.
+        if changes.contains(where: \.movesPositions) { record.version.revision += 1 }
+
+        let offsets = ledger.apply(plan.ledger, at: plan.at)
+        // What has been fetched did not fail, whichever page it came with.
+        for range in changes.compactMap(\.written) { ledger.dropFailures(in: range) }
+        if !offsets.isEmpty { changes.append(.ledger(offsets)) }
+        return changes
+    }
+
+    private mutating func apply(_ edit: ListEdit, at now: Timestamp) throws(Refusal) -> Change? {
+        switch edit {
+        case .put(let page):
+            return try put(page, at: now)
+        case .splice(let range, let page):
+            return try splice(range, page, at: now)
+        case .confirm(let offset, let validator):
+            return confirm(offset, validator, at: now)
+        case .beginGeneration:
+            record.version = ListVersion(generation: record.version.generation + 1, revision: 0)
+            return .generationBegan
+        case .demote(let range):
+            for index in pages.indices where isHeld(pages[index]) && pages[index].meets(range) {
+                pages[index].summary.generation -= 1
+            }
+            return .demoted(range)
+        case .truncate(let position):
+            guard position >= 0 else { throw .impossible("a list cannot end at \(position)") }
+            cut(at: position)
+            pages.removeAll { $0.offset >= position }
+            ledger.drop { $0 >= position }
+            return .truncated(position)
+        case .dropOlderGenerations:
+            pages.removeAll { [generation = record.version.generation] in $0.summary.generation < generation }
+            return .olderGenerationsDropped
+        case .setTotal(let total):
+            record.total = total
+            return .total(total)
+        case .setEnd(let end):
+            record.end = end
+            return .end(end)
+        case .validated:
+            record.validatedAt = now
+            return .validated
+        case .allowDuplicates:
+            record.allowsDuplicates = true
+            return .described
+        case .setSweep(let sweep):
+            record.sweep = sweep
+            return .described
+        case .describe(let paging, let source):
+            record.paging = paging
+            record.source = source
+            return .described
+        }
+    }
+
+    // MARK: Pages
+
+    private mutating func put(_ page: PageWrite, at now: Timestamp) throws(Refusal) -> Change {
+        guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
+            throw .impossible("a page cannot lie at offset \(page.offset)")
+        }
+        let new = MemoryPage(page, in: record.version, at: now)
+        // A page without items lies somewhere, too.
+        let place = page.offset..<page.offset + max(page.content.count, 1)
+        if let held = pages.first(where: { isHeld($0) && !$0.isEmpty && $0.meets(place) }) {
+            // R6: the very same page is agreed with; any other does not give way.
+            guard held.offset == new.offset, held.summary.fingerprint == new.summary.fingerprint else {
+                throw .held([held.range])
+            }
+            return confirm(held.offset, page.validator, at: now) ?? .confirmed(held.range)
+        }
+        let same = pages.firstIndex {
+            !$0.isEmpty && $0.offset == new.offset && $0.summary.fingerprint == new.summary.fingerprint
+        }
+        if let same {
+            // R6: fetched again, and what it was: it counts as held again.
+            pages[same].summary = new.summary
+            return .stored(new.range)
+        }
+        pages.removeAll { $0.meets(place) }
+        if !record.allowsDuplicates { try makeRoom(for: new) }
+        let index = pages.firstIndex { $0.offset > new.offset } ?? pages.endIndex
+        pages.insert(new, at: index)
+        return .stored(new.range)
+    }
+
+    /// R5: no item twice. What is held stays where it is; what is older gives way (R19).
+    private mutating func makeRoom(for new: MemoryPage) throws(Refusal) {
+        let keys = Set(new.keys)
+        guard keys.count == new.keys.count else { throw .held([new.range]) }
+        let held = pages.filter { isHeld($0) && !keys.isDisjoint(with: $0.keys) }
+        guard held.isEmpty else { throw .held(held.map(\.range)) }
+        pages.removeAll { !keys.isDisjoint(with: $0.keys) }
+    }
+
+    private mutating func confirm(_ offset: Int, _ validator: Validator?, at now: Timestamp) -> Change? {
+        guard let index = pages.firstIndex(where: { $0.offset == offset }) else { return nil }
+        pages[index].summary.validatedAt = now
+        if let validator { pages[index].summary.validator = validator }
+        return .confirmed(pages[index].range)
+    }
+
+    // MARK: Moving
+
+    private mutating func splice(
+        _ range: Range<Int>, _ page: PageWrite?, at now: Timestamp
+    ) throws(Refusal) -> Change {
+        guard range.lowerBound >= 0, range.upperBound <= Total.largest,
+            page.map({ $0.offset == range.lowerBound }) ?? true
+        else {
+            throw .impossible("a splice puts its page where it takes positions out")
+        }
+        let count = page?.content.count ?? 0
+        cut(at: range.lowerBound)
+        cut(at: range.upperBound)
+        pages.removeAll { range.contains($0.offset) }
+        ledger.drop { range.contains($0) }
+        shift(from: range.upperBound, by: count - range.count)
+        if let page { _ = try put(page, at: now) }
+        reseam(at: range.lowerBound + count, now)
+        return .spliced(range, count: count)
+    }
+
+    private mutating func shift(from position: Int, by distance: Int) {
+        guard distance != 0 else { return }
+        for index in pages.indices where pages[index].offset >= position {
+            pages[index].summary.offset += distance
+            pages[index].summary.revision = record.version.revision + 1
+            // R1: its request would now answer with other items.
+            pages[index].summary.validator = nil
+        }
+        ledger.shift(from: position, by: distance)
+    }
+
+    /// Makes `position` the start of a page, if it lies inside one.
+    private mutating func cut(at position: Int) {
+        guard let index = pages.firstIndex(where: { $0.offset < position && position < $0.range.upperBound }) else { return }
+        pages.replaceSubrange(index...index, with: pages[index].split(at: position - pages[index].offset))
+    }
+
+    /// G1: the page behind a splice was not seen behind what is before it now. When it or the next one is small, the
+    /// two are joined (R17).
+    private mutating func reseam(at position: Int, _ now: Timestamp) {
+        guard let index = pages.firstIndex(where: { $0.offset == position }) else { return }
+        if position > 0 {
+            pages[index].summary.evidence = .inferred
+            pages[index].summary.evidenceAt = now
+        }
+        guard index + 1 < pages.count else { return }
+        let (left, right) = (pages[index], pages[index + 1])
+        guard !left.isEmpty, !right.isEmpty, left.range.upperBound == right.offset,
+            left.summary.generation == right.summary.generation,
+            PageMerging.shouldJoin(left.content.count, right.content.count)
+        else { return }
+        pages.replaceSubrange(index...index + 1, with: [left.joined(with: right)])
+        ledger.forgetSuccess(at: right.offset)
+    }
+
+    // MARK: Use (R40)
+
+    /// Notes that items at these positions were read; when, the next transaction tells.
+    mutating func markRead(_ range: Range<Int>) {
+        for index in pages.indices where !pages[index].isEmpty && pages[index].meets(range) { pages[index].isMarked = true }
+    }
+
+    mutating func stampReads(at now: Timestamp) {
+        for index in pages.indices where pages[index].isMarked {
+            pages[index].isMarked = false
+            pages[index].readAt = max(now, pages[index].readAt ?? now)
+        }
+    }
+
+    /// Removes the page at `offset`; nothing moves. That it once arrived says nothing any more.
+    mutating func evict(at offset: Int) -> Change? {
+        guard let index = pages.firstIndex(where: { $0.offset == offset }) else { return nil }
+        ledger.forgetSuccess(at: offset)
+        return .dropped(pages.remove(at: index).range)
+    }
+}
+
+extension MemoryList {
+    /// The list as decisions see it; with a range, only what concerns these positions.
+    func outline(_ range: Range<Int>? = nil) -> ListOutline {
+        ListOutline(
+            record: record, pages: pages.filter { range.map($0.meets) ?? true }.map(\.summary),
+            ledger: ledger.entries.filter { range?.contains($0.offset) ?? true })
+    }
+
+    func window(_ range: Range<Int>) -> ListWindow {
+        let parts = pages.filter { !$0.isEmpty && $0.meets(range) }.map { page in
+            let wanted = page.range.clamped(to: range)
+            return ListWindow.Part(
+                offset: wanted.lowerBound,
+                content: page.content.slice(wanted.lowerBound - page.offset..<wanted.upperBound - page.offset),
+                isHeld: isHeld(page), validatedAt: page.summary.validatedAt)
+        }
+        return ListWindow(version: record.version, range: range, parts: parts, damaged: [])
+    }
+
+    /// The first position of each key that is held.
+    func locate(_ wanted: Set<UInt64>) -> [UInt64: Int] {
+        let places = pages.filter(isHeld).flatMap { page in
+            page.keys.enumerated().map { (key: $0.element, position: page.offset + $0.offset) }
+        }
+        return Dictionary(places.filter { wanted.contains($0.key) }.map { ($0.key, $0.position) }) { first, _ in first }
+    }
+
+    var bytes: Int { pages.reduce(0) { $0 + $1.bytes } }
+
+    /// Whether every position and number is one that is believed (R44).
+    var isPossible: Bool {
+        let numbers = pages.map(\.range.upperBound) + ledger.offsets + [record.total.count ?? 0, record.end ?? 0]
+        return numbers.allSatisfy { $0 >= 0 && $0 <= Total.largest }
+    }
+
+    func candidates(isExempt: Bool) -> [EvictionPlan.Candidate] {
+        pages.map { page in
+            EvictionPlan.Candidate(
+                query: record.id, offset: page.offset, bytes: page.bytes, usedAt: page.usedAt,
+                isExempt: isExempt || record.isPinned)
+        }
+    }
+}
+
+extension Change {
+    /// Whether plans that counted on the list as it was must be made again (R4).
+    fileprivate var movesPositions: Bool {
+        switch self {
+        case .demoted: true
+        case .spliced(let range, let count): range.count != count
+        default: false
+        }
+    }
+
+    /// Where items arrived.
+    fileprivate var written: Range<Int>? {
+        switch self {
+        case .stored(let range): range
+        case .spliced(let range, let count): range.lowerBound..<range.lowerBound + count
+        default: nil
+        }
+    }
+}

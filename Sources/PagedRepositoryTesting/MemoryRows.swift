@@ -1,0 +1,214 @@
+import PageModel
+
+/// A page in memory: what is known of it, its items, and what follows from them.
+///
+/// Items never change: other items are another page. So what is computed from them is computed once.
+struct MemoryPage: Sendable {
+    private(set) var content: PageContent
+    /// The identity key of each item.
+    let keys: [UInt64]
+    /// What the items take in a store: the payloads, and a layout of LEB128 numbers and ids before them.
+    let bytes: Int
+    var summary: PageSummary
+    /// Read since the last transaction that knew the time.
+    var isMarked = false
+    /// When a read was last noticed.
+    var readAt: Timestamp?
+
+    /// The summary's count and fingerprint are made to fit the items.
+    init(_ summary: PageSummary, _ content: PageContent) {
+        let identities = content.identities
+        self.content = content
+        keys = identities.map(\.key)
+        bytes = MemoryPage.layoutSize(of: content) + content.bytes.count
+        self.summary = summary
+        self.summary.count = content.count
+        self.summary.fingerprint = PageContent.fingerprint(of: identities)
+    }
+
+    /// A page that the origin has just answered.
+    init(_ page: PageWrite, in version: ListVersion, at now: Timestamp) {
+        self.init(
+            PageSummary(
+                offset: page.offset, count: 0, generation: version.generation, revision: version.revision,
+                // Nothing comes before the first item, so nothing about it is believed only.
+                evidence: page.offset == 0 ? .verified : page.evidence, evidenceAt: now, fetchedAt: now,
+                validatedAt: now, fingerprint: 0, cursorIn: page.cursorIn, cursorOut: page.cursorOut,
+                validator: page.validator),
+            page.content)
+    }
+
+    var offset: Int { summary.offset }
+    var range: Range<Int> { summary.range }
+    var isEmpty: Bool { content.isEmpty }
+
+    /// When it was last read or fetched (R40).
+    var usedAt: Timestamp { max(summary.fetchedAt, readAt ?? summary.fetchedAt) }
+
+    /// Whether it holds one of these positions. A page without items lies at its offset all the same, and is found there
+    /// by a range without positions, too.
+    func meets(_ positions: Range<Int>) -> Bool {
+        guard isEmpty else { return range.overlaps(positions) }
+        return positions.contains(offset) || positions == offset..<offset
+    }
+
+    /// Its items before `index`, and those from there on.
+    func split(at index: Int) -> [MemoryPage] {
+        var head = summary
+        head.innerInferredSeams = summary.innerInferredSeams.filter { $0.index < index }
+        // Neither half is what a request answered (R1); each keeps the cursor at its outer end.
+        head.validator = nil
+        head.cursorOut = nil
+
+        let seam = summary.innerInferredSeams.first { $0.index == index }
+        var tail = summary
+        tail.offset += index
+        tail.evidence = seam == nil ? .verified : .inferred
+        tail.evidenceAt = seam?.since ?? summary.fetchedAt
+        tail.innerInferredSeams = summary.innerInferredSeams.filter { $0.index > index }.map {
+            InnerSeam(index: $0.index - index, since: $0.since)
+        }
+        tail.validator = nil
+        tail.cursorIn = nil
+        return [part(head, 0..<index), part(tail, index..<content.count)]
+    }
+
+    /// Its items and those of the page behind it as one page, which is as old as the older of the two.
+    func joined(with next: MemoryPage) -> MemoryPage {
+        var both = summary
+        // G1: what was only believed between the pages is only believed inside.
+        if next.summary.evidence == .inferred {
+            both.innerInferredSeams.append(InnerSeam(index: content.count, since: next.summary.evidenceAt))
+        }
+        both.innerInferredSeams += next.summary.innerInferredSeams.map {
+            InnerSeam(index: $0.index + content.count, since: $0.since)
+        }
+        both.fetchedAt = min(summary.fetchedAt, next.summary.fetchedAt)
+        both.validatedAt = min(summary.validatedAt, next.summary.validatedAt)
+        both.cursorOut = next.summary.cursorOut
+        both.validator = nil
+        var items = content
+        items.append(contentsOf: next.content)
+        var page = MemoryPage(both, items)
+        page.isMarked = isMarked || next.isMarked
+        page.readAt = [readAt, next.readAt].compactMap { $0 }.max()
+        return page
+    }
+
+    private func part(_ summary: PageSummary, _ items: Range<Int>) -> MemoryPage {
+        var part = MemoryPage(summary, content.slice(items))
+        part.isMarked = isMarked
+        part.readAt = readAt
+        return part
+    }
+
+    /// A byte for the format and the number of items; per item the length of its payload, then 0 for "no id", or the
+    /// length of the id plus one and the id.
+    private static func layoutSize(of content: PageContent) -> Int {
+        (0..<content.count).reduce(1 + size(content.count)) { sum, index in
+            let id = content.ids[index].map { size($0.utf8.count + 1) + $0.utf8.count } ?? 1
+            return sum + size(content.byteRange(of: index).count) + id
+        }
+    }
+
+    /// Bytes of a number in LEB128: seven bits each.
+    private static func size(_ number: Int) -> Int {
+        max(1, (Int.bitWidth - number.leadingZeroBitCount + 6) / 7)
+    }
+}
+
+/// A list's ledger in memory: the fetch record of every page that was ever attempted (R26).
+struct MemoryLedger: Sendable {
+    private var records: [Int: LedgerEntry] = [:]
+
+    /// By offset, ascending.
+    var entries: [LedgerEntry] { records.values.sorted { $0.offset < $1.offset } }
+
+    var offsets: some Sequence<Int> { records.keys }
+
+    /// Applies the edits in order; returns the offsets they speak of, each once.
+    mutating func apply(_ edits: [LedgerEdit], at now: Timestamp) -> [Int] {
+        edits.map { apply($0, at: now) }.eachOnce
+    }
+
+    private mutating func apply(_ edit: LedgerEdit, at now: Timestamp) -> Int {
+        switch edit {
+        case .succeeded(let offset):
+            // Nothing of what went wrong is left; how often it was tried stays until it is tried again.
+            let known = records[offset]
+            records[offset] = LedgerEntry(
+                offset: offset, state: .ok, attempts: known?.attempts ?? 1, lastAttemptAt: known?.lastAttemptAt ?? now)
+            return offset
+        case .failed(let offset, var failure, let nextAttemptAt):
+            let known = records[offset]
+            let deadline = failure.retryAfter.map { now + $0 }
+            // A duration means nothing later; the deadline does.
+            failure.retryAfter = nil
+            records[offset] = LedgerEntry(
+                offset: offset, state: failure.isRetryable ? .failedRetryable : .failedPermanent,
+                attempts: known?.attempts ?? 1, firstFailureAt: known?.firstFailureAt ?? now,
+                lastAttemptAt: known?.lastAttemptAt ?? now, nextAttemptAt: nextAttemptAt, failure: failure,
+                retryAfterUntil: deadline)
+            return offset
+        case .released(let offset):
+            if records[offset]?.state == .inFlight {
+                records[offset]?.state = .pending
+                records[offset]?.leaseOwner = nil
+                records[offset]?.leaseExpiresAt = nil
+            }
+            return offset
+        case .forgotten(let offset):
+            records[offset] = nil
+            return offset
+        }
+    }
+
+    /// Puts the page in flight, unless it is and its lease still counts (R30). Every owner in here lives.
+    mutating func claim(_ offset: Int, until expiry: Timestamp, at now: Timestamp, owner: String) -> Bool {
+        var entry = records[offset] ?? LedgerEntry(offset: offset, state: .pending)
+        // A lease that ends much later than one taken now would was taken by a clock that is not ours (R29).
+        if entry.state == .inFlight, let lease = entry.leaseExpiresAt, lease > now, lease - now <= (expiry - now) * 2 {
+            return false
+        }
+        entry.attempts = entry.state == .ok ? 1 : entry.attempts + 1
+        entry.state = .inFlight
+        entry.lastAttemptAt = now
+        entry.nextAttemptAt = nil
+        entry.leaseOwner = owner
+        entry.leaseExpiresAt = expiry
+        records[offset] = entry
+        return true
+    }
+
+    /// Forgets failures at positions that have been fetched after all.
+    mutating func dropFailures(in range: Range<Int>) {
+        records = records.filter { !(range.contains($0.key) && $0.value.state.isFailure) }
+    }
+
+    /// Forgets that a page arrived that is none any more, unless there is more to say of it.
+    mutating func forgetSuccess(at offset: Int) {
+        if records[offset]?.state == .ok { records[offset] = nil }
+    }
+
+    mutating func drop(where isGone: (Int) -> Bool) {
+        records = records.filter { !isGone($0.key) }
+    }
+
+    /// Records move with the positions (R4).
+    mutating func shift(from position: Int, by distance: Int) {
+        let moved = entries.map { entry in
+            var entry = entry
+            if entry.offset >= position { entry.offset += distance }
+            return (entry.offset, entry)
+        }
+        records = Dictionary(uniqueKeysWithValues: moved)
+    }
+}
+
+extension [Int] {
+    /// Each number at its first place only.
+    var eachOnce: [Int] {
+        var seen: Set<Int> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

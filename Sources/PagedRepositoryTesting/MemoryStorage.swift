@@ -1,0 +1,213 @@
+public import PageModel
+import Synchronization
+
+/// A `PageStorage` that forgets everything when it goes: for tests of your own code, and the measure that the SQLite
+/// store is held to.
+///
+/// State: the lists, under one mutex. A transaction works on a copy of them; what it did is told while the mutex is
+/// held, so that notices come in the order of the commits.
+public final class MemoryStorage: PageStorage {
+    private struct State: Sendable {
+        var lists: [QueryID: MemoryList] = [:]
+        /// Never used again: a purged query's plans cannot hit another.
+        var nextID: Int64 = 1
+        /// What the transaction under way did.
+        var news: [ChangeSet] = []
+
+        var inOrder: [MemoryList] { lists.values.sorted { $0.record.id.rawValue < $1.record.id.rawValue } }
+
+        func list(_ key: QueryKey) -> MemoryList? { lists.values.first { $0.record.key.isSame(as: key) } }
+
+        /// Reads take no clock: when they were is told by the next transaction that has one (R40).
+        mutating func stampReads(at now: Timestamp) {
+            for query in lists.keys { lists[query]?.stampReads(at: now) }
+        }
+
+        mutating func tell(_ changes: [Change], of query: QueryID) {
+            guard !changes.isEmpty else { return }
+            news.append(ChangeSet(query: query, version: lists[query]?.record.version, changes: changes))
+        }
+
+        mutating func tellLedger(_ offsets: [Int], of query: QueryID) {
+            tell(offsets.isEmpty ? [] : [.ledger(offsets)], of: query)
+        }
+    }
+
+    /// The name that leases carry (R30); it lives as long as this object.
+    private let owner: String
+    private let state = Mutex(State())
+    private let hub = NoticeHub()
+
+    public init(owner: String = "memory") { self.owner = owner }
+
+    // MARK: Reading
+
+    public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
+        state.withLock { $0.list(key)?.record }
+    }
+
+    public func summaries() async throws(StorageError) -> [QuerySummary] {
+        state.withLock { $0.inOrder.map { QuerySummary(outline: $0.outline(), bytes: $0.bytes) } }
+    }
+
+    public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
+        state.withLock { $0.lists[query]?.outline() }
+    }
+
+    public func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
+        state.withLock { $0.lists[query]?.outline(range) }
+    }
+
+    public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
+        state.withLock { state in
+            state.lists[query]?.markRead(range)
+            return state.lists[query]?.window(range)
+        }
+    }
+
+    public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: Int] {
+        state.withLock { $0.lists[query]?.locate(keys) ?? [:] }
+    }
+
+    public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
+        let due = state.withLock { state in
+            state.inOrder.flatMap { list in
+                list.ledger.entries.compactMap { entry in
+                    entry.nextAttemptAt.map { (moment: $0, fetch: DueFetch(query: list.record.id, entry: entry)) }
+                }
+            }
+        }
+        // The sort is stable: what is due together comes by query and offset.
+        return due.filter { $0.moment <= moment }.sorted { $0.moment < $1.moment }.prefix(max(limit, 0)).map(\.fetch)
+    }
+
+    public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { hub.notices(of: query) }
+
+    // MARK: Writing
+
+    public func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
+        try write { state in
+            if let known = state.list(key) { return known.record }
+            let id = QueryID(rawValue: state.nextID)
+            let record = QueryRecord(
+                id: id, key: key, version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil,
+                validatedAt: nil, createdAt: now, allowsDuplicates: false, paging: "", source: "")
+            state.nextID += 1
+            state.lists[id] = MemoryList(record)
+            state.tell([.registered], of: id)
+            return record
+        }
+    }
+
+    public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+        try write { state throws(StorageError) in
+            // Purged since: no plan of its old life applies any more.
+            guard var list = state.lists[plan.query] else { return .superseded(ListVersion(generation: 0, revision: 0)) }
+            guard list.record.version == plan.version else { return .superseded(list.record.version) }
+            let changes: [Change]
+            do throws(MemoryList.Refusal) {
+                changes = try list.apply(plan)
+            } catch {
+                switch error {
+                case .held(let ranges): return .duplicates(ranges)
+                case .impossible(let why): throw StorageError(.invalidPlan, why)
+                }
+            }
+            state.lists[plan.query] = list
+            state.stampReads(at: plan.at)
+            state.tell(changes, of: plan.query)
+            return .committed(list.record.version)
+        }
+    }
+
+    public func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> [Int] {
+        try write { state in
+            state.stampReads(at: now)
+            let granted = offsets.filter {
+                state.lists[query]?.ledger.claim($0, until: expiry, at: now, owner: owner) ?? false
+            }
+            state.tellLedger(granted.eachOnce, of: query)
+            return granted
+        }
+    }
+
+    public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
+        try write { state in
+            state.stampReads(at: now)
+            state.tellLedger(state.lists[query]?.ledger.apply(edits, at: now) ?? [], of: query)
+        }
+    }
+
+    public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
+        try write { state in
+            guard state.lists[query].map({ $0.record.isPinned != isPinned }) ?? false else { return }
+            state.lists[query]?.record.isPinned = isPinned
+            state.tell([.described], of: query)
+        }
+    }
+
+    public func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
+        try write { state in
+            var report = PurgeReport()
+            for query in queries {
+                guard let list = state.lists.removeValue(forKey: query) else { continue }
+                report.queries += 1
+                report.pages += list.pages.count
+                report.bytes += list.bytes
+                state.tell([.purged], of: query)
+            }
+            return report
+        }
+    }
+
+    public func evict(
+        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
+    ) async throws(StorageError) -> EvictionReport {
+        let exempt = exempt.union(hub.observedQueries)
+        return try write { state in
+            state.stampReads(at: now)
+            let candidates = state.inOrder.flatMap { $0.candidates(isExempt: exempt.contains($0.record.id)) }
+            let victims = EvictionPlan.victims(among: candidates, budget: budget, at: now)
+            var report = EvictionReport(bytesLeft: candidates.reduce(0) { $0 + $1.bytes })
+            for query in state.inOrder.map(\.record.id) {
+                let lost = victims.filter { $0.query == query }
+                guard !lost.isEmpty else { continue }
+                let bytes = lost.reduce(0) { $0 + $1.bytes }
+                report.queries += 1
+                report.pages += lost.count
+                report.bytes += bytes
+                report.bytesLeft -= bytes
+                let changes = lost.compactMap { state.lists[query]?.evict(at: $0.offset) }
+                state.tell(changes, of: query)
+            }
+            return report
+        }
+    }
+
+    /// One transaction: all of it, or nothing.
+    private func write<Value: Sendable>(
+        _ body: (inout State) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value {
+        try state.withLock { state throws(StorageError) in
+            var draft = state
+            let value = try body(&draft)
+            guard draft.lists.values.allSatisfy(\.isPossible) else {
+                throw StorageError(.invalidPlan, "a position, total or end is none that a list can have")
+            }
+            let news = draft.news
+            draft.news = []
+            state = draft
+            hub.publish(news)
+            return value
+        }
+    }
+}
+
+extension QueryKey {
+    /// Byte for byte: Swift's `==` takes texts for equal that Unicode calls equivalent.
+    fileprivate func isSame(as other: QueryKey) -> Bool {
+        scope.utf8.elementsEqual(other.scope.utf8) && text.utf8.elementsEqual(other.text.utf8)
+    }
+}

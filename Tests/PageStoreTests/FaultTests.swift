@@ -1,0 +1,142 @@
+import FaultVFS
+import Foundation
+import PageModel
+import Testing
+
+@testable import PageStore
+
+/// A store's life on a file system that fails at its n-th call, for every n until none fires. In the short form every
+/// third n, with PAGECACHE_SOAK=1 every one.
+@Suite("A failing file system")
+struct FaultTests {
+    @Test("every failure is a typed error; nothing acknowledged is lost, nothing is half done, and it goes on afterwards",
+        arguments: Fault.all)
+    func everyCall(fault: Fault) async throws {
+        let states = try await Life.states()
+        var call = Soak.isOn ? 1 : 1 + Int(Soak.seed) % 3
+        var points = 0
+        while true {
+            let faulty = FaultyFolder()
+            faulty.arm(fault, at: call)
+            let life = Life(faulty: faulty, states: states)
+            let reached = await life.run(stopAtFailure: fault.isForEver)
+            guard faulty.fired > 0 else { break }
+            points += 1
+            faulty.disarm()
+            try await life.check(reached, "\(fault.testDescription), call \(call)")
+            call += Soak.isOn ? 1 : 3
+        }
+        print("faults: \(fault.testDescription): \(points) points")
+        // What is never called cannot fail; the others must.
+        #expect(points > 0 || [FAULT_TRUNCATE, FAULT_DELETE].contains(fault.kind))
+    }
+}
+
+/// A fixed story of a store, in steps that are each one transaction.
+private struct Life {
+    struct State: Equatable {
+        var held: [Int: String]
+        var ledger: [Int: FetchState]
+        var isThere: Bool
+    }
+
+    let faulty: FaultyFolder
+    let states: [State]
+
+    static let stepCount = 10
+    static let key = QueryKey("https://example.com/list")
+
+    /// What each step leaves, learnt from a run without faults.
+    static func states() async throws -> [State] {
+        let life = Life(faulty: FaultyFolder(), states: [])
+        var states: [State] = [State(held: [:], ledger: [:], isThere: false)]
+        let store = try await life.open()
+        for step in 0..<stepCount {
+            try await Life.step(step, store)
+            states.append(try await Life.state(store))
+        }
+        await store.close()
+        return states
+    }
+
+    private func open() async throws(StorageError) -> PageStore {
+        try await PageStore.open(at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options, now: noon)
+    }
+
+    /// Lives on until the end, or until the first failure; every failed step is tried once more.
+    /// - Returns: how many steps were acknowledged, and whether one more may have happened.
+    func run(stopAtFailure: Bool) async -> (acknowledged: Int, isOpenEnded: Bool) {
+        var store: PageStore?
+        var acknowledged = 0
+        var failures = 0
+        while acknowledged < Life.stepCount {
+            do throws(StorageError) {
+                if store == nil { store = try await open() }
+                guard let store else { break }
+                // Did the step that failed happen after all?
+                if failures > 0, try await Life.state(store) == states[acknowledged + 1], states[acknowledged + 1] != states[acknowledged] {
+                    acknowledged += 1
+                    failures = 0
+                    continue
+                }
+                try await Life.step(acknowledged, store)
+                acknowledged += 1
+                failures = 0
+            } catch {
+                failures += 1
+                if stopAtFailure || failures > 3 { break }
+            }
+        }
+        await store?.close()
+        return (acknowledged, failures > 0)
+    }
+
+    func check(_ reached: (acknowledged: Int, isOpenEnded: Bool), _ what: String) async throws {
+        let store = try await PageStore.open(at: faulty.folder.store, mode: .createIfMissing, now: noon)
+        let state = try await Life.state(store)
+        let possible = states[reached.acknowledged...min(reached.acknowledged + (reached.isOpenEnded ? 1 : 0), Life.stepCount)]
+        #expect(possible.contains(state), "\(what): after \(reached)")
+        let report = try await store.verify()
+        #expect(report.isSound, "\(what): \(report.findings)")
+        await store.close()
+    }
+
+    private static func state(_ store: PageStore) async throws(StorageError) -> State {
+        guard let query = try await store.query(key), let list = try await store.outline(of: query.id),
+            let window = try await store.window(of: query.id, 0..<1_000)
+        else { return State(held: [:], ledger: [:], isThere: false) }
+        var held: [Int: String] = [:]
+        for part in window.parts where part.isHeld {
+            for index in 0..<part.content.count { held[part.offset + index] = part.content.ids[index] }
+        }
+        return State(
+            held: held, ledger: Dictionary(uniqueKeysWithValues: list.ledger.map { ($0.offset, $0.state) }), isThere: true)
+    }
+
+    private static func step(_ number: Int, _ store: PageStore) async throws(StorageError) {
+        let query = try await store.register(key, at: noon)
+        func commit(_ edits: [ListEdit], _ ledger: [LedgerEdit] = []) async throws(StorageError) {
+            _ = try await store.commit(
+                CommitPlan(query: query.id, version: query.version, at: noon, edits: edits, ledger: ledger))
+        }
+        switch number {
+        case 0: try await commit([])
+        case 1: try await commit([.put(big(0..<60))], [.succeeded(offset: 0)])
+        case 2: _ = try await store.claim([60], of: query.id, until: noon + .seconds(60), at: noon)
+        case 3: try await commit([.put(big(60..<120))], [.succeeded(offset: 60)])
+        case 4: try await store.record([.failed(offset: 120, failure: .status(503), nextAttemptAt: noon)], for: query.id, at: noon)
+        case 5: try await commit([.splice(0..<20, PageWrite(offset: 0, content: items(["a", "b", "c"]), evidence: .inferred))])
+        case 6: _ = try await store.evict(to: EvictionBudget(pagesPerQuery: 2), exempt: [], at: noon)
+        case 7: _ = try await store.purge([query.id])
+        case 8: try await commit([])
+        case 9: try await commit([.put(big(0..<30))])
+        default: break
+        }
+    }
+
+    /// Items large enough for a page to take several of SQLite's.
+    private static func big(_ range: Range<Int>) -> PageWrite {
+        let content = PageContent(range.map { Item(payload: Array(repeating: UInt8(truncatingIfNeeded: $0), count: 300), id: "i\($0)") })
+        return PageWrite(offset: range.lowerBound, content: content, evidence: .inferred)
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import PageModel
+import PagedRepositoryTesting
+import Testing
+
+@testable import PageStore
+
+/// Bit flips anywhere in the file: 400 in the short form, 3,000 with PAGECACHE_SOAK=1 (5-faults.md, fact 1).
+@Suite("Flipped bits")
+struct FlipTests {
+    private static let pages = 24
+    private static let flips = Soak.isOn ? 3_000 : 400
+
+    /// A list as it is after a life: loaded, shifted, joined, one page of an older generation, failures in the ledger.
+    private func makeStore() async throws -> (bytes: Data, items: [Int: Item]) {
+        let bench = try await Bench()
+        for page in 0..<FlipTests.pages { try await bench.put(page * 20, items(page * 20..<page * 20 + 20)) }
+        try await bench.commit([
+            .splice(0..<5, PageWrite(offset: 0, content: items(["new0", "new1"]), evidence: .inferred)), .setTotal(.exact(477)),
+        ])
+        try await bench.commit([], ledger: [.failed(offset: 300, failure: .status(503), nextAttemptAt: noon)])
+        var truth: [Int: Item] = [:]
+        for part in try #require(try await bench.store.window(of: bench.query, 0..<1_000)).parts {
+            for (index, item) in part.content.items.enumerated() { truth[part.offset + index] = item }
+        }
+        #expect(truth.count == 477)
+        await bench.store.close()
+        return (try Data(contentsOf: URL(fileURLWithPath: bench.folder.store)), truth)
+    }
+
+    @Test("the right bytes at the right place, a miss, or an error; and verify finds every flip that costs a page")
+    func flips() async throws {
+        let (bytes, truth) = try await makeStore()
+        let seed = Soak.seed
+        var random = SeededGenerator(seed: seed)
+        var (served, pagesLost, refused, found) = (0, 0, 0, 0)
+        for round in 0..<FlipTests.flips {
+            var flipped = bytes
+            let position = Int.random(in: 0..<bytes.count, using: &random)
+            flipped[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            let folder = Folder()
+            try flipped.write(to: URL(fileURLWithPath: folder.store))
+            do throws(StorageError) {
+                let store = try await PageStore.open(at: folder.store, mode: .mustExist, now: noon)
+                let read = try await read(store)
+                let wrong = read.filter { truth[$0.key] != $0.value }
+                #expect(wrong.isEmpty, "byte \(position): other items at \(wrong.keys.sorted()); seed \(seed), round \(round)")
+                served += read.count
+                let report = try await store.verify()
+                if !report.isSound { found += 1 }
+                if read.count < truth.count {
+                    pagesLost += 1
+                    #expect(!report.isSound, "byte \(position): items are missing and verify finds nothing; seed \(seed), round \(round)")
+                    if round % 4 == 0 { try await mend(store, truth, position) }
+                }
+                await store.close()
+            } catch {
+                // The error is a `StorageError` by its type: an answer, too.
+                refused += 1
+            }
+        }
+        #expect(served > FlipTests.flips * 300)
+        #expect(pagesLost > FlipTests.flips / 10)
+        print("flips: \(FlipTests.flips), stores refused \(refused), lists with a miss \(pagesLost), found by verify \(found), wrong bytes 0")
+    }
+
+    private func read(_ store: PageStore) async throws(StorageError) -> [Int: Item] {
+        var read: [Int: Item] = [:]
+        guard let query = try await store.query(QueryKey("https://example.com/list")),
+            let window = try await store.window(of: query.id, 0..<1_000)
+        else { return read }
+        for part in window.parts {
+            for (index, item) in part.content.items.enumerated() { read[part.offset + index] = item }
+        }
+        return read
+    }
+
+    /// After a repair the store is sound, and what is there is right.
+    private func mend(_ store: PageStore, _ truth: [Int: Item], _ position: Int) async throws(StorageError) {
+        do throws(StorageError) {
+            let report = try await store.repair(at: noon)
+            guard report.left.isSound else { return }
+            let read = try await read(store)
+            #expect(read.allSatisfy { truth[$0.key] == $0.value }, "byte \(position), after a repair")
+        } catch {
+            #expect([.damaged, .inputOutput, .internal, .tooLarge].contains(error.code), "byte \(position): \(error)")
+        }
+    }
+}
