@@ -102,9 +102,26 @@ let package = Package(
         ),
         .testTarget(name: "PageModelTests", dependencies: ["PageModel"], swiftSettings: settings),
         .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
+        .target(
+            name: "StorageSupport",
+            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting"],
+            path: "Tests/StorageSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PageStorageTests",
+            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting", "StorageSupport"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "StoreWorker",
+            dependencies: ["PageModel", "PageStore"],
+            path: "Tests/StoreWorker",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "PageStoreTests",
-            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting", "FaultVFS"],
+            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting", "FaultVFS", "StorageSupport", "StoreWorker", "ProgramSupport"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -118,21 +135,26 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "ToolSupport",
+            name: "ProgramSupport",
             dependencies: [
-                "DemoOrigin",
                 .product(name: "Subprocess", package: "swift-subprocess", condition: .when(traits: ["Tool"])),
                 .product(name: "SystemPackage", package: "swift-system", condition: .when(traits: ["Tool"])),
             ],
+            path: "Tests/ProgramSupport",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ToolSupport",
+            dependencies: ["DemoOrigin", "ProgramSupport"],
             path: "Tests/ToolSupport",
             swiftSettings: settings
         ),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["pagecache", "DemoOrigin", "ToolSupport"],
+            dependencies: ["pagecache", "DemoOrigin", "ToolSupport", "ProgramSupport"],
             swiftSettings: settings
         ),
-        .testTarget(name: "OriginTests", dependencies: ["pagecache", "ToolSupport"], swiftSettings: settings),
+        .testTarget(name: "OriginTests", dependencies: ["pagecache", "ToolSupport", "ProgramSupport"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -19,7 +19,7 @@ public struct ChangeSet: Hashable, Sendable {
 public enum Change: Hashable, Sendable {
     /// The query is new.
     case registered
-    /// Items were written at these positions, which were not held before.
+    /// Items were written at these positions, which were not held before. Failures recorded for them are history.
     case stored(Range<Int>)
     /// The positions in the range gave way to `count` others; what lies behind moved by the difference.
     case spliced(Range<Int>, count: Int)

@@ -60,7 +60,8 @@ public enum CommitOutcome: Hashable, Sendable {
     case committed(ListVersion)
     /// Not applied: the list has moved on since the plan was made, to this version (R4).
     case superseded(ListVersion)
-    /// Not applied: the page would repeat items that the list holds at these positions (R5).
+    /// Not applied: the page would repeat items that the list holds at these positions (R5), or lie over them. The
+    /// positions are those in the middle of the plan: behind a splice of the same plan they are not the list's.
     case duplicates([Range<Int>])
 }
 

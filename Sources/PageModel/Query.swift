@@ -13,6 +13,17 @@ public struct QueryKey: Hashable, Sendable {
         self.text = text
     }
 
+    // Strings are equal when they look alike; keys are equal when they are the same bytes.
+    public static func == (left: QueryKey, right: QueryKey) -> Bool {
+        left.scope.utf8.elementsEqual(right.scope.utf8) && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for byte in scope.utf8 { hasher.combine(byte) }
+        hasher.combine(0xff as UInt8)
+        for byte in text.utf8 { hasher.combine(byte) }
+    }
+
     /// A short name for people: eight characters that depend on nothing but the key, so that the same list has the
     /// same name in every store.
     public var shortID: String {

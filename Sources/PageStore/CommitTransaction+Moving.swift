@@ -9,7 +9,11 @@ extension CommitTransaction {
             throw StorageError(.invalidPlan, "a splice puts its page where it takes positions out")
         }
         let count = page?.content.count ?? 0
+        guard count > 0 || !range.isEmpty else { return nil }
         let distance = count - range.count
+        guard try PageTable.lastOffset(of: query, in: connection) <= Total.largest / 2 - max(0, distance) else {
+            throw StorageError(.invalidPlan, "a splice would move pages beyond every position there is")
+        }
         moved = moved || distance != 0
         try cut(at: range.lowerBound)
         try cut(at: range.upperBound)
@@ -28,10 +32,12 @@ extension CommitTransaction {
         return nil
     }
 
-    /// G1: what comes together at `seam` was not seen together.
-    private func doubt(_ seam: Int) throws(StorageError) {
-        guard seam > 0, var row = try PageTable.row(at: seam, of: query, in: connection) else { return }
-        row.summary.evidence = .inferred
+    /// G1: what comes together at `seam` was not seen together. Where the list begins there is nothing to come together.
+    func doubt(_ seam: Int) throws(StorageError) {
+        guard var row = try PageTable.row(at: seam, of: query, in: connection) else { return }
+        let evidence: Evidence = seam == 0 ? .verified : .inferred
+        guard row.summary.evidence != evidence else { return }
+        row.summary.evidence = evidence
         row.summary.evidenceAt = plan.at
         try PageTable.store(row, of: query, in: connection)
     }
@@ -43,6 +49,7 @@ extension CommitTransaction {
             let page = row.summary
             let index = position - page.offset
             let stored = try BodyTable.content(of: row, in: connection)
+            let usedAt = try AccessTable.usedAt(row.body, in: connection)
             try delete(row)
             session.identities.forget(query)
             // Damaged bytes are not carried on: the positions become a gap, and are fetched again.
@@ -67,8 +74,8 @@ extension CommitTransaction {
             tail.innerInferredSeams = page.innerInferredSeams.filter { $0.index > index }.map {
                 InnerSeam(index: $0.index - index, since: $0.since)
             }
-            try rewrite(head, content.slice(0..<index))
-            try rewrite(tail, content.slice(index..<page.count))
+            try rewrite(head, content.slice(0..<index), usedAt: usedAt)
+            try rewrite(tail, content.slice(index..<page.count), usedAt: usedAt)
         }
     }
 
@@ -95,9 +102,10 @@ extension CommitTransaction {
         joined.cursorOut = right.summary.cursorOut
         joined.validator = nil
         content.append(contentsOf: rest)
+        let uses = [try AccessTable.usedAt(left.body, in: connection), try AccessTable.usedAt(right.body, in: connection)]
         try delete(left)
         try delete(right)
         try LedgerTable.forgetSuccess(at: right.summary.offset, query: query, in: connection)
-        try rewrite(joined, content)
+        try rewrite(joined, content, usedAt: uses.compactMap { $0 }.max())
     }
 }

@@ -7,8 +7,6 @@ struct CommitTransaction {
     let session: Session
     let plan: CommitPlan
     private(set) var record: QueryRecord
-    /// What was put: failures recorded for these positions are history.
-    private var stored: [Range<Int>] = []
     /// What observers will be told.
     var changes: [Change] = []
     /// True once positions moved: the revision goes up by one, however many edits moved them.
@@ -59,7 +57,6 @@ struct CommitTransaction {
         }
         let offsets = try LedgerTable.apply(plan.ledger, query: query, at: plan.at, in: connection)
         if !offsets.isEmpty { changes.append(.ledger(offsets)) }
-        for range in stored { try LedgerTable.dropFailures(in: range, query: query, in: connection) }
         if moved { record.version.revision += 1 }
         if record != before { try QueryTable.save(record, in: connection) }
         if !changes.isEmpty { session.note(ChangeSet(query: query, version: record.version, changes: changes)) }
@@ -86,26 +83,40 @@ struct CommitTransaction {
             for row in pages where row.summary.generation < record.version.generation { try delete(row) }
             changes.append(.olderGenerationsDropped)
         case .setTotal(let total):
+            try check(total.count)
+            guard record.total != total else { break }
             record.total = total
             changes.append(.total(total))
         case .setEnd(let end):
+            try check(end)
+            guard record.end != end else { break }
             record.end = end
             changes.append(.end(end))
         case .validated:
             record.validatedAt = plan.at
             changes.append(.validated)
         case .setSweep(let progress):
+            try check(progress?.position)
+            guard record.sweep != progress else { break }
             record.sweep = progress
             changes.append(.described)
         case .allowDuplicates:
+            guard !record.allowsDuplicates else { break }
             record.allowsDuplicates = true
             changes.append(.described)
         case .describe(let paging, let source):
+            guard record.paging != paging || record.source != source else { break }
             record.paging = paging
             record.source = source
             changes.append(.described)
         }
         return nil
+    }
+
+    /// What cannot be read back is not written.
+    private func check(_ position: Int?) throws(StorageError) {
+        guard let position, !(0...Total.largest).contains(position) else { return }
+        throw StorageError(.invalidPlan, "\(position) is no position in a list")
     }
 
     // MARK: Writing a page
@@ -124,7 +135,7 @@ struct CommitTransaction {
             if held.generation == record.version.generation, held.count > 0 {
                 // Somebody else stored this very page meanwhile: then there is nothing to do but to agree (R6).
                 if held.offset == page.offset, held.fingerprint == fingerprint {
-                    try confirm(page.offset, page.validator)
+                    try agree(row, with: page)
                     return nil
                 }
                 return .duplicates([held.range])
@@ -136,17 +147,39 @@ struct CommitTransaction {
                 var revived = row
                 revived.summary = summary(of: page, fingerprint)
                 try PageTable.store(revived, of: query, in: connection)
-                stored.append(page.range)
-                if !quietly { changes.append(.stored(page.range)) }
+                try stored(page, quietly: quietly)
                 return nil
             }
             try delete(row)
         }
         if !record.allowsDuplicates, let repeated = try makeRoom(for: identities, of: page) { return repeated }
         try insert(summary(of: page, fingerprint), page.content, identities)
-        stored.append(page.range)
-        if !quietly { changes.append(.stored(page.range)) }
+        try stored(page, quietly: quietly)
+        // G1: what lies behind was seen next to something, but not to this.
+        try doubt(page.range.upperBound)
         return nil
+    }
+
+    private mutating func stored(_ page: PageWrite, quietly: Bool) throws(StorageError) {
+        if !quietly { changes.append(.stored(page.range)) }
+        // What failed here before is history.
+        try LedgerTable.dropFailures(in: page.range, query: query, in: connection)
+    }
+
+    /// The page is held already, item for item: it is as fresh as if it had been written.
+    private mutating func agree(_ row: PageRow, with page: PageWrite) throws(StorageError) {
+        var row = row
+        row.summary.validatedAt = plan.at
+        row.summary.validator = page.validator ?? row.summary.validator
+        row.summary.cursorIn = page.cursorIn ?? row.summary.cursorIn
+        row.summary.cursorOut = page.cursorOut ?? row.summary.cursorOut
+        if page.evidence == .verified, row.summary.evidence == .inferred {
+            row.summary.evidence = .verified
+            row.summary.evidenceAt = plan.at
+        }
+        try PageTable.store(row, of: query, in: connection)
+        changes.append(.confirmed(row.summary.range))
+        try LedgerTable.dropFailures(in: row.summary.range, query: query, in: connection)
     }
 
     private func summary(of page: PageWrite, _ fingerprint: UInt64) -> PageSummary {
@@ -167,10 +200,13 @@ struct CommitTransaction {
         var conflicts: [Range<Int>] = []
         for (body, offset) in try session.identities.bodies(holding: keys, in: query, connection) {
             // A row that is not whole, or not where it is said to be, holds nothing.
-            guard let row = try PageTable.row(at: offset, of: query, in: connection), row.body == body else { continue }
+            // The index may be out of date, and hashes may be equal by chance: the items decide.
+            guard let row = try PageTable.row(at: offset, of: query, in: connection), row.body == body,
+                try sharesItems(row, with: page.content)
+            else { continue }
             if row.summary.generation < record.version.generation {
                 try delete(row)
-            } else if try sharesItems(row, with: page.content) {
+            } else {
                 conflicts.append(row.summary.range)
             }
         }
@@ -210,7 +246,8 @@ struct CommitTransaction {
     }
 
     private mutating func truncate(at position: Int) throws(StorageError) {
-        guard position >= 0 else { throw StorageError(.invalidPlan, "a list cannot end at \(position)") }
+        try check(position)
+        moved = true
         try cut(at: position)
         for row in try rows(meeting: position..<Int.max) { try delete(row) }
         try LedgerTable.drop(position..<Int.max, query: query, in: connection)
@@ -231,19 +268,25 @@ struct CommitTransaction {
         }
     }
 
-    mutating func rewrite(_ summary: PageSummary, _ content: PageContent) throws(StorageError) {
+    /// Writes a page that is made of others, which were read last at `usedAt`.
+    mutating func rewrite(
+        _ summary: PageSummary, _ content: PageContent, usedAt: Timestamp?
+    ) throws(StorageError) {
         var summary = summary
         let identities = content.identities
         summary.fingerprint = PageContent.fingerprint(of: identities)
-        try insert(summary, content, identities)
+        let body = try insert(summary, content, identities)
+        if let usedAt { try AccessTable.note([body], at: usedAt, in: connection) }
     }
 
+    @discardableResult
     private mutating func insert(
         _ summary: PageSummary, _ content: PageContent, _ identities: [ItemIdentity]
-    ) throws(StorageError) {
+    ) throws(StorageError) -> Int64 {
         let row = try BodyTable.insert(content, identities: identities, for: summary, of: query, in: connection)
         try PageTable.store(row, of: query, in: connection)
         session.identities.add(row.body, at: summary.offset, identities, in: query)
+        return row.body
     }
 
     mutating func delete(_ row: PageRow) throws(StorageError) {

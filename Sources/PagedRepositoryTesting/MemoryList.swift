@@ -30,8 +30,6 @@ struct MemoryList: Sendable {
         if changes.contains(where: \.movesPositions) { record.version.revision += 1 }
 
         let offsets = ledger.apply(plan.ledger, at: plan.at)
-        // What has been fetched did not fail, whichever page it came with.
-        for range in changes.compactMap(\.written) { ledger.dropFailures(in: range) }
         if !offsets.isEmpty { changes.append(.ledger(offsets)) }
         return changes
     }
@@ -53,7 +51,7 @@ struct MemoryList: Sendable {
             }
             return .demoted(range)
         case .truncate(let position):
-            guard position >= 0 else { throw .impossible("a list cannot end at \(position)") }
+            try check(position)
             cut(at: position)
             pages.removeAll { $0.offset >= position }
             ledger.drop { $0 >= position }
@@ -62,25 +60,40 @@ struct MemoryList: Sendable {
             pages.removeAll { [generation = record.version.generation] in $0.summary.generation < generation }
             return .olderGenerationsDropped
         case .setTotal(let total):
+            try check(total.count)
+            guard record.total != total else { return nil }
             record.total = total
             return .total(total)
         case .setEnd(let end):
+            try check(end)
+            guard record.end != end else { return nil }
             record.end = end
             return .end(end)
         case .validated:
             record.validatedAt = now
             return .validated
         case .allowDuplicates:
-            record.allowsDuplicates = true
-            return .described
+            return described { $0.allowsDuplicates = true }
         case .setSweep(let sweep):
-            record.sweep = sweep
-            return .described
+            try check(sweep?.position)
+            return described { $0.sweep = sweep }
         case .describe(let paging, let source):
-            record.paging = paging
-            record.source = source
-            return .described
+            return described {
+                $0.paging = paging
+                $0.source = source
+            }
         }
+    }
+
+    private mutating func described(_ change: (inout QueryRecord) -> Void) -> Change? {
+        let before = record
+        change(&record)
+        return record == before ? nil : .described
+    }
+
+    private func check(_ position: Int?) throws(Refusal) {
+        guard let position, !(0...Total.largest).contains(position) else { return }
+        throw .impossible("\(position) is no position in a list")
     }
 
     // MARK: Pages
@@ -97,7 +110,8 @@ struct MemoryList: Sendable {
             guard held.offset == new.offset, held.summary.fingerprint == new.summary.fingerprint else {
                 throw .held([held.range])
             }
-            return confirm(held.offset, page.validator, at: now) ?? .confirmed(held.range)
+            guard let agreed = agree(with: page, at: now) else { throw .held([held.range]) }
+            return agreed
         }
         let same = pages.firstIndex {
             !$0.isEmpty && $0.offset == new.offset && $0.summary.fingerprint == new.summary.fingerprint
@@ -105,13 +119,41 @@ struct MemoryList: Sendable {
         if let same {
             // R6: fetched again, and what it was: it counts as held again.
             pages[same].summary = new.summary
+            ledger.dropFailures(in: new.range)
             return .stored(new.range)
         }
         pages.removeAll { $0.meets(place) }
         if !record.allowsDuplicates { try makeRoom(for: new) }
         let index = pages.firstIndex { $0.offset > new.offset } ?? pages.endIndex
         pages.insert(new, at: index)
+        // What has been fetched did not fail, whichever page it came with.
+        ledger.dropFailures(in: new.range)
+        doubt(new.range.upperBound, now)
         return .stored(new.range)
+    }
+
+    /// The page is held already: it is as fresh as if it had been written.
+    private mutating func agree(with page: PageWrite, at now: Timestamp) -> Change? {
+        guard let index = pages.firstIndex(where: { $0.offset == page.offset }) else { return nil }
+        pages[index].summary.validatedAt = now
+        if let validator = page.validator { pages[index].summary.validator = validator }
+        if let cursor = page.cursorIn { pages[index].summary.cursorIn = cursor }
+        if let cursor = page.cursorOut { pages[index].summary.cursorOut = cursor }
+        if page.evidence == .verified, pages[index].summary.evidence == .inferred {
+            pages[index].summary.evidence = .verified
+            pages[index].summary.evidenceAt = now
+        }
+        ledger.dropFailures(in: pages[index].range)
+        return .confirmed(pages[index].range)
+    }
+
+    /// G1: what comes together at `seam` was not seen together. Before the first item there is nothing to doubt.
+    private mutating func doubt(_ seam: Int, _ now: Timestamp) {
+        guard let index = pages.firstIndex(where: { $0.offset == seam }) else { return }
+        let evidence: Evidence = seam == 0 ? .verified : .inferred
+        guard pages[index].summary.evidence != evidence else { return }
+        pages[index].summary.evidence = evidence
+        pages[index].summary.evidenceAt = now
     }
 
     /// R5: no item twice. What is held stays where it is; what is older gives way (R19).
@@ -134,13 +176,17 @@ struct MemoryList: Sendable {
 
     private mutating func splice(
         _ range: Range<Int>, _ page: PageWrite?, at now: Timestamp
-    ) throws(Refusal) -> Change {
+    ) throws(Refusal) -> Change? {
         guard range.lowerBound >= 0, range.upperBound <= Total.largest,
             page.map({ $0.offset == range.lowerBound }) ?? true
         else {
             throw .impossible("a splice puts its page where it takes positions out")
         }
         let count = page?.content.count ?? 0
+        guard count > 0 || !range.isEmpty else { return nil }
+        guard (pages.last?.offset ?? 0) <= Total.largest / 2 - max(0, count - range.count) else {
+            throw .impossible("a splice would move pages beyond every position there is")
+        }
         cut(at: range.lowerBound)
         cut(at: range.upperBound)
         pages.removeAll { range.contains($0.offset) }
@@ -171,11 +217,8 @@ struct MemoryList: Sendable {
     /// G1: the page behind a splice was not seen behind what is before it now. When it or the next one is small, the
     /// two are joined (R17).
     private mutating func reseam(at position: Int, _ now: Timestamp) {
+        doubt(position, now)
         guard let index = pages.firstIndex(where: { $0.offset == position }) else { return }
-        if position > 0 {
-            pages[index].summary.evidence = .inferred
-            pages[index].summary.evidenceAt = now
-        }
         guard index + 1 < pages.count else { return }
         let (left, right) = (pages[index], pages[index + 1])
         guard !left.isEmpty, !right.isEmpty, left.range.upperBound == right.offset,
@@ -256,18 +299,9 @@ extension Change {
     /// Whether plans that counted on the list as it was must be made again (R4).
     fileprivate var movesPositions: Bool {
         switch self {
-        case .demoted: true
+        case .demoted, .truncated: true
         case .spliced(let range, let count): range.count != count
         default: false
-        }
-    }
-
-    /// Where items arrived.
-    fileprivate var written: Range<Int>? {
-        switch self {
-        case .stored(let range): range
-        case .spliced(let range, let count): range.lowerBound..<range.lowerBound + count
-        default: nil
         }
     }
 }

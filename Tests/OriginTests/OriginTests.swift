@@ -1,5 +1,6 @@
 #if Tool
 import Foundation
+import ProgramSupport
 import Testing
 import ToolSupport
 

@@ -1,6 +1,7 @@
 import Foundation
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @testable import PageStore

@@ -1,6 +1,7 @@
 import FaultVFS
 import Foundation
 import PageModel
+import StorageSupport
 import Testing
 
 @testable import PageStore

@@ -2,6 +2,7 @@ import FaultVFS
 import Foundation
 import PageModel
 import PageStore
+import StorageSupport
 import Testing
 
 /// A directory whose files fail on demand.

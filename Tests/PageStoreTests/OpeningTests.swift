@@ -1,5 +1,6 @@
 import Foundation
 import PageModel
+import StorageSupport
 import Testing
 
 @testable import PageStore

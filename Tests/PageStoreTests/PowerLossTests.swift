@@ -2,6 +2,7 @@ import FaultVFS
 import Foundation
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @testable import PageStore

@@ -1,13 +1,11 @@
 #if Tool
 public import DemoOrigin
 import Foundation
+public import ProgramSupport
 
 /// The built tool, run as a process of its own.
 public enum Tool {
-    /// The binary lies beside the bundle of tests.
-    public static let path = (Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }?
-        .deletingLastPathComponent().appendingPathComponent("pagecache")
-        ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent("pagecache")).path
+    public static let path = Program.built("pagecache")
 
     /// Runs it with an environment of nothing but a search path and what is given.
     public static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Program.Ended {

@@ -1,6 +1,7 @@
 #if Tool
 import DemoOrigin
 import Foundation
+import ProgramSupport
 import Testing
 import ToolSupport
 

@@ -90,7 +90,9 @@ static const char *const sql_text[SQL_COUNT] = {
         "INSERT INTO ledger (query, offset, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, "
         "error_class, error_retryable, http_status, error_message, retry_after_until) "
         "VALUES (?1, ?2, ?3, 1, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
-        "lease_owner = NULL, lease_expires_at = NULL",
+        "ON CONFLICT DO UPDATE SET state = ?3, first_failure_at = coalesce(first_failure_at, ?4), "
+        "next_attempt_at = ?5, error_class = ?6, error_retryable = ?7, http_status = ?8, error_message = ?9, "
+        "retry_after_until = ?10, lease_owner = NULL, lease_expires_at = NULL",
     [LEDGER_DROP_FAILURES] =
         "DELETE FROM ledger WHERE query = ? AND offset >= ? AND offset < ? "
         "AND state IN ('failed_retryable', 'failed_permanent')",
@@ -145,14 +147,19 @@ struct limit {
 
 static _Thread_local char open_message[256];
 
+// What a code means. Two of them are ours as well as SQLite's, and its words for them do not fit what we mean.
+static const char *meaning(struct connection *connection, int code)
+{
+    if (code == SQLITE_NOTFOUND) return "there is no such list or page";
+    if (code == SQLITE_CONSTRAINT) return "a page holds one of these positions already";
+    if (connection->handle == NULL || sqlite3_extended_errcode(connection->handle) != code) return sqlite3_errstr(code);
+    return sqlite3_errmsg(connection->handle);
+}
+
 // Called right after a failure: the next statement on the connection makes SQLite forget what it was.
 static int failed(limit *store, struct connection *connection, int code)
 {
-    const char *text = NULL;
-    if (connection->handle != NULL && sqlite3_extended_errcode(connection->handle) == code) {
-        text = sqlite3_errmsg(connection->handle);
-    }
-    snprintf(store->message, sizeof store->message, "SQLite %d: %s", code, text != NULL ? text : sqlite3_errstr(code));
+    snprintf(store->message, sizeof store->message, "SQLite %d: %s", code, meaning(connection, code));
     return code;
 }
 

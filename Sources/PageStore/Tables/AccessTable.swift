@@ -9,6 +9,12 @@ enum AccessTable {
         ON CONFLICT DO UPDATE SET used_at = max(used_at, ?2)
         """)
 
+    private static let find = SQL("SELECT used_at FROM access WHERE body = ?")
+
+    static func usedAt(_ body: Int64, in connection: Connection) throws(StorageError) -> Timestamp? {
+        try connection.number(find, .int(body)).map { Timestamp(milliseconds: $0) }
+    }
+
     static func note(_ bodies: Set<Int64>, at moment: Timestamp, in connection: Connection) throws(StorageError) {
         for body in bodies { try connection.run(note, .int(body), .time(moment)) }
     }

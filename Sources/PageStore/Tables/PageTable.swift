@@ -61,6 +61,13 @@ enum PageTable {
         try connection.first(at, query.rawValue, Int64(offset)) { row throws(StorageError) in PageRow(row, of: query) } ?? nil
     }
 
+    /// Where the last page starts, whole or not; 0 when there is none.
+    static func lastOffset(of query: QueryID, in connection: Connection) throws(StorageError) -> Int {
+        Int(try connection.number(last, .int(query.rawValue)) ?? 0)
+    }
+
+    private static let last = SQL("SELECT coalesce(max(offset), 0) FROM page WHERE query = ?")
+
     // MARK: Writing
 
     static func store(_ row: PageRow, of query: QueryID, in connection: Connection) throws(StorageError) {

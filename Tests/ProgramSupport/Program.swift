@@ -67,6 +67,13 @@ public final class Program: Sendable {
         try await Program(path, arguments, environment: environment).ended()
     }
 
+    /// The path of a program of this package: it lies beside the bundle of tests.
+    public static func built(_ name: String) -> String {
+        let bundle = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
+        let beside = bundle ?? URL(fileURLWithPath: CommandLine.arguments[0])
+        return beside.deletingLastPathComponent().appendingPathComponent(name).path
+    }
+
     public func ended() async throws -> Ended { try await end.value }
 
     public func signal(_ number: Int32) { kill(id, number) }

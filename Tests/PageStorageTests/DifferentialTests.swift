@@ -1,0 +1,237 @@
+import PageModel
+import PageStore
+import PagedRepositoryTesting
+import StorageSupport
+import Testing
+
+/// The same random life in the SQLite store and in memory, which share no line of code: whatever can be asked of them,
+/// they answer alike, after every step. 60 lives in the short form, 2,000 with PAGECACHE_SOAK=1.
+@Suite("Two storages, one meaning")
+struct DifferentialTests {
+    private static let lives: [UInt64] = Soak.isOn ? Array(0..<2_000) : Array(Soak.seed..<Soak.seed + 60)
+
+    @Test("commits, ledger, leases, evictions and notices agree", arguments: lives)
+    func agree(seed: UInt64) async throws {
+        var plans = RandomPlans(seed: seed)
+        let sqlite = try await Bench(.sqlite)
+        let memory = try await Bench(.memory)
+        let query = sqlite.query
+        #expect(memory.query == query)
+        var told = sqlite.store.notices(of: nil).makeAsyncIterator()
+        var expected = memory.store.notices(of: nil).makeAsyncIterator()
+        for step in 0..<40 {
+            // Reads are stamped once a minute at most; the two agree on what was read when the clock steps further.
+            plans.clock += 61_000
+            let before = try await memory.list
+            let held = try #require(try await memory.store.window(of: query, 0..<100_000))
+            _ = try await sqlite.store.window(of: query, 0..<100_000)
+            let action = plans.action(on: before, held.parts.map { ($0.offset, $0.content) })
+            let first = await Answer(of: action, by: sqlite.store, query)
+            let second = await Answer(of: action, by: memory.store, query)
+            guard first == second else {
+                Issue.record("seed \(seed), step \(step), \(action): \(first) and \(second)")
+                return
+            }
+            // A mark that both are certain to tell of: what comes before it is what the action did.
+            let mark = ListEdit.setSweep(SweepProgress(position: step, startedAt: noon))
+            for bench in [sqlite, memory] { try await bench.commit([mark]) }
+            let (notices, wanted) = (await untilMark(&told), await untilMark(&expected))
+            guard notices == wanted else {
+                Issue.record("seed \(seed), step \(step), \(action): told \(notices) and \(wanted)")
+                return
+            }
+            guard try await compare(sqlite.store, memory.store, query, &plans, before) else {
+                Issue.record("seed \(seed), step \(step), after \(action)")
+                return
+            }
+        }
+        #expect(try await sqlite.store.purge([query]) == memory.store.purge([query]))
+    }
+
+    /// What was told, evictions made alike: the SQLite store carries them out in portions.
+    private func untilMark(_ notices: inout AsyncStream<StorageNotice>.Iterator) async -> [Change] {
+        var changes: [Change] = []
+        while let notice = await notices.next(isolation: #isolation) {
+            guard case .changed(let set) = notice else { continue }
+            if set.changes == [.described] { return changes }
+            changes += set.changes
+        }
+        return changes
+    }
+
+    private func compare(
+        _ sqlite: any PageStorage, _ memory: any PageStorage, _ query: QueryID, _ plans: inout RandomPlans, _ before: ListOutline
+    ) async throws -> Bool {
+        let list = try await memory.outline(of: query)?.anonymous
+        let end = list?.pages.last?.range.upperBound ?? 0
+        let lower = plans.number(0...end + 5)
+        let range = lower..<lower + plans.number(0...50)
+        let window = try await memory.window(of: query, 0..<100_000)
+        let keys = Set((window?.parts.flatMap { $0.content.identities.map(\.key) } ?? []).shuffled(using: &plans.random).prefix(20))
+        let moment = Timestamp(milliseconds: plans.clock)
+        let agrees = [
+            try await sqlite.outline(of: query)?.anonymous == list,
+            try await sqlite.summaries().map(\.bytes) == memory.summaries().map(\.bytes),
+            try await sqlite.window(of: query, 0..<100_000) == window,
+            try await sqlite.window(of: query, range) == memory.window(of: query, range),
+            try await sqlite.excerpt(of: query, range)?.anonymous == memory.excerpt(of: query, range)?.anonymous,
+            try await sqlite.locate(keys, in: query) == memory.locate(keys, in: query),
+            try await sqlite.due(before: moment, limit: 3).map(\.entry.offset) == memory.due(before: moment, limit: 3).map(\.entry.offset),
+        ]
+        for (index, holds) in agrees.enumerated() { #expect(holds, "reading number \(index)") }
+        return agrees.allSatisfy { $0 }
+    }
+}
+
+extension ListOutline {
+    /// Without the names of owners, which are each storage's own.
+    fileprivate var anonymous: ListOutline {
+        var list = self
+        for index in list.ledger.indices where list.ledger[index].leaseOwner != nil { list.ledger[index].leaseOwner = "somebody" }
+        return list
+    }
+}
+
+/// What is done to both.
+private enum Action {
+    case commit(CommitPlan)
+    case claim([Int], until: Timestamp, at: Timestamp)
+    case record([LedgerEdit], at: Timestamp)
+    case evict(EvictionBudget, at: Timestamp)
+}
+
+private enum Answer: Equatable {
+    case outcome(CommitOutcome)
+    case granted([Int])
+    case recorded
+    case evicted(EvictionReport)
+    case refused(StorageError.Code)
+
+    init(of action: Action, by storage: any PageStorage, _ query: QueryID) async {
+        do throws(StorageError) {
+            switch action {
+            case .commit(let plan): self = .outcome(try await storage.commit(plan))
+            case .claim(let offsets, let expiry, let now):
+                self = .granted(try await storage.claim(offsets, of: query, until: expiry, at: now))
+            case .record(let edits, let now):
+                try await storage.record(edits, for: query, at: now)
+                self = .recorded
+            case .evict(let budget, let now):
+                self = .evicted(try await storage.evict(to: budget, exempt: [], at: now))
+            }
+        } catch {
+            self = .refused(error.code)
+        }
+    }
+}
+
+/// Edits as a life might bring them, and some that it would not.
+private struct RandomPlans {
+    var random: SeededGenerator
+    var clock = noon.milliseconds
+    private var fresh = 0
+
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+    mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+    private mutating func coin() -> Bool { number(0...1) == 0 }
+
+    private mutating func now() -> Timestamp {
+        clock += Int64(number(0...50))
+        return Timestamp(milliseconds: clock)
+    }
+
+    mutating func action(on list: ListOutline, _ held: [(offset: Int, content: PageContent)]) -> Action {
+        let end = list.pages.last?.range.upperBound ?? 0
+        switch number(0...19) {
+        case 0:
+            let at = now()
+            return .claim((0..<number(1...4)).map { _ in number(0...end + 3) }.eachOnce, until: at + .seconds(90), at: at)
+        case 1:
+            return .record((0..<number(1...3)).map { _ in ledgerEdit(end) }, at: now())
+        case 2:
+            let bytes = held.reduce(0) { $0 + $1.content.bytes.count }
+            return .evict(
+                EvictionBudget(
+                    bytes: coin() ? nil : bytes * number(5...10) / 10, age: coin() ? nil : .seconds(number(60...600)),
+                    pagesPerQuery: coin() ? nil : max(0, list.pages.count - 1)), at: now())
+        default:
+            var plan = CommitPlan(query: list.record.id, version: list.record.version, at: now())
+            if number(0...30) == 0 { plan.version.revision += 1 }
+            plan.edits = (0..<number(0...3)).map { _ in edit(list, held, end) }
+            plan.ledger = (0..<number(0...2)).map { _ in ledgerEdit(end) }
+            return .commit(plan)
+        }
+    }
+
+    private mutating func edit(_ list: ListOutline, _ held: [(offset: Int, content: PageContent)], _ end: Int) -> ListEdit {
+        let starts = list.pages.map(\.offset) + list.pages.map(\.range.upperBound)
+        let position = coin() ? (starts.randomElement(using: &random) ?? 0) : number(0...end + 20)
+        switch number(0...29) {
+        case 0...7: return .put(page(position, held))
+        case 8:
+            guard let known = held.randomElement(using: &random) else { return .put(page(0, held)) }
+            return .put(PageWrite(offset: known.offset, content: known.content, evidence: .verified, cursorOut: cursor()))
+        case 9...13:
+            let upper = position + (number(0...2) == 0 ? 0 : number(0...45))
+            let page = number(0...2) == 0 ? nil : page(number(0...60) == 0 ? position + 1 : position, held)
+            return .splice(position..<upper, page)
+        case 14, 15: return .confirm(offset: position, validator: validator())
+        case 16: return number(0...3) == 0 ? .beginGeneration : .validated
+        case 17, 18: return .demote(position..<position + number(0...60))
+        case 19: return number(0...2) == 0 ? .truncate(at: position) : .validated
+        case 20: return .dropOlderGenerations
+        case 21: return .setTotal([.exact(end), .estimate(end), .unknown, .exact(-1)].randomElement(using: &random) ?? .unknown)
+        case 22: return .setEnd(coin() ? nil : end)
+        case 23: return number(0...25) == 0 ? .allowDuplicates : .validated
+        case 24: return .describe(paging: "p\(number(0...3))", source: "s")
+        default: return .put(page(end + number(0...1) * number(0...30), held))
+        }
+    }
+
+    private mutating func page(_ offset: Int, _ held: [(offset: Int, content: PageContent)]) -> PageWrite {
+        let content =
+            number(0...7) == 0
+            ? held.randomElement(using: &random)?.content ?? PageContent() : content(number(0...11) == 0 ? 0 : number(1...40))
+        return PageWrite(
+            offset: offset, content: content, evidence: coin() ? .verified : .inferred, cursorIn: cursor(),
+            cursorOut: cursor(), validator: validator())
+    }
+
+    /// Mostly new items, some that were there before, some without an id, some large.
+    private mutating func content(_ count: Int) -> PageContent {
+        PageContent(
+            (0..<count).map { _ in
+                let isOld = fresh > 0 && number(0...40) == 0
+                let name = isOld ? number(0...fresh - 1) : fresh
+                if !isOld { fresh += 1 }
+                let id = name % 7 == 3 ? nil : name % 150 == 9 ? String(repeating: "x", count: 140) + "\(name)" : "i\(name)"
+                return Item(payload: Array("{\(name)}\(String(repeating: "p", count: name % 31 == 0 ? 200 : 0))".utf8), id: id)
+            })
+    }
+
+    private mutating func validator() -> Validator? {
+        coin() ? nil : Validator(request: "r\(number(0...9))", entityTag: "e", lastModified: nil, coversTotal: coin())
+    }
+
+    private mutating func cursor() -> PageCursor? { coin() ? nil : PageCursor("c\(number(0...99))") }
+
+    private mutating func ledgerEdit(_ end: Int) -> LedgerEdit {
+        let offset = number(0...end + 10)
+        switch number(0...4) {
+        case 0, 1: return .succeeded(offset: offset)
+        case 2:
+            let failure = FetchFailure(.server, "m", isRetryable: coin(), httpStatus: 500, retryAfter: coin() ? nil : .seconds(3))
+            return .failed(offset: offset, failure: failure, nextAttemptAt: coin() ? nil : Timestamp(milliseconds: clock + 30))
+        case 3: return .released(offset: offset)
+        default: return .forgotten(offset: offset)
+        }
+    }
+}
+
+extension [Int] {
+    fileprivate var eachOnce: [Int] {
+        var seen: Set<Int> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

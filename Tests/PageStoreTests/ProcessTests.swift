@@ -1,0 +1,99 @@
+#if Tool
+import Foundation
+import PageModel
+import PageStore
+import ProgramSupport
+import StorageSupport
+import Testing
+
+/// Several processes on one store: 5 seconds in the short form, a minute with PAGECACHE_SOAK=1.
+@Suite("Several processes, one store", .serialized)
+struct ProcessTests {
+    private let folder = Folder()
+    private static let seconds = Soak.isOn ? 60 : 5
+    private static let worker = Program.built("StoreWorker")
+
+    private func start(_ what: String, _ seconds: Int, _ name: String = "w") async throws -> Program {
+        try await Program(ProcessTests.worker, [what, folder.store, "\(seconds)", name])
+    }
+
+    @Test("four that append, read, take leases, shift and purge: nothing lost, nobody told busy, no page held twice")
+    func crowd() async throws {
+        var programs: [Program] = []
+        for number in 0..<4 { programs.append(try await start("crowd", ProcessTests.seconds, "w\(number)")) }
+        var acknowledged: Set<String> = []
+        for program in programs {
+            let ended = try await program.ended()
+            #expect(ended.status == 0, "\(ended.output) \(ended.errors)")
+            let result = ended.json
+            #expect(result["violations"] as? [String] == [], "\(result["violations"] ?? "")")
+            #expect(result["busy"] as? Int == 0)
+            #expect((result["leases"] as? Int ?? 0) > 0)
+            #expect((result["p99_ms"] as? Double ?? .infinity) <= 250)
+            let names = result["acknowledged"] as? [String] ?? []
+            #expect(!names.isEmpty)
+            acknowledged.formUnion(names)
+            let shown = ["writes", "reads", "leases", "p50_ms", "p99_ms", "max_ms"].map { "\($0) \(result[$0] ?? "?")" }
+            print("processes: \(shown.joined(separator: ", "))")
+        }
+        let store = try await PageStore.open(at: folder.store, mode: .mustExist, now: noon)
+        let query = try #require(try await store.query(QueryKey("shared")))
+        let window = try #require(try await store.window(of: query.id, 0..<10_000_000))
+        let held = window.parts.flatMap { $0.content.ids.compactMap { $0 } }
+        #expect(held.count == Set(held).count)
+        #expect(Set(held) == acknowledged)
+        let report = try await store.verify()
+        #expect(report.isSound, "\(report.findings)")
+        await store.close()
+    }
+
+    @Test("eight open a store that does not exist, all at once: one makes it, all have it")
+    func opening() async throws {
+        for _ in 0..<(Soak.isOn ? 50 : 5) {
+            let folder = Folder()
+            let programs = try await withThrowingTaskGroup(of: Program.self) { group in
+                for _ in 0..<8 { group.addTask { try await Program(ProcessTests.worker, ["open", folder.store, "0"]) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for program in programs {
+                let ended = try await program.ended()
+                #expect(ended.status == 0, "\(ended.output)")
+            }
+            let store = try await PageStore.open(at: folder.store, mode: .mustExist, now: noon)
+            #expect(try await store.verify().isSound)
+            await store.close()
+        }
+    }
+
+    @Test("what one process commits another is told of, within 250 ms for 99 of 100")
+    func notices() async throws {
+        let watcher = try await start("watch", ProcessTests.seconds + 1)
+        try await eventually(folder.store + "-notices")
+        let writer = try await start("write", ProcessTests.seconds)
+        let commits = try await writer.ended().json["commits"] as? Int ?? 0
+        let result = try await watcher.ended().json
+        print("notices: \(result) of \(commits) commits")
+        let heard = result["notices"] as? Int ?? 0
+        // Two commits close together are one look.
+        #expect(heard > commits / 2)
+        #expect((result["p99_ms"] as? Double ?? .infinity) <= 250)
+    }
+
+    @Test("observing costs next to nothing while nothing happens")
+    func idle() async throws {
+        let result = try await start("idle", ProcessTests.seconds).ended().json
+        let used = result["cpu_ms"] as? Double ?? .infinity
+        print("idle: \(used) ms of processor in \(ProcessTests.seconds) s")
+        // A tenth of a per cent of one core.
+        #expect(used <= Double(ProcessTests.seconds))
+    }
+
+    private func eventually(_ path: String) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !FileManager.default.fileExists(atPath: path) {
+            try #require(ContinuousClock.now < deadline)
+            await Task.yield()
+        }
+    }
+}
+#endif

@@ -1,0 +1,105 @@
+import Foundation
+public import PageModel
+public import PageStore
+import PagedRepositoryTesting
+
+/// A directory of its own for a test; gone with the value.
+public final class Folder: Sendable {
+    public let path: String
+
+    public init() {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-test-\(UUID().uuidString)").path
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    public func createFile(_ path: String, _ text: String = "") {
+        precondition(FileManager.default.createFile(atPath: path, contents: Data(text.utf8)))
+    }
+
+    public var store: String { "\(path)/store.sqlite" }
+}
+
+/// The moment at which everything in these tests happens.
+public let noon = Timestamp(milliseconds: 1_800_000_000_000)
+
+public func items(_ names: some Sequence<String>) -> PageContent {
+    PageContent(names.map { Item(payload: Array(#"{"id":"\#($0)"}"#.utf8), id: $0) })
+}
+
+public func items(_ range: Range<Int>) -> PageContent { items(range.map { "i\($0)" }) }
+
+/// The storages that the port has.
+public enum StorageKind: String, CaseIterable, Sendable {
+    case sqlite, memory
+}
+
+/// A storage with one query in it, and short words for what tests do with it.
+public struct Bench<Store: Sendable>: Sendable {
+    public let folder: Folder
+    public let store: Store
+    public let query: QueryID
+    private let storage: any PageStorage
+
+    private init(_ store: Store, _ storage: any PageStorage, _ folder: Folder) async throws {
+        self.folder = folder
+        self.store = store
+        self.storage = storage
+        query = try await storage.register(QueryKey("https://example.com/list"), at: noon).id
+    }
+
+    public var list: ListOutline { get async throws { try await storage.outline(of: query)! } }
+
+    @discardableResult
+    public func commit(
+        _ edits: [ListEdit], ledger: [LedgerEdit] = [], at moment: Timestamp = noon
+    ) async throws -> CommitOutcome {
+        try await storage.commit(
+            CommitPlan(query: query, version: try await list.record.version, at: moment, edits: edits, ledger: ledger))
+    }
+
+    @discardableResult
+    public func put(_ offset: Int, _ content: PageContent, at moment: Timestamp = noon) async throws -> CommitOutcome {
+        try await commit([.put(PageWrite(offset: offset, content: content, evidence: .inferred))], at: moment)
+    }
+
+    /// Ids by position, of pages that count as held.
+    public var held: [Int: String] {
+        get async throws {
+            let window = try await storage.window(of: query, 0..<1_000_000)!
+            var held: [Int: String] = [:]
+            for part in window.parts where part.isHeld {
+                for index in 0..<part.content.count { held[part.offset + index] = part.content.ids[index] }
+            }
+            return held
+        }
+    }
+}
+
+extension Bench where Store == PageStore {
+    public init() async throws {
+        let folder = Folder()
+        let store = try await PageStore.open(at: folder.store, mode: .createIfMissing, now: noon)
+        try await self.init(store, store, folder)
+    }
+}
+
+extension Bench where Store == any PageStorage {
+    public init(_ kind: StorageKind) async throws {
+        let folder = Folder()
+        let store: any PageStorage =
+            switch kind {
+            case .sqlite: try await PageStore.open(at: folder.store, mode: .createIfMissing, now: noon)
+            case .memory: MemoryStorage()
+            }
+        try await self.init(store, store, folder)
+    }
+}
+
+/// The long form of the suites: `make soak`.
+public enum Soak {
+    public static let isOn = ProcessInfo.processInfo.environment["PAGECACHE_SOAK"] != nil
+    /// Printed by what fails; PAGECACHE_SEED repeats it.
+    public static let seed = ProcessInfo.processInfo.environment["PAGECACHE_SEED"].flatMap(UInt64.init) ?? 11
+}
