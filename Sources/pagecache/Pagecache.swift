@@ -28,7 +28,10 @@ struct Pagecache: AsyncParsableCommand {
               78  the store is of a newer version
             """,
         version: "0.1.0",
-        subcommands: [Sync.self, List.self, Show.self, Pages.self, Purge.self, Demo.self])
+        subcommands: [
+            Sync.self, List.self, Show.self, Pages.self, Purge.self, Pin.self, Unpin.self,
+            CollectGarbage.self, Verify.self, Demo.self,
+        ])
 
     /// The arguments are parsed here and not by the library's own `main`, so that every error is one line, in the
     /// format that was asked for.

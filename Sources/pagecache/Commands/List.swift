@@ -19,7 +19,7 @@ struct List: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore()
+        let store = try await common.openStore(.readOnly)
         let queries = try await store.summaries()
         await store.close()
         let now = SystemClock().now()
@@ -67,7 +67,7 @@ struct List: AsyncParsableCommand {
             .init(.int(failures.count)),
             .init(.time(failures.compactMap(\.nextAttemptAt).min())),
             .init(.int(query.bytes), SizeText.bytes(query.bytes)),
-            .init(.bool(false)),
+            .init(.bool(record.isPinned)),
             .init(.string(record.paging)),
         ]
     }

@@ -20,7 +20,7 @@ struct Pages: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore()
+        let store = try await common.openStore(.readOnly)
         let queries = try await store.summaries()
         await store.close()
         let list = try QuerySelector.find(query, in: queries).outline

@@ -27,12 +27,7 @@ struct Purge: AsyncParsableCommand {
     var olderThan: DurationArgument?
     @Flag(help: "Every query all of whose pages failed.")
     var failed = false
-    @Flag(name: [.customShort("n"), .long], help: "Say what would be removed, and remove nothing.")
-    var dryRun = false
-    @Flag(name: [.short, .long], help: "Do not ask.")
-    var yes = false
-    @Flag(help: "Never ask; without --yes nothing is removed.")
-    var noInput = false
+    @OptionGroup var consent: ConsentOptions
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
@@ -44,15 +39,15 @@ struct Purge: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore()
+        let store = try await common.openStore(consent.dryRun ? .readOnly : .mustExist)
         do {
             let doomed = try select(from: try await store.summaries(), now: SystemClock().now())
             var report = PurgeReport(
                 queries: doomed.count, pages: doomed.reduce(0) { $0 + $1.outline.pages.count },
                 bytes: doomed.reduce(0) { $0 + $1.bytes })
-            if !dryRun, !doomed.isEmpty {
-                try ask(about: report)
-                report = try await store.purge(doomed.map(\.outline.record.id))
+            if !consent.dryRun, !doomed.isEmpty || all {
+                if !doomed.isEmpty { try consent.ask("purge", about: "remove \(sentence(report))") }
+                report = all ? try await store.purgeAll() : try await store.purge(doomed.map(\.outline.record.id))
             }
             write(report)
         } catch {
@@ -82,17 +77,6 @@ struct Purge: AsyncParsableCommand {
         return queries
     }
 
-    private func ask(about report: PurgeReport) throws {
-        if yes { return }
-        let terminal = Terminal.standard
-        guard terminal.inputIsTerminal, terminal.errorIsTerminal, !noInput else {
-            throw ToolFailure(.usage, "needs_yes", "purge removes \(sentence(report))", hint: "add --yes, or --dry-run to look first")
-        }
-        guard terminal.confirm("Remove \(sentence(report))?") else {
-            throw ToolFailure(.usage, "declined", "nothing was removed")
-        }
-    }
-
     private func sentence(_ report: PurgeReport) -> String {
         "\(report.queries) \(report.queries == 1 ? "query" : "queries"), \(SizeText.count(report.pages)) pages, \(SizeText.bytes(report.bytes))"
     }
@@ -102,11 +86,11 @@ struct Purge: AsyncParsableCommand {
         case .json, .ndjson:
             Terminal.standard.print(
                 JSONOutput.object([
-                    ("dry_run", .bool(dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
+                    ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
                     ("bytes", .int(report.bytes)),
                 ]).text)
         case .table, .csv:
-            Terminal.standard.print("\(dryRun ? "would remove" : "removed") \(sentence(report))")
+            Terminal.standard.print("\(consent.dryRun ? "would remove" : "removed") \(sentence(report))")
         }
     }
 }

@@ -14,6 +14,7 @@ struct Show: AsyncParsableCommand {
             EXAMPLES
               pagecache show 4k2m9xqa
               pagecache show 4k2m9xqa --offset 1000 --limit 50
+              pagecache show 4k2m9xqa --id 4711
               pagecache show 4k2m9xqa | jq -r .name
             """)
 
@@ -26,16 +27,19 @@ struct Show: AsyncParsableCommand {
     var offset = 0
     @Option(help: "How many items. Default: 20 on a terminal, else all.")
     var limit: Int?
+    @Option(help: ArgumentHelp("Only the item with this id.", valueName: "id"))
+    var id: String?
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
+        if id != nil, limit != nil || offset != 0 { throw ValidationError("--id names one item; it takes no --offset and no --limit") }
         guard offset >= 0 else { throw ValidationError("--offset must not be negative") }
         if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
     }
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore()
+        let store = try await common.openStore(.readOnly)
         do {
             try await show(store)
         } catch {
@@ -54,6 +58,7 @@ struct Show: AsyncParsableCommand {
         guard list.record.validatedAt != nil else {
             throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "pagecache sync \(query)")
         }
+        if let id { return try await show(id, of: list, in: store) }
         if offset >= length, length > 0 { terminal.note("pagecache: the list has \(SizeText.count(length)) items; there is none at \(offset)") }
 
         var writer = ItemWriter(format: common.outputFormat, terminal: terminal)
@@ -71,16 +76,37 @@ struct Show: AsyncParsableCommand {
         writer.end()
         note(list, offset..<max(end, offset), terminal)
         if !damaged.isEmpty {
-            // What is damaged no longer counts as held, so that the next sync asks for it.
-            _ = try? await store.commit(
-                CommitPlan(
-                    query: list.record.id, version: list.record.version, at: SystemClock().now(),
-                    edits: damaged.map { .demote($0) }))
+            await giveUp(damaged, of: list)
             let count = damaged.reduce(0) { $0 + $1.count }
             throw ToolFailure(
                 .unusableData, "damaged", "\(count) items from position \(damaged[0].lowerBound) on are damaged and were left out",
                 hint: "pagecache sync \(list.record.key.shortID) fetches them again")
         }
+    }
+
+    private func show(_ id: String, of list: ListOutline, in store: PageStore) async throws {
+        let key = ItemIdentity.key(ofID: id)
+        let missing = ToolFailure(.notFound, "no_such_item", "no item of the list that is held has the id '\(id)'")
+        guard let position = try await store.locate([key], in: list.record.id)[key],
+            let window = try await store.window(of: list.record.id, position..<position + 1)
+        else { throw missing }
+        // Equal hashes are not equal ids.
+        guard window.parts.first?.content.ids.first == id else { throw missing }
+        var writer = ItemWriter(format: common.outputFormat, terminal: .standard)
+        writer.begin()
+        writer.write(window)
+        writer.end()
+    }
+
+    /// What is damaged no longer counts as held, so that the next sync asks for it; where the store may not be written,
+    /// `verify --repair` does that.
+    private func giveUp(_ damaged: [Range<Int>], of list: ListOutline) async {
+        guard let store = try? await common.openStore(.mustExist) else { return }
+        _ = try? await store.commit(
+            CommitPlan(
+                query: list.record.id, version: list.record.version, at: SystemClock().now(),
+                edits: damaged.map { .demote($0) }))
+        await store.close()
     }
 
     /// R12: what is missing is said, never closed up.

@@ -51,8 +51,9 @@ struct CommonOptions: ParsableArguments {
         return "\(given("HOME") ?? NSHomeDirectory())/.cache/pagecache/store.sqlite"
     }
 
-    func openStore() async throws -> PageStore {
-        try await PageStore.open(at: storePath, mode: .mustExist, now: SystemClock().now())
+    /// Commands that only look open the store for reading only: they work where nothing may be written.
+    func openStore(_ mode: PageStore.Mode) async throws -> PageStore {
+        try await PageStore.open(at: storePath, mode: mode, now: SystemClock().now())
     }
 }
 
@@ -69,6 +70,19 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
         else { return nil }
         duration = .milliseconds(Int64(count * seconds * 1_000))
         defaultValueDescription = argument
+    }
+}
+
+/// A size as people write it: `500M`, `2G`, `64k`; powers of 1,000, as disks are sold.
+struct SizeArgument: ExpressibleByArgument, Hashable {
+    var bytes: Int
+
+    init?(argument: String) {
+        let units: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12]
+        let unit = argument.last.flatMap { units[$0] }
+        guard let count = Double(unit == nil ? argument[...] : argument.dropLast()), count >= 0, count * (unit ?? 1) < 1e18
+        else { return nil }
+        bytes = Int(count * (unit ?? 1))
     }
 }
 

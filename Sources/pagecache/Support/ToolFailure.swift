@@ -47,7 +47,9 @@ struct ToolFailure: Error {
             case .cannotCreate: (.cannotCreate, "name another place with --store")
             case .notAStore: (.unusableData, "nothing was changed; name another file with --store")
             case .newerSchema: (.newerSchema, "nothing was changed; use a newer pagecache")
-            case .damaged: (.unusableData, nil)
+            case .damaged, .tookTooLong:
+                (.unusableData, "'pagecache verify' says what is damaged, 'pagecache verify --repair' mends it")
+            case .tooLarge: (.unusableData, nil)
             case .busy: (.incomplete, "another process is writing; try again")
             case .full: (.inputOutput, "free some space; nothing is lost")
             case .inputOutput: (.inputOutput, nil)

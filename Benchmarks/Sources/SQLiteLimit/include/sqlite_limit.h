@@ -61,7 +61,7 @@ int limit_commit_page(
 
 /// The page at `offset` was fetched again and is what it was: only its age moves.
 ///
-/// Give every call another `now`: SQLite writes nothing where a row would stay as it is, and that is twice as fast.
+/// Give every call another `now`: SQLite writes nothing where a row would stay as it is, and no refresh is like that.
 int limit_confirm(limit *store, int64_t query, int64_t offset, int64_t now);
 
 /// Notes in the ledger that the page at `offset` could not be fetched, and is to be tried again half a minute later.

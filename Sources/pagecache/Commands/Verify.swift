@@ -1,0 +1,125 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache verify`: is everything in the store what was stored?
+struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check every byte and every rule of a store; mend it, or set it aside.",
+        discussion: """
+            Exit code 65 when something is wrong. --repair drops what is damaged, and the next sync fetches it again;
+            nothing that is whole is lost. --set-aside renames a store that cannot be read to '….corrupt-<time>'.
+
+            EXAMPLES
+              pagecache verify
+              pagecache verify --repair
+              pagecache verify --set-aside --yes
+            """)
+
+    @Flag(help: "Mend what can be mended, drop what cannot, and queue it to be fetched again.")
+    var repair = false
+    @Flag(help: "Rename the store, with its log, so that the next sync begins a new one.")
+    var setAside = false
+    @OptionGroup var consent: ConsentOptions
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if repair, setAside { throw ValidationError("--repair and --set-aside exclude each other") }
+    }
+
+    func run() async throws {
+        common.apply()
+        if setAside { return try moveAway() }
+        let store = try await common.openStore(repair && !consent.dryRun ? .mustExist : .readOnly)
+        do {
+            try await look(at: store)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    private func look(at store: PageStore) async throws {
+        let names = Dictionary(uniqueKeysWithValues: (try? await store.summaries())?.map { ($0.outline.record.id, $0.outline.record.key.shortID) } ?? [])
+        guard repair, !consent.dryRun else {
+            let report = try await store.verify()
+            write(report, names, mended: nil)
+            guard report.isSound else { throw Self.failure(report, hint: "'pagecache verify --repair' mends it") }
+            return
+        }
+        let report = try await store.repair(at: SystemClock().now())
+        write(report.found, names, mended: report)
+        guard report.left.isSound else { throw Self.failure(report.left, hint: "'pagecache verify --set-aside' makes room for a new store") }
+    }
+
+    private static func failure(_ report: VerifyReport, hint: String) -> ToolFailure {
+        let count = report.findings.count
+        return ToolFailure(
+            .unusableData, "damaged", "\(count) \(count == 1 ? "thing is" : "things are") wrong with the store", hint: hint)
+    }
+
+    private func moveAway() throws {
+        let path = common.storePath
+        if consent.dryRun {
+            Terminal.standard.print("would rename \(path) to \(path).corrupt-<time>")
+            return
+        }
+        try consent.ask("verify", about: "set \(path) aside")
+        let target = try PageStore.setAside(at: path, now: SystemClock().now())
+        switch common.outputFormat {
+        case .json, .ndjson: Terminal.standard.print(JSONOutput.object([("set_aside", .string(target))]).text)
+        case .table, .csv: Terminal.standard.print("set aside as \(target)")
+        }
+    }
+
+    // MARK: Rendering
+
+    private func write(_ report: VerifyReport, _ names: [QueryID: String], mended: RepairReport?) {
+        switch common.outputFormat {
+        case .json, .ndjson: Terminal.standard.print(json(report, names, mended).text)
+        case .table, .csv: tell(report, names, mended)
+        }
+    }
+
+    private func tell(_ report: VerifyReport, _ names: [QueryID: String], _ mended: RepairReport?) {
+        let terminal = Terminal.standard
+        for finding in report.findings {
+            let place = [
+                finding.query.map { names[$0] ?? "query \($0.rawValue)" },
+                finding.range.map { "positions \(SizeText.count($0.lowerBound))–\(SizeText.count(max($0.lowerBound, $0.upperBound - 1)))" },
+            ].compactMap { $0 }.joined(separator: ", ")
+            terminal.print("\(finding.kind.rawValue): \(place.isEmpty ? "" : "\(place): ")\(finding.message)")
+        }
+        let looked = "\(SizeText.count(report.queries)) queries, \(SizeText.count(report.pages)) pages, \(SizeText.count(report.items)) items, \(SizeText.bytes(report.bytes))"
+        terminal.print(report.isSound ? "sound: \(looked)" : "looked at \(looked)")
+        guard let mended, !report.isSound else { return }
+        terminal.print(
+            "dropped \(SizeText.count(mended.pagesDropped)) pages and \(SizeText.count(mended.queriesDropped)) queries, mended \(SizeText.count(mended.mended)) records\(mended.left.isSound ? "; the store is sound" : "")")
+        if mended.pagesDropped > 0 { terminal.note("the next 'pagecache sync' fetches them again") }
+    }
+
+    private func json(_ report: VerifyReport, _ names: [QueryID: String], _ mended: RepairReport?) -> JSONOutput {
+        let findings = report.findings.map { finding in
+            JSONOutput.object([
+                ("kind", .string(finding.kind.rawValue)), ("query", .optional(finding.query.flatMap { names[$0] })),
+                ("offset", .optional(finding.range?.lowerBound)), ("count", .optional(finding.range?.count)),
+                ("message", .string(finding.message)),
+            ])
+        }
+        let repair = mended.map { report in
+            JSONOutput.object([
+                ("pages_dropped", .int(report.pagesDropped)), ("queries_dropped", .int(report.queriesDropped)),
+                ("mended", .int(report.mended)), ("sound", .bool(report.left.isSound)),
+            ])
+        }
+        return .object([
+            ("sound", .bool(report.isSound)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
+            ("items", .int(report.items)), ("bytes", .int(report.bytes)), ("findings", .array(findings)),
+            ("repair", repair ?? .null),
+        ])
+    }
+}
+#endif
