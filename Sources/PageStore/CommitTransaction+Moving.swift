@@ -22,7 +22,7 @@ extension CommitTransaction {
         if distance != 0 {
             try PageTable.shift(
                 from: range.upperBound, by: distance, revision: record.version.revision + 1, of: query, in: connection)
-            try Shift.ledger(from: range.upperBound, by: distance, query: query, in: connection)
+            try LedgerTable.shift(from: range.upperBound, by: distance, query: query, in: connection)
         }
         session.identities.forget(query)
         if let page, let refusal = try write(page, quietly: true) { return refusal }

@@ -4,7 +4,7 @@ import Synchronization
 /// The SQLite implementation of `PageStorage`: durable truth about lists, shared by several processes.
 ///
 /// One connection writes, on a queue of its own; others read. Readers never wait for the writer, nor the writer for
-/// readers (R42). For reads on a thread that may block there is `synchronously`.
+/// readers (R42). For threads that may block there is `synchronously`.
 public final class PageStore: PageStorage {
     /// What to do when there is no store at the path, and what will be done with it.
     public enum Mode: Hashable, Sendable {
@@ -124,8 +124,10 @@ public final class PageStore: PageStorage {
         place.withLock { $0 = nil }
     }
 
-    /// Reads on the caller's own thread.
-    public var synchronously: SynchronousReads { SynchronousReads(pool: pool, accesses: accesses) }
+    /// The store on the caller's own thread, for callers that may block it.
+    public var synchronously: SynchronousAccess {
+        SynchronousAccess(pool: pool, accesses: accesses, writer: writer, isReadOnly: isReadOnly)
+    }
 
     // MARK: Reading
 
@@ -187,30 +189,14 @@ public final class PageStore: PageStorage {
     public func claim(
         _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
     ) async throws(StorageError) -> [Int] {
-        try await write(at: now) { session throws(StorageError) in
-            guard let record = try QueryTable.find(query, in: session.connection) else { return [] }
-            let owner = try session.owner()
-            var granted: [Int] = []
-            for offset in offsets
-            where try LedgerTable.claim(
-                offset, query: query, until: expiry, at: now, owner: owner, in: session.connection)
-            {
-                granted.append(offset)
-            }
-            if !granted.isEmpty {
-                session.note(ChangeSet(query: query, version: record.version, changes: [.ledger(granted)]))
-            }
-            return granted
+        try await withWriter { session throws(StorageError) in
+            try LedgerWriting.claim(offsets, of: query, until: expiry, at: now, in: session)
         }
     }
 
     public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
-        try await write(at: now) { session throws(StorageError) in
-            guard let record = try QueryTable.find(query, in: session.connection) else { return }
-            let offsets = try LedgerTable.apply(edits, query: query, at: now, in: session.connection)
-            if !offsets.isEmpty {
-                session.note(ChangeSet(query: query, version: record.version, changes: [.ledger(offsets)]))
-            }
+        try await withWriter { session throws(StorageError) in
+            try LedgerWriting.record(edits, for: query, at: now, in: session)
         }
     }
 

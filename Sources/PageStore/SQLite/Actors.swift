@@ -21,6 +21,22 @@ actor WriterActor {
         return try body(session)
     }
 
+    /// Runs `body` on the calling thread, in turn with everything else on the connection's queue.
+    nonisolated func runOnThisThread<Value: Sendable>(
+        _ body: @Sendable (Session) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value {
+        let result: Result<Value, StorageError> = executor.queue.sync {
+            assumeIsolated { writer in
+                do throws(StorageError) {
+                    return .success(try writer.run(body))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        return try result.get()
+    }
+
     /// Closes the connection; whoever comes later is told that the store is closed. What was read meanwhile is noted
     /// first, if that can be done.
     func close() {
@@ -43,7 +59,7 @@ actor ReaderActor {
 /// Runs an actor's jobs on a serial dispatch queue. (`DispatchSerialQueue` is itself an executor on Apple systems,
 /// but does not exist on Linux.)
 final class QueueExecutor: SerialExecutor {
-    private let queue: DispatchQueue
+    let queue: DispatchQueue
 
     init(label: String) {
         queue = DispatchQueue(label: label)

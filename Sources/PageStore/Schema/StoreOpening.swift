@@ -27,6 +27,8 @@ enum StoreOpening {
         // The log is cut back to this size after a checkpoint, so that a full disk is not full because of it.
         try connection.execute("PRAGMA journal_size_limit = 16777216")
         try connection.execute("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
+        // What is sorted or moved on the way is nobody's business on a disk.
+        try connection.execute("PRAGMA temp_store = MEMORY")
         try Seal.define(in: connection)
         try Migrator.migrate(connection, now: now)
         try Migrator.checkSchema(of: connection)
@@ -90,9 +92,11 @@ enum StoreOpening {
     /// so whether the file is blank is asked of SQLite and not of the header.
     private static func stampIfBlank(_ connection: Connection, budget: Duration) throws(StorageError) {
         try retrying(budget) { () throws(StorageError) in
-            let stamp = try connection.pragma("application_id")
+            // Both in one look: somebody else may be making a store of it right now.
+            let (stamp, objects) = try connection.transaction(.read) { () throws(StorageError) in
+                (try connection.pragma("application_id"), try connection.number(schemaObjects) ?? 0)
+            }
             guard stamp != Int64(StoreFile.applicationID) else { return }
-            let objects = try connection.number(schemaObjects) ?? 0
             guard stamp == 0, objects == 0 else {
                 throw StorageError(.notAStore, "\(connection.path) is not a pagecache store")
             }

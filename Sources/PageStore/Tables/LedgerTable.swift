@@ -183,6 +183,24 @@ enum LedgerTable {
 
     // MARK: Moving and removing
 
+    private static let takeAlong = SQL(
+        """
+        INSERT INTO temp.moving_ledger SELECT
+            query, offset + ?4, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class,
+            error_retryable, http_status, error_message, retry_after_until, lease_owner, lease_expires_at
+        FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3
+        """)
+
+    /// Moves the records at and behind `position` along with their pages (R4).
+    static func shift(
+        from position: Int, by distance: Int, query: QueryID, in connection: Connection
+    ) throws(StorageError) {
+        try Shift.ledger.run(from: position, by: distance, of: query, in: connection) { range throws(StorageError) in
+            try connection.run(
+                takeAlong, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound), .int(distance))
+        }
+    }
+
     private static let dropFailed = SQL(
         """
         DELETE FROM ledger

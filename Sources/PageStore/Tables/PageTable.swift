@@ -122,14 +122,19 @@ enum PageTable {
 
     // MARK: Moving
 
-    private static let moved = SQL(
+    /// Takes whole rows to the scratch table, sealed for where they are going. A row that is not whole stays behind and is
+    /// deleted: sealed anew, it would be believed.
+    private static let take = SQL(
         """
-        UPDATE page SET
-            offset = offset + ?4, revision = ?5, request = NULL, entity_tag = NULL, last_modified = NULL, covers_total = 0,
-            seal = page_seal(
-                query, offset + ?3, count, body, checksum, bytes, generation, ?5, evidence, evidence_at, seams, fetched_at,
+        INSERT INTO temp.moving_page SELECT
+            query, offset + ?4, count, body, checksum, bytes, generation, ?5, evidence, evidence_at, seams, fetched_at,
+            validated_at, fingerprint, cursor_in, cursor_out, NULL, NULL, NULL, 0,
+            page_seal(
+                query, offset + ?4, count, body, checksum, bytes, generation, ?5, evidence, evidence_at, seams, fetched_at,
                 validated_at, fingerprint, cursor_in, cursor_out, NULL, NULL, NULL, 0)
-        WHERE query = ?1 AND offset >= ?2
+        FROM page WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND seal = page_seal(
+            query, offset, count, body, checksum, bytes, generation, revision, evidence, evidence_at, seams, fetched_at,
+            validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total)
         """)
 
     /// Moves the pages at and behind `position`. R1: a validator is void once its page has moved; its request would now
@@ -137,29 +142,9 @@ enum PageTable {
     static func shift(
         from position: Int, by distance: Int, revision: Int, of query: QueryID, in connection: Connection
     ) throws(StorageError) {
-        // A row that is not whole would be sealed anew, and believed.
-        for offset in try brokenRows(from: position, of: query, in: connection) {
-            try delete(at: offset, of: query, in: connection)
+        try Shift.page.run(from: position, by: distance, of: query, in: connection) { range throws(StorageError) in
+            try connection.run(
+                take, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound), .int(distance), .int(revision))
         }
-        try connection.run(
-            moved, .int(query.rawValue), .int(position), .int(distance), .int(Shift.parking + distance), .int(revision))
-        try Shift.unpark(pages: true, from: position + distance, query: query, in: connection)
     }
-
-    private static func brokenRows(
-        from position: Int, of query: QueryID, in connection: Connection
-    ) throws(StorageError) -> [Int] {
-        var offsets: [Int] = []
-        try connection.each(behind, .int(query.rawValue), .int(position)) { row throws(StorageError) in
-            offsets.append(row.int(0))
-        }
-        return offsets
-    }
-
-    private static let behind = SQL(
-        """
-        SELECT offset FROM page WHERE query = ?1 AND offset >= ?2 AND seal <> page_seal(
-            query, offset, count, body, checksum, bytes, generation, revision, evidence, evidence_at, seams, fetched_at,
-            validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total)
-        """)
 }

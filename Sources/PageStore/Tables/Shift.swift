@@ -2,26 +2,60 @@ import PageModel
 
 /// Moving rows whose offset is part of their primary key.
 ///
-/// SQLite checks uniqueness row by row: moved in place, a row would meet its not yet moved neighbour. So they are moved
-/// to a place beyond every position that can exist (R44), and from there to where they belong.
-enum Shift {
-    static let parking = 1 << 60
+/// SQLite checks uniqueness row by row: moved in place, a row would meet its not yet moved neighbour. So rows are taken
+/// to a scratch table, deleted, and put back where they belong: half the work of moving them twice (measured in
+/// Documentation/Decisions/0002). In portions, from the end that has room, so that memory stays bounded.
+struct Shift {
+    private static let portion = 8_192
 
-    private static let unparkPages = SQL("UPDATE page SET offset = offset - ? WHERE query = ? AND offset >= ?")
-    private static let parkLedger = SQL("UPDATE ledger SET offset = offset + ? WHERE query = ? AND offset >= ?")
-    private static let unparkLedger = SQL("UPDATE ledger SET offset = offset - ? WHERE query = ? AND offset >= ?")
+    private let createScratch: SQL
+    private let boundAbove: SQL
+    private let boundBelow: SQL
+    private let delete: SQL
+    private let putBack: SQL
+    private let empty: SQL
 
-    static func unpark(
-        pages: Bool, from position: Int, query: QueryID, in connection: Connection
-    ) throws(StorageError) {
-        try connection.run(
-            pages ? unparkPages : unparkLedger, .int(parking), .int(query.rawValue), .int(parking + position))
+    static let page = Shift("page")
+    static let ledger = Shift("ledger")
+
+    private init(_ table: String) {
+        // A table of the connection, in memory: it is not in the file, and gone with the connection.
+        createScratch = SQL("CREATE TEMP TABLE IF NOT EXISTS moving_\(table) AS SELECT * FROM main.\(table) WHERE 0")
+        boundAbove = SQL("SELECT offset FROM \(table) WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC LIMIT 1 OFFSET ?")
+        boundBelow = SQL("SELECT offset FROM \(table) WHERE query = ? AND offset >= ? ORDER BY offset LIMIT 1 OFFSET ?")
+        delete = SQL("DELETE FROM \(table) WHERE query = ? AND offset >= ? AND offset < ?")
+        putBack = SQL("INSERT INTO main.\(table) SELECT * FROM temp.moving_\(table)")
+        empty = SQL("DELETE FROM temp.moving_\(table)")
     }
 
-    static func ledger(
-        from position: Int, by distance: Int, query: QueryID, in connection: Connection
+    /// - Parameter take: copies the rows of a range to the scratch table, as they shall be.
+    func run(
+        from position: Int, by distance: Int, of query: QueryID, in connection: Connection,
+        take: (Range<Int>) throws(StorageError) -> Void
     ) throws(StorageError) {
-        try connection.run(parkLedger, .int(parking + distance), .int(query.rawValue), .int(position))
-        try unpark(pages: false, from: position + distance, query: query, in: connection)
+        guard distance != 0 else { return }
+        try connection.run(createScratch)
+        var left = position..<Int.max
+        while !left.isEmpty {
+            let range = try portion(of: left, distance, query, connection)
+            try take(range)
+            try connection.run(delete, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound))
+            try connection.run(putBack)
+            try connection.run(empty)
+            left = distance > 0 ? left.lowerBound..<range.lowerBound : range.upperBound..<left.upperBound
+        }
+    }
+
+    /// Moving up begins at the end, moving down at the beginning: there the way is free.
+    private func portion(
+        of left: Range<Int>, _ distance: Int, _ query: QueryID, _ connection: Connection
+    ) throws(StorageError) -> Range<Int> {
+        if distance > 0 {
+            let bound = try connection.number(
+                boundAbove, .int(query.rawValue), .int(left.lowerBound), .int(left.upperBound), .int(Shift.portion - 1))
+            return (bound.map { Int($0) } ?? left.lowerBound)..<left.upperBound
+        }
+        let bound = try connection.number(boundBelow, .int(query.rawValue), .int(left.lowerBound), .int(Shift.portion))
+        return left.lowerBound..<(bound.map { Int($0) } ?? left.upperBound)
     }
 }

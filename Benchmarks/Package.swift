@@ -1,0 +1,21 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// A package of its own, so that nothing in here is ever a dependency of the product.
+let package = Package(
+    name: "Benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "pagecache", path: "..", traits: [])],
+    targets: [
+        .target(name: "SQLiteLimit", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .executableTarget(
+            name: "StoreBenchmark",
+            dependencies: [
+                "SQLiteLimit",
+                .product(name: "PageModel", package: "pagecache"),
+                .product(name: "PageStore", package: "pagecache"),
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,75 @@
+public import PageModel
+
+/// A store on the caller's own thread, for callers that may block it: request handlers with threads of their own, tools,
+/// crawlers. Each call is one transaction, and spares the way to another thread and back.
+///
+/// Not for `async` code: there a blocked thread is one of few.
+public struct SynchronousAccess: Sendable {
+    private let pool: ReaderPool
+    private let accesses: AccessLog
+    private let writer: WriterActor
+    private let isReadOnly: Bool
+
+    init(pool: ReaderPool, accesses: AccessLog, writer: WriterActor, isReadOnly: Bool) {
+        self.pool = pool
+        self.accesses = accesses
+        self.writer = writer
+        self.isReadOnly = isReadOnly
+    }
+
+    /// The query with this key; nil when there is none.
+    public func query(_ key: QueryKey) throws(StorageError) -> QueryRecord? {
+        try read { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
+    }
+
+    /// The list without its items; nil when the query is gone.
+    public func outline(of query: QueryID) throws(StorageError) -> ListOutline? {
+        try read { reading throws(StorageError) in try reading.outline(of: query) }
+    }
+
+    /// The items at `range`; nil when the query is gone. Positions that do not exist are simply missing.
+    public func window(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListWindow? {
+        try read { reading throws(StorageError) in try reading.window(of: query, range) }
+    }
+
+    /// The page that starts at `offset`, with its items; nil when none does, or when its bytes are damaged.
+    public func page(at offset: Int, of query: QueryID) throws(StorageError) -> StoredPage? {
+        try read { reading throws(StorageError) in try reading.page(at: offset, of: query) }
+    }
+
+    /// Applies a plan, wholly or not at all (R1, R4). Waits for commits under way, in this process and in others.
+    public func commit(_ plan: CommitPlan) throws(StorageError) -> CommitOutcome {
+        try write { session throws(StorageError) in try CommitTransaction.apply(plan, in: session) }
+    }
+
+    /// Takes leases on pages that are about to be fetched (R30); see `PageStorage.claim`.
+    public func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) throws(StorageError) -> [Int] {
+        try write { session throws(StorageError) in
+            try LedgerWriting.claim(offsets, of: query, until: expiry, at: now, in: session)
+        }
+    }
+
+    /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
+    public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) throws(StorageError) {
+        try write { session throws(StorageError) in
+            try LedgerWriting.record(edits, for: query, at: now, in: session)
+        }
+    }
+
+    private func write<Value: Sendable>(
+        _ body: @Sendable (Session) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value {
+        guard !isReadOnly else { throw StorageError(.permission, "the store is open for reading only") }
+        return try writer.runOnThisThread(body)
+    }
+
+    private func read<Value: Sendable>(
+        _ body: (StoreReading) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value {
+        try pool.read { connection throws(StorageError) in
+            try body(StoreReading(connection: connection, accesses: accesses))
+        }
+    }
+}
