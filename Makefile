@@ -4,11 +4,13 @@ SHELL := /bin/bash
 SWIFT ?= swift
 ORIGINS := .build/origins
 
-.PHONY: help demo test build strict rules embed format-check clean-origins
+.PHONY: help demo test soak bench build strict rules embed format-check clean-origins
 
 help:
 	@echo "make demo   the whole story on an embedded origin, in half a minute"
 	@echo "make test   everything that is checked: rules, tests, real servers, the package without its traits"
+	@echo "make soak   the long form of the suites on faults, damage, power loss and several processes"
+	@echo "make bench  the store beside a C program that does the same on the same layout"
 	@echo "make build  the tool, optimised: .build/release/pagecache"
 
 demo: prerequisites
@@ -17,6 +19,12 @@ demo: prerequisites
 
 test: prerequisites
 	@Scripts/test
+
+soak: prerequisites
+	@PAGECACHE_SOAK=1 $(SWIFT) test --filter 'FlipTests|FaultTests|PowerLossTests|ProcessTests|DifferentialTests'
+
+bench: prerequisites
+	@cd Benchmarks && $(SWIFT) run -c release StoreBenchmark
 
 build: prerequisites
 	$(SWIFT) build -c release --product pagecache
