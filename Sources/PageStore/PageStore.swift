@@ -213,17 +213,17 @@ public final class PageStore: PageStorage {
         try await withWriter { session throws(StorageError) in try Purge.run(queries, in: session) }
     }
 
-    /// Removes everything. On a full disk, where nothing can be deleted any more because deleting writes, the file is
+    /// Removes everything, and closes the store if that took emptying its file. On a full disk, where nothing can be deleted any more because deleting writes, the file is
     /// emptied instead; that needs the store for itself.
     /// - Throws: `full` when the disk is full and another process has the store open.
-    public func purgeAll() async throws(StorageError) -> PurgeReport {
+    public func purgeAll(at now: Timestamp) async throws(StorageError) -> PurgeReport {
         guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
         let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
         do throws(StorageError) {
             return try await purge(queries)
         } catch {
             guard error.code == .full || error.code == .damaged else { throw error }
-            return try await recreate(removing: queries, because: error)
+            return try await recreate(removing: queries, at: now, because: error)
         }
     }
 
@@ -274,12 +274,14 @@ public final class PageStore: PageStorage {
     }
 
     private func recreate(
-        removing queries: [QueryID], because cause: StorageError
+        removing queries: [QueryID], at now: Timestamp, because cause: StorageError
     ) async throws(StorageError) -> PurgeReport {
         pool.close()
         await writer.close()
         place.withLock { $0 = nil }
         let bytes = try Recreation.empty(path, because: cause)
+        // An empty store rather than an empty file, if there is room for that much.
+        _ = try? StoreOpening.openWriter(path, options: options, now: now)
         announcer.announce(queries.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
         return PurgeReport(queries: queries.count, pages: 0, bytes: bytes)
     }

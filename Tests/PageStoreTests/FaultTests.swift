@@ -33,6 +33,36 @@ struct FaultTests {
     }
 }
 
+@Suite("A full disk")
+struct FullDiskTests {
+    @Test("what is held is served, nothing can be written, and purging everything empties the file")
+    func purgeAll() async throws {
+        let faulty = FaultyFolder()
+        let path = "\(faulty.folder.realPath)/store.sqlite"
+        let store = try await PageStore.open(at: path, mode: .createIfMissing, options: faulty.options, now: noon)
+        let query = try await store.register(QueryKey("list"), at: noon)
+        func put(_ offset: Int) async throws(StorageError) -> CommitOutcome {
+            let page = PageWrite(offset: offset, content: items(offset..<offset + 50), evidence: .inferred)
+            return try await store.commit(CommitPlan(query: query.id, version: query.version, at: noon, edits: [.put(page)]))
+        }
+        #expect(try await put(0) == .committed(query.version))
+        faulty.arm(Fault(name: "full", kind: FAULT_WRITE, code: 13, isForEver: true), at: 1)
+        let error = await #expect(throws: StorageError.self) { try await put(50) }
+        #expect(error?.code == .full)
+        #expect(try await store.window(of: query.id, 0..<50)?.parts.count == 1)
+        // A purge writes, too.
+        let refused = await #expect(throws: StorageError.self) { try await store.purge([query.id]) }
+        #expect(refused?.code == .full)
+        let report = try await store.purgeAll(at: noon)
+        #expect(report.queries == 1)
+        #expect(report.bytes > 4_096)
+        faulty.disarm()
+        let anew = try await PageStore.open(at: path, mode: .createIfMissing, now: noon)
+        #expect(try await anew.summaries().isEmpty)
+        await anew.close()
+    }
+}
+
 /// A fixed story of a store, in steps that are each one transaction.
 private struct Life {
     struct State: Equatable {
