@@ -32,6 +32,25 @@ extension CommitTransaction {
         return nil
     }
 
+    mutating func demote(_ range: Range<Int>) throws(StorageError) {
+        // Positions stay, but plans that counted on these pages must be made again.
+        moved = true
+        for var row in try rows(meeting: range) where row.summary.generation == record.version.generation {
+            row.summary.generation -= 1
+            try PageTable.store(row, of: query, in: connection)
+        }
+        changes.append(.demoted(range))
+    }
+
+    mutating func truncate(at position: Int) throws(StorageError) {
+        try check(position)
+        moved = true
+        try cut(at: position)
+        for row in try rows(meeting: position..<Int.max) { try delete(row) }
+        try LedgerTable.drop(position..<Int.max, query: query, in: connection)
+        changes.append(.truncated(position))
+    }
+
     /// G1: what comes together at `seam` was not seen together. Where the list begins there is nothing to come together.
     func doubt(_ seam: Int) throws(StorageError) {
         guard var row = try PageTable.row(at: seam, of: query, in: connection) else { return }

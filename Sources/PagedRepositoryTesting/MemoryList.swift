@@ -251,50 +251,6 @@ struct MemoryList: Sendable {
     }
 }
 
-extension MemoryList {
-    /// The list as decisions see it; with a range, only what concerns these positions.
-    func outline(_ range: Range<Int>? = nil) -> ListOutline {
-        ListOutline(
-            record: record, pages: pages.filter { range.map($0.meets) ?? true }.map(\.summary),
-            ledger: ledger.entries.filter { range?.contains($0.offset) ?? true })
-    }
-
-    func window(_ range: Range<Int>) -> ListWindow {
-        let parts = pages.filter { !$0.isEmpty && $0.meets(range) }.map { page in
-            let wanted = page.range.clamped(to: range)
-            return ListWindow.Part(
-                offset: wanted.lowerBound,
-                content: page.content.slice(wanted.lowerBound - page.offset..<wanted.upperBound - page.offset),
-                isHeld: isHeld(page), validatedAt: page.summary.validatedAt)
-        }
-        return ListWindow(version: record.version, range: range, parts: parts, damaged: [])
-    }
-
-    /// The first position of each key that is held.
-    func locate(_ wanted: Set<UInt64>) -> [UInt64: Int] {
-        let places = pages.filter(isHeld).flatMap { page in
-            page.keys.enumerated().map { (key: $0.element, position: page.offset + $0.offset) }
-        }
-        return Dictionary(places.filter { wanted.contains($0.key) }.map { ($0.key, $0.position) }) { first, _ in first }
-    }
-
-    var bytes: Int { pages.reduce(0) { $0 + $1.bytes } }
-
-    /// Whether every position and number is one that is believed (R44).
-    var isPossible: Bool {
-        let numbers = pages.map(\.range.upperBound) + ledger.offsets + [record.total.count ?? 0, record.end ?? 0]
-        return numbers.allSatisfy { $0 >= 0 && $0 <= Total.largest }
-    }
-
-    func candidates(isExempt: Bool) -> [EvictionPlan.Candidate] {
-        pages.map { page in
-            EvictionPlan.Candidate(
-                query: record.id, offset: page.offset, bytes: page.bytes, usedAt: page.usedAt,
-                isExempt: isExempt || record.isPinned)
-        }
-    }
-}
-
 extension Change {
     /// Whether plans that counted on the list as it was must be made again (R4).
     fileprivate var movesPositions: Bool {
