@@ -21,8 +21,8 @@ public enum Change: Hashable, Sendable {
     case registered
     /// Items were written at these positions, which were not held before. Failures recorded for them are history.
     case stored(Range<Int>)
-    /// The positions in the range gave way to `count` others; what lies behind moved by the difference.
-    case spliced(Range<Int>, count: Int)
+    /// Items came, went or moved, and what lies behind them moved along.
+    case rearranged(ListDifference)
     /// These positions are no longer held, and nothing moved: a gap.
     case dropped(Range<Int>)
     /// The origin confirmed what is held here; no item changed, its age did (R6).
@@ -48,7 +48,7 @@ public enum Change: Hashable, Sendable {
 
     public var changesItems: Bool {
         switch self {
-        case .stored, .spliced, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated, .purged: true
+        case .stored, .rearranged, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated, .purged: true
         case .registered, .confirmed, .total, .end, .validated, .ledger, .described: false
         }
     }

@@ -26,16 +26,19 @@ public enum ListEdit: Hashable, Sendable {
     /// Stores a page where the list's generation holds nothing. Pages of older generations give way to it, whether
     /// they hold the same positions or the same ids (R5, R19).
     case put(PageWrite)
-    /// Replaces the positions in the range, shifting what lies behind by the difference. Ledger rows move along;
-    /// validators of what moved are void (R1, R4). A page under `PageMerging.minimum` that is left behind the
-    /// replaced stretch is joined with the one behind it.
-    case splice(Range<Int>, PageWrite?)
+    /// The list is laid out anew: items are taken out, put in, moved, and gaps opened, in one step. Ledger rows move along;
+    /// validators of what moved are void (R1, R4). The seams between the pieces are inferred. Small pages that come about
+    /// are joined with a neighbour, see `PageMerging`. See also `splice`.
+    case rearrange(Rearrangement)
+    /// One answer showed what is held at these positions, one behind the other, just as it is held: the seams between them
+    /// are verified, and pages that lie wholly among them are as fresh as the answer (G1, R21).
+    case verify(Range<Int>)
     /// The origin says the page at this offset is unchanged (R6): only its age moves, and its validator when a new
     /// one came.
     case confirm(offset: Int, validator: Validator?)
     /// The list starts a new life: everything held stays readable as the old run, and no longer counts as held.
     case beginGeneration
-    /// The pages that hold any of these positions no longer count as held; they stay readable until replaced.
+    /// These positions no longer count as held; their items stay readable until replaced.
     case demote(Range<Int>)
     /// Positions from here on do not exist at the origin: pages and ledger rows there are dropped.
     case truncate(at: Int)
@@ -72,7 +75,12 @@ public enum PageMerging {
     /// Joined pages do not grow beyond this many items, so that a splice never rewrites much.
     public static let largest = 128
 
-    public static func shouldJoin(_ left: Int, _ right: Int) -> Bool {
-        (left < minimum || right < minimum) && left + right <= largest
+    /// Whether a page and the one behind it become one.
+    public static func shouldJoin(_ left: PageSummary, _ right: PageSummary) -> Bool {
+        guard left.count > 0, right.count > 0, left.range.upperBound == right.offset, left.generation == right.generation,
+            left.count < minimum || right.count < minimum, left.count + right.count <= largest
+        else { return false }
+        // The head keeps its validator, and with it the cheap refresh; and no way on is lost.
+        return left.validator == nil && (left.cursorOut == nil || right.cursorOut != nil)
     }
 }

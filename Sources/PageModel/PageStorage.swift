@@ -24,7 +24,7 @@ public protocol PageStorage: Sendable {
 
     /// Where the list's current generation holds the items with these identity keys. Keys it does not hold are
     /// absent. Where a key is held more than once, the first position counts.
-    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: Int]
+    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace]
 
     /// Applies a plan, wholly or not at all (R1, R4).
     func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome
@@ -61,6 +61,18 @@ public protocol PageStorage: Sendable {
     ///
     /// A slow observer costs bounded memory: what it missed is told as `.mayHaveChanged`.
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice>
+}
+
+/// Where a list holds an item.
+public struct ItemPlace: Hashable, Sendable {
+    public var position: Int
+    /// Hash of the payload that is held: another one at the origin means that the item was edited.
+    public var content: UInt64
+
+    public init(position: Int, content: UInt64) {
+        self.position = position
+        self.content = content
+    }
 }
 
 /// A fetch that is due.

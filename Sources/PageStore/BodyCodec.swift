@@ -73,6 +73,11 @@ enum BodyCodec {
         }
     }
 
+    /// The content hash of the item at `index`.
+    static func content(at index: Int, in hashes: UnsafeRawBufferPointer) -> UInt64 {
+        UInt64(littleEndian: hashes.loadUnaligned(fromByteOffset: index * 16 + 8, as: UInt64.self))
+    }
+
     private static func append(_ number: Int, to bytes: inout [UInt8]) {
         var rest = UInt(number)
         while rest >= 0x80 {

@@ -1,40 +1,75 @@
 import PageModel
 
-/// Edits that move positions: everything that is not a plain put is a splice, made of cuts, a shift and a join.
+/// Edits that move positions, or say of them what is known: cuts, shifts, joins.
 extension CommitTransaction {
-    mutating func splice(_ range: Range<Int>, _ page: PageWrite?) throws(StorageError) -> CommitOutcome? {
-        guard range.lowerBound >= 0, range.upperBound <= Total.largest,
-            page.map({ $0.offset == range.lowerBound }) ?? true
-        else {
-            throw StorageError(.invalidPlan, "a splice puts its page where it takes positions out")
+    mutating func rearrange(_ rearrangement: Rearrangement) throws(StorageError) -> CommitOutcome? {
+        guard let moves = rearrangement.kept() else {
+            throw StorageError(.invalidPlan, "a rearrangement whose pieces contradict each other, or lie beyond every position")
         }
-        let count = page?.content.count ?? 0
-        guard count > 0 || !range.isEmpty else { return nil }
-        let distance = count - range.count
-        guard try PageTable.lastOffset(of: query, in: connection) <= Total.largest / 2 - max(0, distance) else {
-            throw StorageError(.invalidPlan, "a splice would move pages beyond every position there is")
+        let reach = moves.map(\.distance).max() ?? 0
+        guard try PageTable.lastOffset(of: query, in: connection) <= Total.largest / 2 - max(0, reach) else {
+            throw StorageError(.invalidPlan, "a rearrangement would move pages beyond every position there is")
         }
-        moved = moved || distance != 0
-        try cut(at: range.lowerBound)
-        try cut(at: range.upperBound)
-        for row in try rows(meeting: range) where !range.isEmpty { try delete(row) }
-        try LedgerTable.drop(range, query: query, in: connection)
-        if distance != 0 {
-            try PageTable.shift(
-                from: range.upperBound, by: distance, revision: record.version.revision + 1, of: query, in: connection)
-            try LedgerTable.shift(from: range.upperBound, by: distance, query: query, in: connection)
+        let takenOut = rearrangement.takenOut
+        guard rearrangement.movesPositions || !takenOut.isEmpty else { return nil }
+
+        for move in moves {
+            try cut(at: move.range.lowerBound)
+            try cut(at: move.range.upperBound)
         }
-        session.identities.forget(query)
-        if let page, let refusal = try write(page, quietly: true) { return refusal }
-        changes.append(.spliced(range, count: count))
-        try doubt(range.lowerBound + count)
-        try joinSmallPage(at: range.lowerBound + count)
+        for range in takenOut {
+            for row in try rows(meeting: range) { try delete(row) }
+            try LedgerTable.drop(range, query: query, in: connection)
+        }
+        // Nothing is pushed onto what has yet to move: what moves back goes last first, what moves forward first first.
+        let backwards = moves.reversed().filter { $0.distance > 0 }
+        for move in backwards + moves.filter({ $0.distance < 0 }) {
+            try PageTable.shift(move, revision: record.version.revision + 1, of: query, in: connection)
+            try LedgerTable.shift(move, query: query, in: connection)
+        }
+        session.identities.move(moves, in: query)
+        for case .written(let page, _) in rearrangement.pieces {
+            if let refusal = try write(page, quietly: true) { return refusal }
+        }
+        moved = moved || rearrangement.movesPositions
+        changes.append(.rearranged(ListDifference(rearrangement)))
+        try mend(rearrangement)
         return nil
+    }
+
+    /// G1: pieces that come together were not seen together. Small pages that came about are joined (R17).
+    private mutating func mend(_ rearrangement: Rearrangement) throws(StorageError) {
+        for seam in rearrangement.seams {
+            if !seam.isWritten { try doubt(seam.position) }
+        }
+        for seam in rearrangement.seams.reversed() {
+            try join(behind: seam.position, isWritten: seam.isWritten)
+            try join(before: seam.position)
+        }
+    }
+
+    /// What one answer showed as it is held (G1).
+    mutating func verify(_ range: Range<Int>) throws(StorageError) {
+        for var row in try rows(meeting: range) where row.summary.generation == record.version.generation {
+            let page = row.summary
+            if page.offset > range.lowerBound, page.evidence == .inferred {
+                row.summary.evidence = .verified
+                row.summary.evidenceAt = plan.at
+            }
+            row.summary.innerInferredSeams.removeAll {
+                page.offset + $0.index > range.lowerBound && page.offset + $0.index < range.upperBound
+            }
+            if page.offset >= range.lowerBound, page.range.upperBound <= range.upperBound { row.summary.validatedAt = plan.at }
+            if row.summary != page { try PageTable.store(row, of: query, in: connection) }
+        }
+        changes.append(.confirmed(range))
     }
 
     mutating func demote(_ range: Range<Int>) throws(StorageError) {
         // Positions stay, but plans that counted on these pages must be made again.
         moved = true
+        try cut(at: range.lowerBound)
+        try cut(at: range.upperBound)
         for var row in try rows(meeting: range) where row.summary.generation == record.version.generation {
             row.summary.generation -= 1
             try PageTable.store(row, of: query, in: connection)
@@ -70,7 +105,6 @@ extension CommitTransaction {
             let stored = try BodyTable.content(of: row, in: connection)
             let usedAt = try AccessTable.usedAt(row.body, in: connection)
             try delete(row)
-            session.identities.forget(query)
             // Damaged bytes are not carried on: the positions become a gap, and are fetched again.
             guard let content = stored else {
                 changes.append(.dropped(page.range))
@@ -98,13 +132,27 @@ extension CommitTransaction {
         }
     }
 
-    /// R17: what is left of a page after a splice is joined with the page behind it, when one of the two is small.
-    private mutating func joinSmallPage(at position: Int) throws(StorageError) {
-        guard let left = try PageTable.row(at: position, of: query, in: connection),
-            let right = try PageTable.row(at: left.summary.range.upperBound, of: query, in: connection),
-            left.summary.count > 0, right.summary.count > 0,
-            left.summary.generation == right.summary.generation,
-            PageMerging.shouldJoin(left.summary.count, right.summary.count),
+    /// Joins the page at `position` with the one behind it, when one of the two is small. One that has just come as part of
+    /// a chain stays what it is.
+    private mutating func join(behind position: Int, isWritten: Bool) throws(StorageError) {
+        guard let left = try PageTable.row(at: position, of: query, in: connection), left.summary.count > 0,
+            !isWritten || left.summary.cursorOut == nil,
+            let right = try PageTable.row(at: left.summary.range.upperBound, of: query, in: connection)
+        else { return }
+        try join(left, right)
+    }
+
+    /// Joins the page at `position` with the one before it, when one of the two is small and none is part of a chain.
+    private mutating func join(before position: Int) throws(StorageError) {
+        guard position > 0, let right = try PageTable.row(at: position, of: query, in: connection),
+            let left = try PageTable.rows(meeting: position - 1..<position, of: query, in: connection).first,
+            left.summary.cursorOut == nil
+        else { return }
+        try join(left, right)
+    }
+
+    private mutating func join(_ left: PageRow, _ right: PageRow) throws(StorageError) {
+        guard PageMerging.shouldJoin(left.summary, right.summary),
             var content = try BodyTable.content(of: left, in: connection),
             let rest = try BodyTable.content(of: right, in: connection)
         else { return }

@@ -67,8 +67,10 @@ struct CommitTransaction {
         switch edit {
         case .put(let page):
             return try write(page)
-        case .splice(let range, let page):
-            return try splice(range, page)
+        case .rearrange(let rearrangement):
+            return try rearrange(rearrangement)
+        case .verify(let range):
+            try verify(range)
         case .confirm(let offset, let validator):
             try confirm(offset, validator)
         case .beginGeneration:

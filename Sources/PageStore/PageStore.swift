@@ -156,7 +156,7 @@ public final class PageStore: PageStorage {
         try await read { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
 
-    public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: Int] {
+    public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await read { reading throws(StorageError) in try reading.locate(keys, in: query) }
     }
 

@@ -60,7 +60,7 @@ struct StoreReading {
         return StoredPage(summary: row.summary, content: content)
     }
 
-    func locate(_ keys: Set<UInt64>, in query: QueryID) throws(StorageError) -> [UInt64: Int] {
+    func locate(_ keys: Set<UInt64>, in query: QueryID) throws(StorageError) -> [UInt64: ItemPlace] {
         guard let record = try QueryTable.find(query, in: connection) else { return [:] }
         return try IdentityTable.locate(keys, in: record, connection)
     }

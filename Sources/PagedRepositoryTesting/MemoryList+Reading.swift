@@ -20,12 +20,16 @@ extension MemoryList {
         return ListWindow(version: record.version, range: range, parts: parts, damaged: [])
     }
 
-    /// The first position of each key that is held.
-    func locate(_ wanted: Set<UInt64>) -> [UInt64: Int] {
-        let places = pages.filter(isHeld).flatMap { page in
-            page.keys.enumerated().map { (key: $0.element, position: page.offset + $0.offset) }
+    /// The first place of each key that is held.
+    func locate(_ wanted: Set<UInt64>) -> [UInt64: ItemPlace] {
+        var places: [UInt64: ItemPlace] = [:]
+        for page in pages where isHeld(page) && page.keys.contains(where: wanted.contains) {
+            for (index, identity) in page.content.identities.enumerated()
+            where wanted.contains(identity.key) && places[identity.key] == nil {
+                places[identity.key] = ItemPlace(position: page.offset + index, content: identity.content)
+            }
         }
-        return Dictionary(places.filter { wanted.contains($0.key) }.map { ($0.key, $0.position) }) { first, _ in first }
+        return places
     }
 
     var bytes: Int { pages.reduce(0) { $0 + $1.bytes } }

@@ -27,7 +27,7 @@ struct MemoryList: Sendable {
             if let change = try apply(edit, at: plan.at) { changes.append(change) }
         }
         // One commit is one revision, however many of its edits moved something.
-        if changes.contains(where: \.movesPositions) { record.version.revision += 1 }
+        if plan.edits.contains(where: \.movesPositions) { record.version.revision += 1 }
 
         let offsets = ledger.apply(plan.ledger, at: plan.at)
         if !offsets.isEmpty { changes.append(.ledger(offsets)) }
@@ -38,14 +38,18 @@ struct MemoryList: Sendable {
         switch edit {
         case .put(let page):
             return try put(page, at: now)
-        case .splice(let range, let page):
-            return try splice(range, page, at: now)
+        case .rearrange(let rearrangement):
+            return try rearrange(rearrangement, at: now)
+        case .verify(let range):
+            return verify(range, at: now)
         case .confirm(let offset, let validator):
             return confirm(offset, validator, at: now)
         case .beginGeneration:
             record.version = ListVersion(generation: record.version.generation + 1, revision: 0)
             return .generationBegan
         case .demote(let range):
+            cut(at: range.lowerBound)
+            cut(at: range.upperBound)
             for index in pages.indices where isHeld(pages[index]) && pages[index].meets(range) {
                 pages[index].summary.generation -= 1
             }
@@ -174,38 +178,39 @@ struct MemoryList: Sendable {
 
     // MARK: Moving
 
-    private mutating func splice(
-        _ range: Range<Int>, _ page: PageWrite?, at now: Timestamp
-    ) throws(Refusal) -> Change? {
-        guard range.lowerBound >= 0, range.upperBound <= Total.largest,
-            page.map({ $0.offset == range.lowerBound }) ?? true
-        else {
-            throw .impossible("a splice puts its page where it takes positions out")
+    private mutating func rearrange(_ rearrangement: Rearrangement, at now: Timestamp) throws(Refusal) -> Change? {
+        guard let moves = rearrangement.kept() else { throw .impossible("the pieces contradict each other") }
+        guard (pages.last?.offset ?? 0) <= Total.largest / 2 - max(0, moves.map(\.distance).max() ?? 0) else {
+            throw .impossible("pages would move beyond every position there is")
         }
-        let count = page?.content.count ?? 0
-        guard count > 0 || !range.isEmpty else { return nil }
-        guard (pages.last?.offset ?? 0) <= Total.largest / 2 - max(0, count - range.count) else {
-            throw .impossible("a splice would move pages beyond every position there is")
+        let takenOut = rearrangement.takenOut
+        guard rearrangement.movesPositions || !takenOut.isEmpty else { return nil }
+        for range in moves.map(\.range) {
+            cut(at: range.lowerBound)
+            cut(at: range.upperBound)
         }
-        cut(at: range.lowerBound)
-        cut(at: range.upperBound)
-        pages.removeAll { range.contains($0.offset) }
-        ledger.drop { range.contains($0) }
-        shift(from: range.upperBound, by: count - range.count)
-        if let page { _ = try put(page, at: now) }
-        reseam(at: range.lowerBound + count, now)
-        return .spliced(range, count: count)
-    }
-
-    private mutating func shift(from position: Int, by distance: Int) {
-        guard distance != 0 else { return }
-        for index in pages.indices where pages[index].offset >= position {
-            pages[index].summary.offset += distance
+        pages.removeAll { page in takenOut.contains { $0.contains(page.offset) } }
+        ledger.drop { offset in takenOut.contains { $0.contains(offset) } }
+        for index in pages.indices {
+            guard let move = moves.first(where: { $0.range.contains(pages[index].offset) }), move.distance != 0 else { continue }
+            pages[index].summary.offset += move.distance
             pages[index].summary.revision = record.version.revision + 1
             // R1: its request would now answer with other items.
             pages[index].summary.validator = nil
         }
-        ledger.shift(from: position, by: distance)
+        ledger.shift(moves)
+        for case .written(let page, _) in rearrangement.pieces { _ = try put(page, at: now) }
+        for seam in rearrangement.seams where !seam.isWritten { doubt(seam.position, now) }
+        for seam in rearrangement.seams.reversed() {
+            // A page that has just come as part of a chain stays what it is, and so does one before what came.
+            let behind = pages.firstIndex {
+                $0.offset == seam.position && !$0.isEmpty && !(seam.isWritten && $0.summary.cursorOut != nil)
+            }
+            if let behind { join(behind) }
+            let before = pages.lastIndex { $0.range.upperBound == seam.position && !$0.isEmpty && $0.summary.cursorOut == nil }
+            if let before { join(before) }
+        }
+        return .rearranged(ListDifference(rearrangement))
     }
 
     /// Makes `position` the start of a page, if it lies inside one.
@@ -214,19 +219,33 @@ struct MemoryList: Sendable {
         pages.replaceSubrange(index...index, with: pages[index].split(at: position - pages[index].offset))
     }
 
-    /// G1: the page behind a splice was not seen behind what is before it now. When it or the next one is small, the
-    /// two are joined (R17).
-    private mutating func reseam(at position: Int, _ now: Timestamp) {
-        doubt(position, now)
-        guard let index = pages.firstIndex(where: { $0.offset == position }) else { return }
-        guard index + 1 < pages.count else { return }
-        let (left, right) = (pages[index], pages[index + 1])
-        guard !left.isEmpty, !right.isEmpty, left.range.upperBound == right.offset,
-            left.summary.generation == right.summary.generation,
-            PageMerging.shouldJoin(left.content.count, right.content.count)
+    /// Joins a page with the next one, when one of the two is small (R17).
+    private mutating func join(_ index: Int) {
+        guard let next = pages.indices.first(where: { $0 > index && pages[$0].offset == pages[index].range.upperBound }),
+            PageMerging.shouldJoin(pages[index].summary, pages[next].summary)
         else { return }
-        pages.replaceSubrange(index...index + 1, with: [left.joined(with: right)])
+        let (left, right) = (pages[index], pages[next])
+        pages.replaceSubrange(index...next, with: [left.joined(with: right)])
         ledger.forgetSuccess(at: right.offset)
+    }
+
+    /// What one answer showed as it is held (G1).
+    private mutating func verify(_ range: Range<Int>, at now: Timestamp) -> Change {
+        for index in pages.indices where isHeld(pages[index]) && pages[index].meets(range) {
+            let page = pages[index].range
+            if page.lowerBound > range.lowerBound, pages[index].summary.evidence == .inferred {
+                pages[index].summary.evidence = .verified
+                pages[index].summary.evidenceAt = now
+            }
+            pages[index].summary.innerInferredSeams.removeAll { seam in
+                let position = page.lowerBound + seam.index
+                return range.lowerBound < position && position < range.upperBound
+            }
+            if range.lowerBound <= page.lowerBound, page.upperBound <= range.upperBound {
+                pages[index].summary.validatedAt = now
+            }
+        }
+        return .confirmed(range)
     }
 
     // MARK: Use (R40)
@@ -251,12 +270,12 @@ struct MemoryList: Sendable {
     }
 }
 
-extension Change {
+extension ListEdit {
     /// Whether plans that counted on the list as it was must be made again (R4).
     fileprivate var movesPositions: Bool {
         switch self {
-        case .demoted, .truncated: true
-        case .spliced(let range, let count): range.count != count
+        case .demote, .truncate: true
+        case .rearrange(let rearrangement): rearrangement.movesPositions
         default: false
         }
     }

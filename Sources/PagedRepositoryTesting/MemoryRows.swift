@@ -195,10 +195,10 @@ struct MemoryLedger: Sendable {
     }
 
     /// Records move with the positions (R4).
-    mutating func shift(from position: Int, by distance: Int) {
+    mutating func shift(_ moves: [Rearrangement.Move]) {
         let moved = entries.map { entry in
             var entry = entry
-            if entry.offset >= position { entry.offset += distance }
+            entry.offset += moves.first { $0.range.contains(entry.offset) }?.distance ?? 0
             return (entry.offset, entry)
         }
         records = Dictionary(uniqueKeysWithValues: moved)

@@ -65,7 +65,7 @@ public final class MemoryStorage: PageStorage {
         }
     }
 
-    public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: Int] {
+    public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         state.withLock { $0.lists[query]?.locate(keys) ?? [:] }
     }
 

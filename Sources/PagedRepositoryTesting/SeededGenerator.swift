@@ -14,3 +14,37 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 }
+
+/// Choices that depend on the seed alone. The standard library's own may differ from one version to the next.
+extension SeededGenerator {
+    /// One of many sequences that belong to one seed.
+    init(seed: UInt64, stream: UInt64) {
+        var source = SeededGenerator(seed: seed ^ (stream &* 0xD134_2543_DE82_EF95))
+        self.init(seed: source.next())
+    }
+
+    /// A number from 0 up to, and without, `limit`; 0 when there is none.
+    mutating func number(below limit: Int) -> Int {
+        // The remainder favours small numbers by less than one in a billion for the limits used here.
+        limit > 0 ? Int(next() % UInt64(limit)) : 0
+    }
+
+    mutating func number(in range: ClosedRange<Int>) -> Int {
+        range.lowerBound + number(below: range.count)
+    }
+
+    /// True so many times in a hundred.
+    mutating func isLikely(_ percent: Int) -> Bool { number(below: 100) < percent }
+
+    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[number(below: elements.count)] }
+
+    /// One of several, each as often as its weight says.
+    mutating func pick<Element>(weighted elements: [(weight: Int, element: Element)]) -> Element {
+        var ticket = number(below: elements.reduce(0) { $0 + $1.weight })
+        for (weight, element) in elements {
+            if ticket < weight { return element }
+            ticket -= weight
+        }
+        preconditionFailure("there is nothing to pick from")
+    }
+}

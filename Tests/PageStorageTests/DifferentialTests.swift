@@ -176,7 +176,8 @@ private struct RandomPlans {
             let upper = position + (number(0...2) == 0 ? 0 : number(0...45))
             let page = number(0...2) == 0 ? nil : page(number(0...60) == 0 ? position + 1 : position, held)
             return .splice(position..<upper, page)
-        case 14, 15: return .confirm(offset: position, validator: validator())
+        case 14: return .confirm(offset: position, validator: validator())
+        case 15: return .verify(position..<position + number(0...60))
         case 16: return number(0...3) == 0 ? .beginGeneration : .validated
         case 17, 18: return .demote(position..<position + number(0...60))
         case 19: return number(0...2) == 0 ? .truncate(at: position) : .validated
@@ -184,9 +185,35 @@ private struct RandomPlans {
         case 21: return .setTotal([.exact(end), .estimate(end), .unknown, .exact(-1)].randomElement(using: &random) ?? .unknown)
         case 22: return .setEnd(coin() ? nil : end)
         case 23: return number(0...25) == 0 ? .allowDuplicates : .validated
-        case 24: return .describe(paging: "p\(number(0...3))", source: "s")
+        case 24: return .rearrange(rearrangement(end, held))
+        case 25: return .describe(paging: "p\(number(0...3))", source: "s")
         default: return .put(page(end + number(0...1) * number(0...30), held))
         }
+    }
+
+    /// Stretches that stay, with something new, a gap, or nothing between them; sometimes an item that moved or was edited.
+    private mutating func rearrangement(_ end: Int, _ held: [(offset: Int, content: PageContent)]) -> Rearrangement {
+        var pieces: [Rearrangement.Piece] = []
+        var (old, new) = (0, 0)
+        for _ in 0..<number(1...4) {
+            let upper = old + number(0...25)
+            pieces.append(.kept(old..<upper))
+            new += upper - old
+            old = upper + (coin() ? 0 : number(0...20))
+            switch number(0...3) {
+            case 0:
+                let page = page(new, held)
+                pieces.append(.written(page, from: coin() ? [] : page.content.ids.map { _ in coin() ? nil : upper }))
+                new += page.content.count
+            case 1:
+                let count = number(0...12)
+                pieces.append(.gap(count))
+                new += count
+            default: break
+            }
+        }
+        if number(0...5) > 0 { pieces.append(.kept(old..<Int.max)) }
+        return Rearrangement(pieces)
     }
 
     private mutating func page(_ offset: Int, _ held: [(offset: Int, content: PageContent)]) -> PageWrite {

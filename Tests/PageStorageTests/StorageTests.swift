@@ -142,12 +142,15 @@ struct StorageTests {
         try await bench.commit([.confirm(offset: 0, validator: nil), .validated, .setTotal(.exact(4))])
         _ = try await bench.store.purge([bench.query])
 
+        var difference = ListDifference()
+        difference.removed = [0..<2]
+        difference.inserted = [0..<1]
         let first = ListVersion(generation: 1, revision: 0)
         let second = ListVersion(generation: 1, revision: 1)
         let sets = [
             ChangeSet(query: bench.query, version: first, changes: [.stored(0..<5)]),
-            ChangeSet(query: bench.query, version: second, changes: [.spliced(0..<2, count: 1), .total(.exact(4)), .ledger([0, 3])]),
-            ChangeSet(query: bench.query, version: second, changes: [.confirmed(0..<1), .validated]),
+            ChangeSet(query: bench.query, version: second, changes: [.rearranged(difference), .total(.exact(4)), .ledger([0, 3])]),
+            ChangeSet(query: bench.query, version: second, changes: [.confirmed(0..<4), .validated]),
             ChangeSet(query: bench.query, version: nil, changes: [.purged]),
         ]
         #expect(await all.next() == .changed(ChangeSet(query: other, version: first, changes: [.ledger([3])])))

@@ -38,7 +38,12 @@ struct LeaseTests {
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [])
         // Closing drops the kernel lock, as the end of a process does, however it comes.
         await other.close()
-        #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])
+        // A program that another test starts at this very moment has the lock's file until it is executed.
+        var granted: [Int] = []
+        for _ in 0..<10_000 where granted.isEmpty {
+            granted = try await bench.store.claim([0], of: bench.query, until: minute, at: noon)
+        }
+        #expect(granted == [0])
         #expect(try await bench.list.ledger.first?.attempts == 2)
     }
 

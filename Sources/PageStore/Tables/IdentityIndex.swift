@@ -49,6 +49,15 @@ struct IdentityIndex {
         lists[query]?.offsets[body] = nil
     }
 
+    /// Call when stretches of a list have moved.
+    mutating func move(_ moves: [Rearrangement.Move], in query: QueryID) {
+        let moves = moves.filter { $0.distance != 0 }
+        guard !moves.isEmpty, let offsets = lists[query]?.offsets else { return }
+        lists[query]?.offsets = offsets.mapValues { offset in
+            offset + (moves.first { $0.range.contains(offset) }?.distance ?? 0)
+        }
+    }
+
     private mutating func load(_ query: QueryID, _ connection: Connection) throws(StorageError) {
         var list = List(offsets: try IdentityTable.offsets(of: query, connection))
         try IdentityTable.scan(query, connection) { body, hashes in

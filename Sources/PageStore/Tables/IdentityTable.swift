@@ -30,29 +30,30 @@ enum IdentityTable {
         try connection.run(delete, .int(query.rawValue), .int(body))
     }
 
-    /// The first position of each of `keys` in the list's current generation.
+    /// The first place of each of `keys` in the list's current generation.
     static func locate(
         _ keys: Set<UInt64>, in record: QueryRecord, _ connection: Connection
-    ) throws(StorageError) -> [UInt64: Int] {
-        var hits: [Int64: [(index: Int, key: UInt64)]] = [:]
+    ) throws(StorageError) -> [UInt64: ItemPlace] {
+        var hits: [Int64: [(index: Int, identity: ItemIdentity)]] = [:]
         try scan(record.id, connection) { body, hashes in
             BodyCodec.eachKey(in: hashes) { index, key in
-                if keys.contains(key) { hits[body, default: []].append((index, key)) }
+                guard keys.contains(key) else { return }
+                hits[body, default: []].append((index, ItemIdentity(key: key, content: BodyCodec.content(at: index, in: hashes))))
             }
         }
         guard !hits.isEmpty else { return [:] }
-        var positions: [UInt64: Int] = [:]
+        var places: [UInt64: ItemPlace] = [:]
         let offsets = try self.offsets(of: record.id, connection)
         for (body, found) in hits {
             // The row says where it lies, and its seal that this is true.
             guard let offset = offsets[body], let row = try PageTable.row(at: offset, of: record.id, in: connection),
                 row.body == body, row.summary.generation == record.version.generation
             else { continue }
-            for hit in found {
-                positions[hit.key] = min(offset + hit.index, positions[hit.key] ?? .max)
+            for hit in found where offset + hit.index < places[hit.identity.key]?.position ?? .max {
+                places[hit.identity.key] = ItemPlace(position: offset + hit.index, content: hit.identity.content)
             }
         }
-        return positions
+        return places
     }
 
     /// Calls `visit` with the hashes of each page of a query. Hashes that are not whole are made anew from the items.

@@ -191,13 +191,11 @@ enum LedgerTable {
         FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3
         """)
 
-    /// Moves the records at and behind `position` along with their pages (R4).
-    static func shift(
-        from position: Int, by distance: Int, query: QueryID, in connection: Connection
-    ) throws(StorageError) {
-        try Shift.ledger.run(from: position, by: distance, of: query, in: connection) { range throws(StorageError) in
+    /// Moves the records of a stretch along with its pages (R4).
+    static func shift(_ move: Rearrangement.Move, query: QueryID, in connection: Connection) throws(StorageError) {
+        try Shift.ledger.run(move, of: query, in: connection) { range throws(StorageError) in
             try connection.run(
-                takeAlong, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound), .int(distance))
+                takeAlong, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound), .int(move.distance))
         }
     }
 

@@ -137,14 +137,15 @@ enum PageTable {
             validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total)
         """)
 
-    /// Moves the pages at and behind `position`. R1: a validator is void once its page has moved; its request would now
-    /// answer with other items.
+    /// Moves a stretch of pages. R1: a validator is void once its page has moved; its request would now answer with other
+    /// items.
     static func shift(
-        from position: Int, by distance: Int, revision: Int, of query: QueryID, in connection: Connection
+        _ move: Rearrangement.Move, revision: Int, of query: QueryID, in connection: Connection
     ) throws(StorageError) {
-        try Shift.page.run(from: position, by: distance, of: query, in: connection) { range throws(StorageError) in
+        try Shift.page.run(move, of: query, in: connection) { range throws(StorageError) in
             try connection.run(
-                take, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound), .int(distance), .int(revision))
+                take, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound), .int(move.distance),
+                .int(revision))
         }
     }
 }

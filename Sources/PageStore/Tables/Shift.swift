@@ -30,12 +30,13 @@ struct Shift {
 
     /// - Parameter take: copies the rows of a range to the scratch table, as they shall be.
     func run(
-        from position: Int, by distance: Int, of query: QueryID, in connection: Connection,
+        _ move: Rearrangement.Move, of query: QueryID, in connection: Connection,
         take: (Range<Int>) throws(StorageError) -> Void
     ) throws(StorageError) {
+        let distance = move.distance
         guard distance != 0 else { return }
         try connection.run(createScratch)
-        var left = position..<Int.max
+        var left = move.range
         while !left.isEmpty {
             let range = try portion(of: left, distance, query, connection)
             try take(range)
@@ -56,6 +57,6 @@ struct Shift {
             return (bound.map { Int($0) } ?? left.lowerBound)..<left.upperBound
         }
         let bound = try connection.number(boundBelow, .int(query.rawValue), .int(left.lowerBound), .int(Shift.portion))
-        return left.lowerBound..<(bound.map { Int($0) } ?? left.upperBound)
+        return left.lowerBound..<min(bound.map { Int($0) } ?? left.upperBound, left.upperBound)
     }
 }

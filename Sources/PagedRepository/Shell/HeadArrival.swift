@@ -89,7 +89,7 @@ extension SyncRun {
             isEmpty: list.heldPages.isEmpty,
             readableEnd: list.pages.last?.range.upperBound ?? 0,
             headIdentities: (window?.parts ?? []).filter(\.isHeld).flatMap { $0.content.identities },
-            positions: try await storage.locate(keys, in: list.record.id))
+            positions: try await storage.locate(keys, in: list.record.id).mapValues(\.position))
     }
 
     /// Where page one itself says that the list ends.

@@ -168,7 +168,7 @@ extension SyncRun {
         var outcome = try await apply(plan)
         if case .duplicates(let held) = outcome, held.contains(where: { $0.lowerBound != position }) {
             // An item that comes again further on has moved there while we walked: its old place is closed up (R22).
-            let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
+            let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query).mapValues(\.position)
             guard places.count < page.content.count else { return try await nothingNew(page, at: offset, list) }
             position -= places.values.count { $0 < offset }
             plan = followingPlan(page, cursor, at: position, list)

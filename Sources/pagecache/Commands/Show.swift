@@ -87,7 +87,7 @@ struct Show: AsyncParsableCommand {
     private func show(_ id: String, of list: ListOutline, in store: PageStore) async throws {
         let key = ItemIdentity.key(ofID: id)
         let missing = ToolFailure(.notFound, "no_such_item", "no item of the list that is held has the id '\(id)'")
-        guard let position = try await store.locate([key], in: list.record.id)[key],
+        guard let position = try await store.locate([key], in: list.record.id)[key]?.position,
             let window = try await store.window(of: list.record.id, position..<position + 1)
         else { throw missing }
         // Equal hashes are not equal ids.

@@ -45,7 +45,7 @@ final class DeferredStore: PageStorage {
         try await existing().window(of: query, range)
     }
 
-    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: Int] {
+    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await existing().locate(keys, in: query)
     }
 

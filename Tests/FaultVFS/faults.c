@@ -1,0 +1,69 @@
+// Which call fails, and with what.
+#include "fault_internals.h"
+
+static bool is_kind(enum fault_kind kind)
+{
+    return (int)kind >= 0 && (int)kind < FAULT_KIND_COUNT;
+}
+
+void fault_arm(fault_control *control, enum fault_kind kind, long nth, bool forever, int code, long partial)
+{
+    if (!is_kind(kind)) return;
+    pthread_mutex_lock(&control->mutex);
+    control->plans[kind] = (struct plan){
+        .armed = nth >= 1 && code != SQLITE_OK,
+        .forever = forever,
+        .nth = nth,
+        .code = code,
+        .partial = partial,
+    };
+    control->calls[kind] = 0;
+    control->fired = 0;
+    pthread_mutex_unlock(&control->mutex);
+}
+
+void fault_disarm(fault_control *control)
+{
+    pthread_mutex_lock(&control->mutex);
+    for (int kind = 0; kind < FAULT_KIND_COUNT; kind++) control->plans[kind].armed = false;
+    pthread_mutex_unlock(&control->mutex);
+}
+
+long fault_fired(fault_control *control)
+{
+    pthread_mutex_lock(&control->mutex);
+    long fired = control->fired;
+    pthread_mutex_unlock(&control->mutex);
+    return fired;
+}
+
+long fault_calls(fault_control *control, enum fault_kind kind)
+{
+    if (!is_kind(kind)) return 0;
+    pthread_mutex_lock(&control->mutex);
+    long calls = control->calls[kind];
+    pthread_mutex_unlock(&control->mutex);
+    return calls;
+}
+
+int check_partial(struct fault_control *control, enum fault_kind kind, long *partial)
+{
+    if (control == NULL) return SQLITE_OK;
+    int code = SQLITE_OK;
+    pthread_mutex_lock(&control->mutex);
+    const struct plan *plan = &control->plans[kind];
+    long call = ++control->calls[kind];
+    if (plan->armed && (call == plan->nth || (plan->forever && call > plan->nth))) {
+        code = plan->code;
+        *partial = plan->partial;
+        control->fired++;
+    }
+    pthread_mutex_unlock(&control->mutex);
+    return code;
+}
+
+int check(struct fault_control *control, enum fault_kind kind)
+{
+    long ignored = -1;
+    return check_partial(control, kind, &ignored);
+}
