@@ -94,6 +94,11 @@ public final class HTTPPageSource: PageSource {
         }
     }
 
+    /// A few items where the origin is known to take a size; whole pages where that was never tried.
+    public var probeSize: Int? {
+        state.withLock { $0.description }.flatMap { $0.style == .offset && $0.limitParameter != nil ? 4 : nil }
+    }
+
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let url = try pageURL(for: request)
         var headers: [HTTPField] = []

@@ -18,6 +18,12 @@ public struct Rearrangement: Hashable, Sendable {
         self.pieces = pieces
     }
 
+    /// The list with these positions as one new page that holds what they hold.
+    public static func replacing(_ range: Range<Int>, with page: PageWrite) -> Rearrangement {
+        let before: [Piece] = range.lowerBound > 0 ? [.kept(0..<range.lowerBound)] : []
+        return Rearrangement(before + [.written(page, from: Array(range)), .kept(range.upperBound..<Int.max)])
+    }
+
     /// A stretch that stays together, and how far it moves.
     public struct Move: Hashable, Sendable {
         public var range: Range<Int>

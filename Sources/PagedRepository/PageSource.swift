@@ -10,7 +10,14 @@ public protocol PageSource: Sendable {
     /// Everything sent and received so far, probes and retries included.
     var usage: SourceUsage { get }
 
+    /// The fewest items that can be asked for to see what is at a place; nil when only whole pages can be.
+    var probeSize: Int? { get }
+
     func fetch(_ request: PageRequest) async throws -> PageAnswer
+}
+
+extension PageSource {
+    public var probeSize: Int? { nil }
 }
 
 /// How an origin lets pages be asked for.

@@ -10,6 +10,11 @@ public struct SyncOptions: Hashable, Sendable {
     public var maxPages: Int?
     /// Refresh page one and reconcile, and fetch nothing else. Default: false.
     public var refreshOnly = false
+    /// How many items that are held already are asked for again with each page, where the origin takes any offset: what is
+    /// received twice proves that nothing moved in between (R21). Taken out of the page's size. 0…size - 1. Default: 1.
+    public var overlap = 1
+    /// Verify every page of the list once, after everything else (R23). Default: false.
+    public var sweep = false
     /// When failed pages are tried again.
     public var retry = RetrySchedule()
     /// How long to wait, in all, while nothing but scheduled retries is left. Default: 30 seconds.
@@ -21,7 +26,8 @@ public struct SyncOptions: Hashable, Sendable {
     public var transportFailuresUntilOffline = 5
     /// How long a page in flight is held by this process (R30). Default: 60 seconds.
     public var lease: Duration = .seconds(60)
-    /// How often a list that changes while it is read is started over. Default: 3.
+    /// How often in a row a list that changes while it is read is reconciled without anything new having come in.
+    /// Default: 3.
     public var restarts = 3
     /// A list is not followed beyond this many pages (R43). Default: 1,000,000.
     public var pagesPerQuery = 1_000_000
@@ -51,8 +57,17 @@ public struct SyncReport: Hashable, Sendable {
         case none
         case firstLoad = "first_load"
         case unchanged
+        /// R17: page one explained everything.
         case shifted
+        /// R18: more was asked, and what had changed was mended.
+        case repaired
+        /// R22: what is new was walked through until it met what was held.
+        case spliced
+        /// R22: something behind what was read is not as it was; a normal synchronisation finds it.
+        case staleTail = "stale_tail"
         case replaced
+        /// R23: every page was verified.
+        case swept
         case resumed
     }
 

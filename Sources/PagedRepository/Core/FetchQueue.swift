@@ -4,16 +4,29 @@ import PageModel
 enum FetchTarget: Hashable, Sendable {
     /// Page one.
     case head
-    /// The items at these positions.
-    case span(Range<Int>)
+    /// The items at these positions, asked for together with so many before them, which should be those that are held
+    /// there (R21).
+    case span(Range<Int>, overlap: Int)
     /// What the page before `offset` handed over.
     case follow(PageCursor, offset: Int)
+    /// What lies at these positions, to understand what changed (R18). No page is made of it, so it needs no lease.
+    case probe(Range<Int>)
+    /// The items at these positions, in the course of a sweep (R23).
+    case sweep(Range<Int>)
+
+    /// Whether what is asked for becomes a page.
+    var isPage: Bool {
+        switch self {
+        case .head, .span, .follow: true
+        case .probe, .sweep: false
+        }
+    }
 
     /// The position that the ledger knows it by.
     var offset: Int {
         switch self {
         case .head: 0
-        case .span(let range): range.lowerBound
+        case .span(let range, _), .probe(let range), .sweep(let range): range.lowerBound
         case .follow(_, let offset): offset
         }
     }
@@ -118,7 +131,7 @@ struct FetchQueue: Equatable {
 
     mutating func landed(_ target: FetchTarget) {
         inFlight.remove(target)
-        landings += 1
+        if target.isPage { landings += 1 }
         transportFailuresInRow = 0
         wasHeard = true
     }
@@ -151,7 +164,7 @@ struct FetchQueue: Equatable {
             return inFlight.isEmpty ? rest(until: quietUntil, now: now) : .wait
         }
         if let target = ready.last {
-            if let budget = limits.budget, landings + inFlight.count >= budget {
+            if let budget = limits.budget, target.isPage, landings + inFlight.count(where: \.isPage) >= budget {
                 return inFlight.isEmpty ? .finish(.limited) : .wait
             }
             ready.removeLast()

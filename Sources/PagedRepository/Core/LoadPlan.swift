@@ -8,8 +8,11 @@ enum LoadPlan {
 
     /// The fetches that bring in what is missing; empty when nothing is, or nothing more can be asked for.
     ///
-    /// - Parameter size: how many items a page of this origin has.
-    static func targets(for list: ListOutline, access: PagingAccess, size: Int) -> [FetchTarget] {
+    /// - Parameters:
+    ///   - size: how many items a page of this origin has.
+    ///   - overlap: how many known items are asked for again with each page, where any offset can be asked for (R21).
+    static func targets(for list: ListOutline, access: PagingAccess, size: Int, overlap: Int = 0) -> [FetchTarget] {
+        let overlap = max(0, min(overlap, size - 1))
         let coverage = list.coverage
         switch access {
         case .single:
@@ -23,10 +26,10 @@ enum LoadPlan {
         case .offsets, .grid:
             guard let length = list.record.end ?? list.record.total.exactCount else {
                 // Nobody knows where the list ends: one page at a time, and the answer tells.
-                return spans(coverage.gaps(below: coverage.runs.last?.upperBound ?? 0), access, size)
-                    + [openEnd(coverage.runs.last?.upperBound ?? 0, access, size)]
+                return spans(coverage.gaps(below: coverage.runs.last?.upperBound ?? 0), access, size, overlap)
+                    + [openEnd(coverage.runs.last?.upperBound ?? 0, access, size, overlap)]
             }
-            return spans(coverage.gaps(below: length), access, size)
+            return spans(coverage.gaps(below: length), access, size, overlap)
         }
     }
 
@@ -41,17 +44,17 @@ enum LoadPlan {
     }
 
     /// The page that would begin at or hold `position`, where the list may go on.
-    private static func openEnd(_ position: Int, _ access: PagingAccess, _ size: Int) -> FetchTarget {
+    private static func openEnd(_ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Int) -> FetchTarget {
         switch access {
         case .grid(let grid):
             let start = position / grid * grid
-            return .span(start..<start + grid)
+            return .span(start..<start + grid, overlap: 0)
         case .offsets, .chain, .single:
-            return .span(position..<position + size)
+            return span(from: position, to: .max, size, overlap)
         }
     }
 
-    private static func spans(_ gaps: [Range<Int>], _ access: PagingAccess, _ size: Int) -> [FetchTarget] {
+    private static func spans(_ gaps: [Range<Int>], _ access: PagingAccess, _ size: Int, _ overlap: Int) -> [FetchTarget] {
         switch access {
         case .grid(let grid):
             // Gaps are asked for on the origin's own grid (R21); two gaps in one of its pages are one request.
@@ -62,16 +65,28 @@ enum LoadPlan {
                     starts.append(start)
                 }
             }
-            return starts.map { .span($0..<$0 + grid) }
+            return starts.map { .span($0..<$0 + grid, overlap: 0) }
         case .offsets, .chain, .single:
             var targets: [FetchTarget] = []
             for gap in gaps {
-                let starts = stride(from: gap.lowerBound, to: gap.upperBound, by: size)
-                for start in starts.prefix(longest - targets.count) {
-                    targets.append(.span(start..<min(start + size, gap.upperBound)))
+                var position = gap.lowerBound
+                while position < gap.upperBound, targets.count < longest {
+                    let target = span(from: position, to: gap.upperBound, size, overlap)
+                    targets.append(target)
+                    position = target.end
                 }
             }
             return targets
         }
     }
+
+    /// A page's worth of positions, the overlap taken out of it (R21).
+    private static func span(from position: Int, to end: Int, _ size: Int, _ overlap: Int) -> FetchTarget {
+        let overlap = min(overlap, position)
+        return .span(position..<min(position + size - overlap, end), overlap: overlap)
+    }
+}
+
+extension FetchTarget {
+    fileprivate var end: Int { if case .span(let range, _) = self { range.upperBound } else { offset } }
 }

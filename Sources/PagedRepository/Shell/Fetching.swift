@@ -56,9 +56,10 @@ extension SyncRun {
         _ targets: [FetchTarget], in group: inout TaskGroup<Landing>
     ) async throws(StorageError) -> Bool {
         guard !targets.isEmpty else { return true }
-        let wanted = targets
-        var targets = targets
-        if let query {
+        let wanted = targets.filter(\.isPage)
+        let questions = targets.filter { !$0.isPage }
+        var targets = wanted
+        if let query, !wanted.isEmpty {
             // Before the request, so that a crash leaves a record of what was in flight (R31).
             let now = clock.now()
             let granted = Set(
@@ -72,7 +73,7 @@ extension SyncRun {
                 leaveToOthers(target)
             }
         }
-        for target in targets {
+        for target in targets + questions {
             let request = try await request(for: target)
             let source = source
             group.addTask {
@@ -95,9 +96,12 @@ extension SyncRun {
     private func isHeldByNow(_ target: FetchTarget, _ query: QueryID) async throws(StorageError) -> Bool {
         let range: Range<Int>
         switch target {
-        case .head: return false
-        case .span(let span): range = span
-        case .follow(_, let offset): range = offset..<offset + 1
+        case .head, .probe, .sweep: return false
+        case .span(let span, _): range = span
+        case .follow(_, let offset):
+            // What is walked through again is held, of course.
+            if tailWalk != nil { return false }
+            range = offset..<offset + 1
         }
         guard let list = try await storage.excerpt(of: query, range) else { return false }
         // Where the list ends is not known to be missing.
@@ -115,8 +119,12 @@ extension SyncRun {
                 if try await storage.window(of: query, 0..<pageWindow(list))?.damaged.isEmpty == false { validator = nil }
             }
             return PageRequest(.first, size: options.pageSize, validator: validator)
-        case .span(let range):
+        case .span(let range, let overlap):
             // Always a whole page, also where the gap is shorter: what is received twice proves the seam (R21).
+            return PageRequest(.offset(range.lowerBound - overlap), size: options.pageSize)
+        case .probe(let range):
+            return PageRequest(.offset(range.lowerBound), size: range.count < pageSize ? range.count : options.pageSize)
+        case .sweep(let range):
             return PageRequest(.offset(range.lowerBound), size: options.pageSize)
         case .follow(let cursor, _):
             return PageRequest(.cursor(cursor), size: options.pageSize)
@@ -133,8 +141,10 @@ extension SyncRun {
             hasEndedLease = false
             switch landing.target {
             case .head: try await headArrived(answer)
-            case .span(let range): try await spanArrived(answer, range)
+            case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
             case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
+            case .probe(let range): return try await probeArrived(answer, range)
+            case .sweep(let range): return try await sweepArrived(answer, range)
             }
             // An answer that came to nothing leaves no lease behind, or we would wait for ourselves.
             if !hasEndedLease, let query {
@@ -149,7 +159,9 @@ extension SyncRun {
         if error is CancellationError || Task.isCancelled {
             queue.stop()
             queue.failed(target, FetchFailure(.transport, "cancelled", isRetryable: true), nextAttemptAt: nil)
-            if let query { try await storage.record([.released(offset: target.offset)], for: query, at: clock.now()) }
+            if let query, target.isPage {
+                try await storage.record([.released(offset: target.offset)], for: query, at: clock.now())
+            }
             return
         }
         let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
@@ -160,15 +172,16 @@ extension SyncRun {
         queue.failed(target, failure, nextAttemptAt: next)
         if next == nil { givenUp.insert(target.offset) }
         if target == .head { headFailure = failure }
+        if !target.isPage, next == nil { questionFailed(failure) }
         Counter(label: "pagecache_fetch_failures_total").increment()
         logger.debug("fetch failed", metadata: ["class": "\(failure.failureClass.rawValue)", "attempt": "\(attempt)"])
         progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
-        if let query {
+        if let query, target.isPage {
             try await storage.record(
                 [.failed(offset: target.offset, failure: failure, nextAttemptAt: next)], for: query, at: now)
         }
         if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
-            try await cursorWasRejected(failure)
+            cursorWasRejected(failure, at: target.offset)
         }
     }
 }

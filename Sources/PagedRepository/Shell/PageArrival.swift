@@ -4,31 +4,31 @@ import PageModel
 extension SyncRun {
     // MARK: Pages asked for by position
 
-    /// The items from `range.lowerBound` on were answered.
-    func spanArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
-        guard let query else { return }
-        guard case .page(let page) = answer, !page.content.isEmpty else {
-            return try await nothingThere(answer, range, query)
+    /// The items from `range.lowerBound` on, and `overlap` known ones before them, were answered.
+    func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int) async throws(StorageError) {
+        // What was asked for before the list was seen to have moved is of no use: nobody knows which list it was.
+        guard let query, !mustRestart else { return }
+        guard case .page(let page) = answer, page.content.count > overlap else {
+            return try await nothingThere(answer, range, overlap, query)
         }
-        let arrived = range.lowerBound..<range.lowerBound + page.content.count
+        let start = range.lowerBound - overlap
+        let arrived = start..<start + page.content.count
         guard let list = try await storage.excerpt(of: query, arrived) else { return }
-        if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then {
-            return try await listMoved(page, at: range.lowerBound, list)
-        }
+        if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then { return listMoved() }
         let missing = list.coverage.gaps(in: arrived)
         guard try await agrees(page, arrived, missing, list) else {
-            return try await listMoved(page, at: range.lowerBound, list)
+            return try await disagrees(page, at: range.lowerBound, query)
         }
         var edits: [ListEdit] = missing.map { gap in
-            let part = gap.lowerBound - arrived.lowerBound..<gap.upperBound - arrived.lowerBound
-            // An item that was received again, where it was expected, proves the seam (R21).
+            let part = gap.lowerBound - start..<gap.upperBound - start
             return .put(
                 PageWrite(
-                    offset: gap.lowerBound, content: page.content.slice(part),
-                    evidence: part.lowerBound > 0 ? .verified : .inferred,
+                    offset: gap.lowerBound, content: page.content.slice(part), evidence: .inferred,
                     validator: part == 0..<page.content.count ? page.validator : nil))
         }
-        let ending = EndOfList.decide(page, at: arrived.lowerBound, full: pageSize, access: source.access)
+        // R21: what was received with what is held proves the seams between them.
+        edits.append(.verify(arrived))
+        let ending = EndOfList.decide(page, at: start, full: pageSize, access: source.access)
         if case .end(let position) = ending, list.record.total.exactCount == nil || position == list.record.total.exactCount {
             edits.append(.setEnd(position))
         }
@@ -38,8 +38,7 @@ extension SyncRun {
         }
         pagesFetched += 1
         if missing.isEmpty { fruitless.insert(range.lowerBound) }
-        let keys = Set(page.content.identities.map(\.key))
-        try await store(edits, keys: keys, at: range.lowerBound, query, list.record.version)
+        try await store(edits, page, at: start, range, query, list)
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
     }
 
@@ -57,22 +56,43 @@ extension SyncRun {
         }
     }
 
-    /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: the older
-    /// page gives way, and its positions are asked for again.
+    /// R21, R24: the list moved; or whatever is asked for, the same items come.
+    private func disagrees(_ page: FetchedPage, at offset: Int, _ query: QueryID) async throws(StorageError) {
+        let keys = Set(page.content.identities.map(\.key))
+        pagesWithoutNews = try await storage.locate(keys, in: query).count == keys.count ? pagesWithoutNews + 1 : 0
+        guard pagesWithoutNews < options.loopGuard else { return try await originIgnoresOffsets(at: offset) }
+        listMoved()
+    }
+
+    /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: when they are all
+    /// displaced alike, as a whole; otherwise they moved alone, and their old places are asked for again.
     private func store(
-        _ edits: [ListEdit], keys: Set<UInt64>, at offset: Int, _ query: QueryID, _ version: ListVersion
+        _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID, _ list: ListOutline
     ) async throws(StorageError) {
+        // The record stays with the page: one that came before its predecessor begins with what they have in common.
+        let first = list.coverage.gaps(in: start..<range.lowerBound + 1).first?.lowerBound ?? range.lowerBound
+        let ledger: [LedgerEdit] = first == range.lowerBound ? [] : [.forgotten(offset: range.lowerBound)]
         var plan = CommitPlan(
-            query: query, version: version, at: clock.now(), edits: edits, ledger: [.succeeded(offset: offset)])
+            query: query, version: list.record.version, at: clock.now(), edits: edits,
+            ledger: ledger + [.succeeded(offset: first)])
         var outcome = try await apply(plan)
         if case .duplicates(let held) = outcome {
-            let known = try await storage.locate(keys, in: query).count
-            if known == keys.count {
+            let identities = page.content.identities
+            let places = try await storage.locate(Set(identities.map(\.key)), in: query)
+            if places.count == identities.count {
                 pagesWithoutNews += 1
-                guard pagesWithoutNews < options.loopGuard else { return try await originIgnoresOffsets(at: offset) }
+                guard pagesWithoutNews < options.loopGuard else {
+                    return try await originIgnoresOffsets(at: range.lowerBound)
+                }
             }
             conflicts += 1
-            if conflicts > options.restarts * 4 || held.contains(where: { $0.lowerBound == offset }) {
+            let shifts = identities.enumerated().compactMap { index, identity in
+                places[identity.key].map { start + index - $0.position }
+            }.filter { $0 != 0 }
+            if conflicts <= options.restarts, Set(shifts).count == 1, page.total == .unknown || source.access != .offsets {
+                return listMoved()
+            }
+            if conflicts > options.restarts * 4 || held.contains(where: { $0.lowerBound == start }) {
                 warn("the origin repeats item ids; repeated items are kept")
                 plan.edits.insert(.allowDuplicates, at: 0)
             } else {
@@ -98,35 +118,26 @@ extension SyncRun {
         emptyFrom = min(offset, emptyFrom ?? .max)
     }
 
-    /// The total, or an item received twice, says that the list is not the one we began to read: what was read before
-    /// no longer counts as held. It stays readable until it has been read again.
-    private func listMoved(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
+    /// The total, or an item received twice, says that the list is not the one we began to read. What is held is kept; page
+    /// one is asked again, and the `Reconciler` finds out what moved (R21).
+    private func listMoved() {
         mustRestart = true
+        isSuspicious = true
         queue.clear()
-        let edits: [ListEdit] = [
-            .demote(0..<Int.max),
-            .put(PageWrite(offset: offset, content: page.content, evidence: .inferred)),
-            .setTotal(page.total), .setEnd(nil),
-        ]
-        let plan = CommitPlan(
-            query: list.record.id, version: list.record.version, at: clock.now(), edits: edits,
-            ledger: [.succeeded(offset: offset)])
-        // Refused: then somebody else has moved on, or the answer repeats itself; page one decides.
-        _ = try await apply(plan)
         pagesFetched += 1
         logger.debug("the list moved while it was read")
     }
 
     /// R24: an empty answer, or a refusal beyond the end, is the end where nothing else is known.
     private func nothingThere(
-        _ answer: PageAnswer, _ range: Range<Int>, _ query: QueryID
+        _ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
         if let total = list.record.total.exactCount, range.lowerBound < total {
             // R20: one bad answer proves nothing.
             guard doubtfulOffsets.contains(range.lowerBound) else {
                 doubtfulOffsets.insert(range.lowerBound)
-                return queue.addFirst(.span(range))
+                return queue.addFirst(.span(range, overlap: overlap))
             }
             emptyFrom = min(range.lowerBound, emptyFrom ?? .max)
             queue.clear(from: range.lowerBound)
@@ -138,122 +149,11 @@ extension SyncRun {
         } else if case .page(let page) = answer, let now = page.total.exactCount, let then = list.record.total.exactCount,
             now != then
         {
-            return try await listMoved(page, at: range.lowerBound, list)
+            return listMoved()
         }
         _ = try await apply(
             CommitPlan(
                 query: list.record.id, version: list.record.version, at: clock.now(), edits: edits,
                 ledger: [.forgotten(offset: range.lowerBound)]))
-    }
-
-    // MARK: Pages that follow one another
-
-    /// What the page before `offset` handed over was answered.
-    func followerArrived(_ answer: PageAnswer, _ cursor: PageCursor, at offset: Int) async throws(StorageError) {
-        guard let query, let list = try await storage.excerpt(of: query, offset..<offset) else { return }
-        guard case .page(let page) = answer else {
-            return try await commit([.setEnd(offset)], [.forgotten(offset: offset)], list)
-        }
-        if page.next == cursor { return try await originLoops("the origin's next page is the same page again", offset, list) }
-
-        if list.record.allowsDuplicates, !page.content.isEmpty {
-            // The store takes repeated items here; a walk that brings nothing else is a loop all the same.
-            let keys = Set(page.content.identities.map(\.key))
-            if try await storage.locate(keys, in: query).count == keys.count {
-                return try await nothingNew(page, at: offset, list)
-            }
-        }
-        var position = offset
-        var plan = followingPlan(page, cursor, at: position, list)
-        var outcome = try await apply(plan)
-        if case .duplicates(let held) = outcome, held.contains(where: { $0.lowerBound != position }) {
-            // An item that comes again further on has moved there while we walked: its old place is closed up (R22).
-            let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query).mapValues(\.position)
-            guard places.count < page.content.count else { return try await nothingNew(page, at: offset, list) }
-            position -= places.values.count { $0 < offset }
-            plan = followingPlan(page, cursor, at: position, list)
-            plan.edits.insert(contentsOf: places.values.sorted(by: >).map { .splice($0..<$0 + 1, nil) }, at: 0)
-            outcome = try await apply(plan)
-        }
-        if case .duplicates = outcome {
-            // What the list held has been moved out of the way: the page repeats ids within itself (R25).
-            warn("the origin repeats item ids within a page; repeated items are kept")
-            plan.edits.insert(.allowDuplicates, at: 0)
-            outcome = try await apply(plan)
-        }
-        guard case .committed = outcome else {
-            mustRestart = true
-            return
-        }
-        guard !page.content.isEmpty else { return try await nothingNew(page, at: offset, list) }
-        pagesFetched += 1
-        pagesWithoutNews = 0
-        let after = position + page.content.count
-        announce(position..<after, news: after - offset)
-        guard let next = page.next else { return }
-        guard pagesFetched < options.pagesPerQuery else {
-            return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
-        }
-        queue.add([.follow(next, offset: after)])
-    }
-
-    private func followingPlan(
-        _ page: FetchedPage, _ cursor: PageCursor, at offset: Int, _ list: ListOutline
-    ) -> CommitPlan {
-        var edits: [ListEdit] = []
-        if !page.content.isEmpty {
-            edits.append(
-                .put(
-                    PageWrite(
-                        offset: offset, content: page.content, evidence: .inferred, cursorIn: cursor,
-                        cursorOut: page.next, validator: page.validator)))
-        }
-        if page.next == nil { edits.append(.setEnd(offset + page.content.count)) }
-        if page.total != .unknown, page.total.count != list.record.total.count { edits.append(.setTotal(page.total)) }
-        return CommitPlan(
-            query: list.record.id, version: list.record.version, at: clock.now(), edits: edits,
-            ledger: [.succeeded(offset: offset)])
-    }
-
-    /// R24: empty pages with a live next are legal, and so is a page of known items; for ever, they are a loop.
-    private func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
-        pagesWithoutNews += 1
-        guard let next = page.next else {
-            return try await commit([.setEnd(offset)], [.forgotten(offset: offset)], list)
-        }
-        guard pagesWithoutNews < options.loopGuard else {
-            return try await originLoops("\(pagesWithoutNews) pages in a row brought nothing new", offset, list)
-        }
-        queue.add([.follow(next, offset: offset)])
-    }
-
-    private func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
-        let failure = FetchFailure(.loop, message, isRetryable: false)
-        givenUp.insert(offset)
-        progress(.failed(offset: offset, failure, nextAttemptAt: nil))
-        try await commit([], [.failed(offset: offset, failure: failure, nextAttemptAt: nil)], list)
-    }
-
-    /// R22: a cursor that the origin no longer takes. The list is read again from page one; what is held stays
-    /// readable meanwhile.
-    func cursorWasRejected(_ failure: FetchFailure) async throws(StorageError) {
-        guard let query, let list = try await storage.outline(of: query), restarts < options.restarts else { return }
-        warn("the origin no longer takes a stored cursor (\(failure.message)); reading again from page one")
-        givenUp.removeAll()
-        mustRestart = true
-        _ = try await apply(
-            CommitPlan(
-                query: query, version: list.record.version, at: clock.now(), edits: [.beginGeneration, .setEnd(nil)]))
-    }
-
-    private func commit(
-        _ edits: [ListEdit], _ ledger: [LedgerEdit], _ list: ListOutline
-    ) async throws(StorageError) {
-        let plan = CommitPlan(
-            query: list.record.id, version: list.record.version, at: clock.now(), edits: edits, ledger: ledger)
-        guard case .committed = try await apply(plan) else {
-            mustRestart = true
-            return
-        }
     }
 }

@@ -17,8 +17,8 @@ extension SyncRun {
         if source.access == .chain, let end = record.end, end == reached, let total = record.total.exactCount, total != end {
             // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
             // tells; a list that was read just now, from its first page to its last, is believed.
-            if restarts == 0 { return false }
-            if list.heldPages.allSatisfy({ $0.fetchedAt >= startedAt }) {
+            if passCount == 0 { return false }
+            if list.heldPages.allSatisfy({ $0.validatedAt >= startedAt }) {
                 warn("the origin counts \(total) items but gives \(end)")
                 return try await finish([.setTotal(.estimate(total))], list)
             }

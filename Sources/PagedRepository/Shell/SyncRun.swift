@@ -42,10 +42,33 @@ final class SyncRun {
     /// Whether the answer that is being handled has ended its lease by what it stored.
     var hasEndedLease = false
     var restarts = 0
+    var passCount = 0
     /// The list never stood still for as long as it takes to read it: it is not called complete.
     var keptChanging = false
     var conflicts = 0
     var pagesWithoutNews = 0
+    /// How a chain is walked through what is held (R22, R23); nil when it is only gone on with.
+    enum TailWalk {
+        /// Until the list is as long as the origin counts.
+        case untilExplained
+        /// To the end.
+        case whole
+    }
+    var tailWalk: TailWalk?
+    /// A list is walked again once a pass at most.
+    var hasRewalked = false
+    /// Page one changed, and what it means is being found out.
+    var reconciliationUnderWay: Reconciliation?
+    /// Answers of one reconciliation that contradicted each other, in this run (R18).
+    var contradictions = 0
+    /// Something has shown that the list is not as it is held, whatever page one says.
+    var isSuspicious = false
+    /// The answers of a sweep that wait for those before them, by position (R23).
+    var sweepAnswers: [Int: FetchedPage] = [:]
+    /// Everything before this position has been swept.
+    var sweepPosition = 0
+    var isSwept = false
+    var isSweepingChain = false
     /// A head that makes the list shrink a lot was seen, and is being confirmed (R20).
     var isConfirmingHead = false
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
@@ -84,14 +107,17 @@ final class SyncRun {
         return try await report(ending)
     }
 
-    /// Page one, then what is missing; again from page one when the list moved meanwhile.
+    /// Page one, then what is missing; again from page one when the list moved meanwhile. Passes that bring something new
+    /// are progress; of others there are only so many.
     private func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
             mustRestart = false
+            hasRewalked = false
             newItemsInPass = 0
             fruitless.removeAll()
             doubtfulOffsets.removeAll()
             emptyFrom = nil
+            if tailWalk == .untilExplained { tailWalk = nil }
             var ending = try await refreshHead()
             guard ending == .drained, headFailure == nil, let query else { return ending }
             if options.refreshOnly { return ending }
@@ -100,18 +126,25 @@ final class SyncRun {
                     warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
                     return ending
                 }
-                let targets = missingTargets(of: list).filter { !givenUp.contains($0.offset) }
+                var targets = rewalk(of: list)
+                if targets.isEmpty { targets = missingTargets(of: list).filter { !givenUp.contains($0.offset) } }
                 if targets.isEmpty {
                     guard try await reopenTail(of: list) else { break }
                     continue
                 }
                 queue.add(targets)
                 ending = try await drive()
+                if tailWalk == .whole, !mustRestart { tailWalk = nil }
                 if ending != .drained { return ending }
                 if isElsewhere { await waitForOthers() }
             }
-            if !mustRestart, try await settle() { return ending }
-            restarts += 1
+            if !mustRestart, try await settle() {
+                guard options.sweep, sweepOutstanding else { return ending }
+                ending = try await sweep()
+                if ending != .drained || !mustRestart { return ending }
+            }
+            passCount += 1
+            restarts = newItemsInPass > 0 && passCount < options.pagesPerQuery ? 0 : restarts + 1
             guard restarts <= options.restarts else {
                 keptChanging = true
                 warn("the list kept changing while it was read; it may have holes")
@@ -134,7 +167,7 @@ final class SyncRun {
 
     /// What to ask for now: what is missing, less what was asked for in vain.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
-        LoadPlan.targets(for: list, access: source.access, size: pageSize).filter {
+        LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: options.overlap).filter {
             !fruitless.contains($0.offset) && $0.offset < emptyFrom ?? .max
         }
     }

@@ -18,6 +18,7 @@ struct Sync: AsyncParsableCommand {
               pagecache sync 'https://api.example.com/items' --paging offset --items /results --total /count
               pagecache sync 'https://api.example.com/items' --bearer-env API_TOKEN --page-size 200
               pagecache sync 4k2m9xqa --refresh     a known query, page one only
+              pagecache sync 4k2m9xqa --sweep       compare every page with the origin's
             """)
 
     @Argument(help: "A URL, or a query that is in the store.")
@@ -38,12 +39,18 @@ struct Sync: AsyncParsableCommand {
     var staleAfter = DurationArgument(argument: "60s")!
     @Flag(help: "Page one and what it tells, and nothing else.")
     var refresh = false
+    @Flag(help: "Verify every page of the list, and mend what differs.")
+    var sweep = false
+    @Option(help: "Known items that are asked for again with each page, where the origin takes any offset.")
+    var overlap = 1
     @Flag(help: "Never touch the network; say what is there.")
     var offline = false
 
     func validate() throws {
         if let maxPages, maxPages < 1 { throw ValidationError("--max-pages must be at least 1") }
         guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
+        guard overlap >= 0 else { throw ValidationError("--overlap must not be negative") }
+        guard !refresh || !sweep else { throw ValidationError("--refresh asks for page one only, --sweep for every page") }
         guard retries >= 1 else { throw ValidationError("--retries must be at least 1") }
     }
 
@@ -112,6 +119,8 @@ struct Sync: AsyncParsableCommand {
         options.pageSize = source.pageSize
         options.maxPages = maxPages
         options.refreshOnly = refresh
+        options.sweep = sweep
+        options.overlap = overlap
         options.retry.attempts = retries
         options.patience = wait.duration
         return options

@@ -77,7 +77,11 @@ struct SyncRendering {
         case .firstLoad: "first load"
         case .unchanged: "nothing new"
         case .shifted: "changes at the head taken in"
+        case .repaired: "changes found and mended"
+        case .spliced: "new items taken in"
+        case .staleTail: "the tail is stale"
         case .replaced: "list read again"
+        case .swept: "every page verified"
         case .resumed: "resumed"
         }
     }

@@ -1,0 +1,83 @@
+import PageModel
+
+/// What to ask the origin about a stretch that is not understood: pure arithmetic of positions.
+enum Inquiry {
+    /// Stretches of so many pages are read, not probed.
+    private static let fewPages = 2
+
+    static func questions(about stretch: Stretch, _ reach: Reconciler.Reach) -> [Range<Int>] {
+        let unseen = stretch.unseen.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? .max : $0 + $1.count }
+        if !stretch.isOpen, unseen <= reach.pageSize * fewPages {
+            return stretch.unseen.flatMap { pages(covering: $0, reach) }
+        }
+        let edges = edges(of: stretch).filter { position in stretch.unseen.contains { $0.contains(position) } }
+        if !edges.isEmpty { return edges.map { probe(at: $0, isWide: true, reach) } }
+        // Between two items that are new, everything is taken for new: only what lies next to an anchor is halved.
+        let sides = [stretch.unseen.first, stretch.unseen.last].compactMap { $0 }.filter {
+            $0.lowerBound == stretch.origin.lowerBound || $0.upperBound == stretch.origin.upperBound
+        }
+        guard let widest = sides.filter({ $0.upperBound < .max }).max(by: { $0.count < $1.count }) else { return [] }
+        return [probe(at: (widest.lowerBound + widest.upperBound) / 2, isWide: widest.count > reach.pageSize * 4, reach)]
+    }
+
+    /// The middle of what has not been seen.
+    static func middle(of stretches: [Stretch], _ reach: Reconciler.Reach) -> [Range<Int>] {
+        let unseen = stretches.flatMap(\.unseen).filter { $0.upperBound < .max }
+        guard let widest = unseen.max(by: { $0.count < $1.count }) else { return [] }
+        return [probe(at: (widest.lowerBound + widest.upperBound) / 2, isWide: true, reach)]
+    }
+
+    /// Where the ends of what is held should be at the origin, if nothing changed up to there.
+    private static func edges(of stretch: Stretch) -> [Int] {
+        var edges: [Int] = []
+        for run in stretch.held {
+            let touchesLeft = run.lowerBound == stretch.cached.lowerBound
+            let touchesRight = stretch.right != nil && run.upperBound == stretch.cached.upperBound
+            switch (touchesLeft, touchesRight) {
+            case (true, true): break
+            case (true, false): edges.append(run.upperBound - 1 + stretch.left.shift)
+            case (false, true): edges.append(run.lowerBound + (stretch.right?.shift ?? 0))
+            case (false, false):
+                let middle = (run.lowerBound + run.upperBound) / 2
+                edges.append(middle + stretch.left.shift)
+                if let right = stretch.right, right.shift != stretch.left.shift { edges.append(middle + right.shift) }
+            }
+        }
+        return edges
+    }
+
+    /// R18: questions at the middle of the widest stretches that are only inferred to be unchanged, ⌈log2⌉ of the number
+    /// of pages.
+    static func audit(_ stretches: [Stretch], pages: Int, _ reach: Reconciler.Reach) -> [Range<Int>] {
+        var wide = stretches.filter { $0.isUnchanged && $0.origin.count > reach.pageSize }.map(\.origin)
+        var questions: [Range<Int>] = []
+        for _ in 0..<(max(pages, 2) - 1).bitWidth - (max(pages, 2) - 1).leadingZeroBitCount {
+            guard let index = wide.indices.max(by: { wide[$0].count < wide[$1].count }), wide[index].count > reach.pageSize
+            else { break }
+            let range = wide.remove(at: index)
+            let middle = (range.lowerBound + range.upperBound) / 2
+            questions.append(probe(at: middle, isWide: true, reach))
+            wide += [range.lowerBound..<middle, middle..<range.upperBound]
+        }
+        return questions
+    }
+
+    /// What to ask to see the item at `position`, and the one before it.
+    private static func probe(at position: Int, isWide: Bool, _ reach: Reconciler.Reach) -> Range<Int> {
+        if reach.isGrid {
+            let start = position / reach.pageSize * reach.pageSize
+            return start..<start + reach.pageSize
+        }
+        // Near the end of the search a page that is asked for tells where to look next, and often is the answer.
+        let size = isWide ? reach.probeSize : reach.pageSize
+        let start = max(0, isWide ? position - 1 : position - size / 2)
+        return start..<start + size
+    }
+
+    /// Pages that show all of `range`, with the item before it where the origin takes any offset, so that the seam is seen.
+    private static func pages(covering range: Range<Int>, _ reach: Reconciler.Reach) -> [Range<Int>] {
+        let size = reach.pageSize
+        let first = reach.isGrid ? range.lowerBound / size * size : max(0, range.lowerBound - 1)
+        return stride(from: first, to: range.upperBound, by: size).map { $0..<$0 + size }
+    }
+}

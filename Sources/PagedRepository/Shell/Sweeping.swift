@@ -1,0 +1,150 @@
+import PageModel
+
+/// R23: every page of the list once more, compared with what is held and mended where it differs. Its progress is kept in
+/// the store, so that it goes on where it was.
+extension SyncRun {
+    /// Whether a sweep was asked for and has not come to its end in this run.
+    var sweepOutstanding: Bool { reconciliation != .swept }
+
+    /// Sweeps from where the last one stopped. Page one has just been confirmed.
+    func sweep() async throws(StorageError) -> FetchQueue.Ending {
+        guard let query, let list = try await storage.outline(of: query), let head = list.heldPages.first, head.offset == 0 else {
+            return .drained
+        }
+        guard !list.record.allowsDuplicates else {
+            warn("ids repeat in this list: it cannot be compared, only read again")
+            return .drained
+        }
+        sweepAnswers.removeAll()
+        switch source.access {
+        case .single:
+            return .drained
+        case .chain:
+            return try await sweepChain(list, head)
+        case .offsets, .grid:
+            break
+        }
+        let begun = list.record.sweep ?? SweepProgress(position: 0, startedAt: clock.now())
+        sweepPosition = max(begun.position, aligned(head.count))
+        isSwept = false
+        while !isSwept, !mustRestart {
+            let step = sweepStep
+            let starts = (0..<max(1, options.concurrency)).map { sweepPosition + $0 * step }
+            queue.add(starts.map { .sweep(self.question($0)) })
+            let ending = try await drive()
+            sweepAnswers.removeAll()
+            if ending != .drained { return ending }
+            if headFailure != nil { return .drained }
+        }
+        return .drained
+    }
+
+    /// A position that the origin can be asked for, at or before this one.
+    private func aligned(_ position: Int) -> Int {
+        if case .grid(let size) = source.access { position / size * size } else { position }
+    }
+
+    /// One item is asked for again with each answer, where any offset can be asked for (R21).
+    private var sweepOverlap: Int { if case .offsets = source.access, pageSize > 1 { 1 } else { 0 } }
+    private var sweepStep: Int { if case .grid(let size) = source.access { size } else { pageSize - sweepOverlap } }
+
+    private func question(_ position: Int) -> Range<Int> {
+        let start = max(0, position - sweepOverlap)
+        return start..<position + sweepStep
+    }
+
+    /// An answer of a sweep. Answers are laid in one behind the other, in whatever order they come.
+    func sweepArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
+        if case .page(let page) = answer {
+            sweepAnswers[range.lowerBound] = page
+        } else {
+            sweepAnswers[range.lowerBound] = FetchedPage(content: PageContent())
+        }
+        while !isSwept, !mustRestart, let page = sweepAnswers.removeValue(forKey: question(sweepPosition).lowerBound) {
+            try await lay(page)
+        }
+    }
+
+    private func lay(_ page: FetchedPage) async throws(StorageError) {
+        guard let query, let list = try await storage.outline(of: query) else { return }
+        let start = question(sweepPosition).lowerBound
+        if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then { return listMovedInSweep() }
+        var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
+        if sighting.repeatsItems { return listMovedInSweep() }
+        var content = page.content
+        let overlap = sweepPosition - start
+        if overlap > 0, content.count > 0 {
+            // R21: the item before is where it was, or something came or went before it.
+            guard sighting.places[0]?.position == sweepPosition - 1 else { return listMovedInSweep() }
+            content = content.slice(overlap..<content.count)
+        }
+        if content.isEmpty { return try await endSweep(at: sweepPosition, list, [], page) }
+        let places = Dictionary(
+            zip(sighting.identities, sighting.places).compactMap { identity, place in place.map { (identity.key, $0) } },
+            uniquingKeysWith: { first, _ in first })
+        sighting = Sighting(offset: sweepPosition, content: content, places: places, isEnd: false)
+        let walk = Walk(sighting, at: sweepPosition, runs: list.coverage.runs, keepsHole: false)
+        guard walk.position == sweepPosition else { return listMovedInSweep() }
+        let after = sweepPosition + content.count
+        var edits: [ListEdit] = []
+        if !walk.isSame { edits = walk.edits(sighting, list) }
+        edits.append(.verify(sweepPosition - min(overlap, 1)..<after))
+        if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
+        let ending = EndOfList.decide(page, at: start, full: pageSize, access: source.access)
+        if case .end = ending { return try await endSweep(at: after, list, edits, page) }
+        edits.append(.setEnd(walk.end(list)))
+        edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? clock.now())))
+        guard try await commit(edits, [], list) else { return }
+        announce(sweepPosition..<after, news: 0)
+        // Where a page was shorter than its place on the grid, what is left of it comes again.
+        sweepPosition = after
+        if after != aligned(after) || content.count < sweepStep { queue.clear() }
+    }
+
+    /// The last answer: nothing is held behind it any more. One answer alone does not take much away (R20).
+    private func endSweep(
+        at position: Int, _ list: ListOutline, _ edits: [ListEdit], _ page: FetchedPage
+    ) async throws(StorageError) {
+        let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
+        let isCounted = page.total.exactCount == position
+        if lost > 0, !isCounted, !doubtfulOffsets.contains(position) {
+            doubtfulOffsets.insert(position)
+            queue.clear()
+            return queue.add(.sweep(question(sweepPosition)), at: clock.now() + options.confirmationPause)
+        }
+        queue.clear()
+        let ending: [ListEdit] = [.truncate(at: position), .setEnd(position), .setSweep(nil)]
+        guard try await commit(edits + ending, [], list) else { return }
+        isSwept = true
+        reconciled(.swept, list)
+    }
+
+    /// The list moved during the sweep: page one is asked again, what moved is mended, and the sweep goes on.
+    private func listMovedInSweep() {
+        mustRestart = true
+        isSuspicious = true
+        queue.clear()
+    }
+
+    private func sweepChain(_ list: ListOutline, _ head: PageSummary) async throws(StorageError) -> FetchQueue.Ending {
+        // A walk cannot begin in the middle with any certainty; with a stored cursor it can.
+        var start = (position: head.range.upperBound, cursor: head.cursorOut)
+        if let progress = list.record.sweep, let cursor = progress.cursor, list.coverage.headEnd >= progress.position {
+            start = (progress.position, cursor)
+        }
+        tailWalk = .whole
+        isSweepingChain = true
+        defer {
+            isSweepingChain = false
+            tailWalk = nil
+        }
+        if let cursor = start.cursor {
+            queue.add([.follow(cursor, offset: start.position)])
+            let ending = try await drive()
+            if ending != .drained || mustRestart { return ending }
+        }
+        guard let query, let list = try await storage.outline(of: query), list.isComplete else { return .drained }
+        if try await commit([.setSweep(nil)], [], list) { reconciled(.swept, list) }
+        return .drained
+    }
+}

@@ -1,0 +1,234 @@
+import PageModel
+
+/// Lists whose pages hand over to the next: walked until they meet what is held (R22), or to the end (R23).
+extension SyncRun {
+    /// R22: page one of a chain does not explain what changed. It takes its place, and the walk goes on behind it.
+    func walkFromHead(_ head: Sighting, _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
+        let walk = Walk(head, at: 0, runs: list.coverage.runs, keepsHole: true)
+        var edits = walk.edits(head, list)
+        let end = end(of: page)
+        if let end { edits.append(.truncate(at: end)) }
+        edits += [.setTotal(page.total), .setEnd(end ?? walk.end(list))]
+        guard try await commitHead(edits, page, list) else {
+            contradictions += 1
+            guard contradictions <= 2 else { return try await replace(with: page) }
+            return askAgain()
+        }
+        try await settled(page, walk.hasMet ? .spliced : .shifted, list)
+        if options.refreshOnly { return try await noteStaleTail() }
+        guard let query, let next = page.next, end == nil, try await walksOn(walk, query) else { return }
+        queue.add([.follow(next, offset: page.content.count)])
+    }
+
+    /// R22: what a refresh alone cannot find out is said.
+    private func noteStaleTail() async throws(StorageError) {
+        guard let query, let list = try await storage.outline(of: query), !list.isExplained else { return }
+        reconciled(.staleTail, list)
+        warn("something behind page one is not as it was; a synchronisation without --refresh finds out what")
+    }
+
+    /// What the page before `offset` handed over was answered.
+    func followerArrived(_ answer: PageAnswer, _ cursor: PageCursor, at offset: Int) async throws(StorageError) {
+        guard let query, let list = try await surroundings(of: offset, query) else { return }
+        guard case .page(let page) = answer else {
+            return try await chainEnded(at: offset, cursor, list, edits: [])
+        }
+        if page.next == cursor { return try await originLoops("the origin's next page is the same page again", offset, list) }
+        guard !page.content.isEmpty else {
+            if page.next == nil { return try await chainEnded(at: offset, cursor, list, edits: []) }
+            return try await nothingNew(page, at: offset, list)
+        }
+        let sighting = try await sighting(page, at: offset, query, isEnd: page.next == nil, asked: nil, cursor: cursor)
+        guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
+            // R24: only what was read before; for ever, that is a loop.
+            return try await nothingNew(page, at: offset, list)
+        }
+        if list.record.allowsDuplicates || sighting.repeatsItems {
+            return try await followUnaligned(page, cursor, at: offset, list, repeats: sighting.repeatsItems)
+        }
+        // What was fetched with the very cursor that this answer hands over follows it.
+        let next = list.heldPages.first { $0.offset >= offset && $0.cursorIn != nil && $0.cursorIn == page.next }
+        let walk = Walk(sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
+        let position = walk.position
+        let after = position + page.content.count
+        var edits = walk.edits(sighting, list)
+        if page.total != .unknown, page.total.count != list.record.total.count { edits.append(.setTotal(page.total)) }
+        if page.next == nil { return try await chainEnded(at: after, cursor, list, edits: edits, from: offset) }
+        edits.append(.setEnd(walk.end(list)))
+        if isSweepingChain, let next = page.next {
+            let startedAt = list.record.sweep?.startedAt ?? clock.now()
+            edits.append(.setSweep(SweepProgress(position: after, cursor: next, startedAt: startedAt)))
+        }
+        guard try await commit(edits, [.succeeded(offset: offset)], list) else { return }
+        count(page, walk)
+        announce(position..<after, news: walk.isSame ? 0 : page.content.count)
+        if walk.hasMet, tailWalk != .whole, reconciliation != .firstLoad { reconciled(.spliced, list) }
+        guard pagesFetched + pagesUnchanged < options.pagesPerQuery else {
+            return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
+        }
+        guard let next = page.next, try await walksOn(walk, query) else { return }
+        queue.add([.follow(next, offset: after)])
+    }
+
+    /// R22: the walk ends where it has met the list, unless the total says that something behind is not as it was. A list
+    /// that is not whole is gone on with where it breaks off.
+    private func walksOn(_ walk: Walk, _ query: QueryID) async throws(StorageError) -> Bool {
+        guard walk.hasMet, tailWalk != .whole else { return true }
+        guard let list = try await storage.outline(of: query) else { return false }
+        guard list.record.end != nil, list.coverage.runs.count <= 1, !list.isExplained else { return false }
+        tailWalk = .untilExplained
+        return true
+    }
+
+    private func count(_ page: FetchedPage, _ walk: Walk) {
+        pagesWithoutNews = 0
+        if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
+    }
+
+    /// The pages at `offset` and the run behind it, which may be far away.
+    private func surroundings(of offset: Int, _ query: QueryID) async throws(StorageError) -> ListOutline? {
+        let near = try await storage.excerpt(of: query, max(0, offset - 1)..<offset + 4 * pageSize)
+        if let near, near.coverage.runs.contains(where: { $0.upperBound > offset }) { return near }
+        return try await storage.excerpt(of: query, max(0, offset - 1)..<Int.max)
+    }
+
+    /// R24: the chain says that it ends at `position`. What is held behind that is gone; one answer alone does not take
+    /// much away (R20).
+    private func chainEnded(
+        at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil
+    ) async throws(StorageError) {
+        let offset = offset ?? position
+        let lost = list.heldPages.filter { $0.range.upperBound > position }.count
+        if lost > 0, edits.isEmpty || lost > 1, !doubtfulOffsets.contains(offset) {
+            doubtfulOffsets.insert(offset)
+            return queue.add(.follow(cursor, offset: offset), at: clock.now() + options.confirmationPause)
+        }
+        let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
+        guard try await commit(edits + ending, [edits.isEmpty ? .forgotten(offset: offset) : .succeeded(offset: offset)], list)
+        else { return }
+        if !edits.isEmpty {
+            pagesFetched += 1
+            pagesWithoutNews = 0
+            announce(offset..<position, news: position - offset)
+        }
+    }
+
+    /// R25: ids repeat; pages are stored as they come.
+    private func followUnaligned(
+        _ page: FetchedPage, _ cursor: PageCursor, at offset: Int, _ list: ListOutline, repeats: Bool
+    ) async throws(StorageError) {
+        var edits: [ListEdit] = []
+        if repeats, !list.record.allowsDuplicates {
+            warn("the origin repeats item ids within a page; repeated items are kept")
+            edits.append(.allowDuplicates)
+        }
+        let keys = Set(page.content.identities.map(\.key))
+        if try await storage.locate(keys, in: list.record.id).count == keys.count {
+            return try await nothingNew(page, at: offset, list)
+        }
+        let after = offset + page.content.count
+        let held = list.coverage.runs.contains { $0.overlaps(offset..<after) }
+        if held { edits.append(.demote(offset..<Int.max)) }
+        edits.append(
+            .put(
+                PageWrite(
+                    offset: offset, content: page.content, evidence: .inferred, cursorIn: cursor, cursorOut: page.next,
+                    validator: page.validator)))
+        if page.next == nil { edits.append(.setEnd(after)) }
+        if page.total != .unknown, page.total.count != list.record.total.count { edits.append(.setTotal(page.total)) }
+        guard try await commit(edits, [.succeeded(offset: offset)], list) else { return }
+        pagesFetched += 1
+        pagesWithoutNews = 0
+        announce(offset..<after, news: page.content.count)
+        if let next = page.next { queue.add([.follow(next, offset: after)]) }
+    }
+
+    /// R24: empty pages with a live next are legal, and so is a page of known items; for ever, they are a loop.
+    private func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
+        pagesWithoutNews += 1
+        guard let next = page.next else {
+            _ = try await commit([.setEnd(offset)], [.forgotten(offset: offset)], list)
+            return
+        }
+        guard pagesWithoutNews < options.loopGuard else {
+            return try await originLoops("\(pagesWithoutNews) pages in a row brought nothing new", offset, list)
+        }
+        queue.add([.follow(next, offset: offset)])
+    }
+
+    func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
+        let failure = FetchFailure(.loop, message, isRetryable: false)
+        givenUp.insert(offset)
+        progress(.failed(offset: offset, failure, nextAttemptAt: nil))
+        _ = try await commit([], [.failed(offset: offset, failure: failure, nextAttemptAt: nil)], list)
+    }
+
+    /// R22: a cursor that the origin no longer takes. The list is walked again from page one, with new cursors; what is
+    /// held is kept, and verified on the way.
+    func cursorWasRejected(_ failure: FetchFailure, at offset: Int) {
+        guard restarts < options.restarts else { return }
+        warn("the origin no longer takes a stored cursor (\(failure.message)); walking again from page one")
+        givenUp.remove(offset)
+        tailWalk = .whole
+        asksUnconditionally = true
+        mustRestart = true
+    }
+
+    /// Where to walk on from, of a list without anything missing: from page one, when it has to be walked again, or when its
+    /// tail is not what the origin counts.
+    func rewalk(of list: ListOutline) -> [FetchTarget] {
+        guard source.access == .chain, !hasRewalked, let head = list.heldPages.first, head.offset == 0,
+            let next = head.cursorOut, let end = list.record.end ?? (tailWalk == .whole ? .max : nil), end > head.count
+        else { return [] }
+        if tailWalk != .whole {
+            guard list.coverage.headEnd == end, !list.isExplained else { return [] }
+            tailWalk = .untilExplained
+        }
+        hasRewalked = true
+        return [.follow(next, offset: head.count)]
+    }
+
+    func commit(
+        _ edits: [ListEdit], _ ledger: [LedgerEdit], _ list: ListOutline
+    ) async throws(StorageError) -> Bool {
+        let plan = CommitPlan(
+            query: list.record.id, version: list.record.version, at: clock.now(), edits: edits, ledger: ledger)
+        if case .committed = try await apply(plan) { return true }
+        mustRestart = true
+        return false
+    }
+}
+
+extension ListOutline {
+    /// One run, as long as the origin counts; where it does not count, one run to a known end.
+    var isExplained: Bool {
+        guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
+        return record.total.exactCount.map { $0 == end } ?? true
+    }
+}
+
+extension Walk {
+    var isSame: Bool { step == .same }
+
+    /// For the commit: the answer in its place, and what it proves.
+    func edits(_ sighting: Sighting, _ list: ListOutline) -> [ListEdit] {
+        let count = sighting.content.count
+        let range = position..<position + count
+        switch step {
+        case .same:
+            // R6: the page is as it was; the way on from it may be another. Where it is not one page, it becomes one.
+            let page = sighting.write(0..<count, at: position, evidence: .inferred)
+            let isPage = list.heldPages.contains { $0.range == range }
+            return [isPage ? .put(page) : .rearrange(.replacing(range, with: page)), .verify(range)]
+        case .changed(let rearrangement):
+            return [.rearrange(rearrangement), .verify(range)]
+        }
+    }
+
+    /// Where the list ends now, if it was known before.
+    func end(_ list: ListOutline) -> Int? {
+        guard case .changed(let rearrangement) = step else { return list.record.end }
+        guard let end = list.record.end, let tail = rearrangement.kept()?.last else { return nil }
+        return max(end, tail.range.lowerBound) + tail.distance
+    }
+}

@@ -1,0 +1,103 @@
+import PagedRepository
+
+extension OriginPlan {
+    /// The plan of this seed: the same on every machine, for the same knobs.
+    ///
+    /// About half of the totals are exact. An empty answer comes once at most, since two in a row cannot be told from a
+    /// list that is empty.
+    public init(seed: UInt64, knobs: OriginKnobs = OriginKnobs()) {
+        var chance = SeededGenerator(seed: seed)
+        let style = chance.pick(knobs.styles)
+        let pageSize = chance.number(in: knobs.pageSize)
+        let count = chance.count(knobs.count, pageSize: pageSize)
+        self.init(seed: seed, style: style, count: count, pageSize: pageSize)
+        largestPage = chance.pick([pageSize, pageSize + chance.number(below: 6), OriginPlan.noLargestPage])
+        totals = chance.totals(count: count, canDiffer: knobs.hasOtherTotals)
+        validators = chance.pick(weighted: [(2, .none), (1, .pages), (1, .pagesAndTotal), (1, .totalOnNotModified)])
+        pastEnd = chance.pick(PastEnd.allCases)
+        saysHasMore = chance.isLikely(30)
+        identity = knobs.hasOtherIdentities ? chance.pick(weighted: [(8, .ids), (1, .none), (1, .repeating)]) : .ids
+        events = chance.events(self, knobs)
+    }
+}
+
+/// What is drawn for a plan, piece by piece.
+extension SeededGenerator {
+    /// Lists that are empty, end with a page, or fit in one, are where paging goes wrong: more of them than by chance.
+    fileprivate mutating func count(_ range: ClosedRange<Int>, pageSize: Int) -> Int {
+        let count =
+            switch number(below: 100) {
+            case ..<4: 0
+            case ..<10: number(in: 1...pageSize)
+            case ..<22: number(in: range) / pageSize * pageSize
+            default: number(in: range)
+            }
+        return min(max(count, range.lowerBound), range.upperBound)
+    }
+
+    fileprivate mutating func totals(count: Int, canDiffer: Bool) -> OriginPlan.Totals {
+        guard canDiffer, isLikely(50) else { return .exact }
+        return switch number(below: 7) {
+        case 0: .lagging(requests: number(in: 1...5))
+        case 1: .capped(number(in: 1...max(count, 1)))
+        case 2: .estimated(within: number(in: 1...10))
+        case 3: .none
+        case 4: .zero
+        case 5: .tooLow(by: number(in: 1...10))
+        default: .tooHigh(by: number(in: 1...20))
+        }
+    }
+
+    fileprivate mutating func events(_ plan: OriginPlan, _ knobs: OriginKnobs) -> [OriginEvent] {
+        guard knobs.hasChanges || knobs.hasFaults, knobs.requests > 0 else { return [] }
+        var hasEmptyAnswer = false
+        let requests = (0..<number(in: knobs.events)).map { _ in number(in: 1...knobs.requests) }.sorted()
+        return requests.map { request in
+            guard knobs.hasFaults, !knobs.hasChanges || isLikely(35) else {
+                return .before(request, change(plan, knobs))
+            }
+            var fault = fault(plan)
+            if fault == .emptyAnswer, hasEmptyAnswer { fault = .transport }
+            hasEmptyAnswer = hasEmptyAnswer || fault == .emptyAnswer
+            return .on(request, fault)
+        }
+    }
+
+    private mutating func change(_ plan: OriginPlan, _ knobs: OriginKnobs) -> OriginChange {
+        if knobs.hasBulkChanges, isLikely(8) {
+            return switch number(below: 4) {
+            case 0: .resort(seed: next() >> 48)
+            case 1: .replaceAll(count: number(in: knobs.count))
+            case 2: .insert(at: place(), count: number(in: plan.pageSize...plan.pageSize * 3))
+            default: .delete(at: place(), count: number(in: plan.pageSize...plan.pageSize * 6))
+            }
+        }
+        return switch number(below: 100) {
+        case ..<33: .insert(at: place(), count: number(in: 1...3))
+        case ..<60: .delete(at: place(), count: number(in: 1...3))
+        case ..<74: .move(from: place(), to: place())
+        case ..<87: .edit(at: place())
+        default: .append(count: number(in: 1...3))
+        }
+    }
+
+    /// Changes gather at the ends of lists.
+    private mutating func place() -> OriginPlace {
+        switch number(below: 100) {
+        case ..<30: .start
+        case ..<40: .end
+        default: OriginPlace(fraction: UInt16(number(below: 1 << 16)))
+        }
+    }
+
+    private mutating func fault(_ plan: OriginPlan) -> OriginFault {
+        let pause = Duration.milliseconds(200 + 100 * number(below: 19))
+        let status = pick([400, 410])
+        return pick(weighted: [
+            (5, .transport), (3, .timeout), (3, .tooManyRequests(retryAfter: pause)), (2, .internalError),
+            (2, .unavailable), (2, .emptyAnswer), (3, .shortPage),
+            // Where nothing is handed over, nothing expires.
+            (plan.access == .chain ? 3 : 0, .cursorExpired(status: status)),
+        ])
+    }
+}

@@ -1,0 +1,42 @@
+import PageModel
+
+/// What an origin says of its length, true or not.
+extension OriginPlan.Totals {
+    /// What is said at a request, of a list that had these lengths at first and at each request until now.
+    func report(_ lengths: [Int], request: Int, seed: UInt64) -> Total {
+        let length = lengths.last ?? 0
+        switch self {
+        case .exact:
+            return .exact(length)
+        case .lagging(let requests):
+            return .exact(lengths.dropLast(min(max(requests, 0), lengths.count - 1)).last ?? length)
+        case .capped(let most):
+            return .exact(min(length, most))
+        case .estimated(let error):
+            var chance = SeededGenerator(seed: seed, stream: UInt64(request / 4))
+            return .estimate(max(length + chance.number(in: -max(error, 0)...max(error, 0)), 0))
+        case .none:
+            return .unknown
+        case .zero:
+            return .exact(0)
+        case .tooLow(let less):
+            return .exact(max(length - less, 0))
+        case .tooHigh(let more):
+            return .exact(length + more)
+        }
+    }
+
+    /// What it is when such a total is not the truth.
+    var hit: OriginHit? {
+        switch self {
+        case .exact: nil
+        case .lagging: .lag
+        case .capped: .capped
+        case .estimated: .estimated
+        case .none: .noTotal
+        case .zero: .zero
+        case .tooLow: .tooLow
+        case .tooHigh: .tooHigh
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import PageModel
+import PagedRepository
+
+/// What a simulated origin hands over for the next page, and what it makes of it when it comes back.
+enum OriginToken: Equatable {
+    /// `position:12`
+    case position(Int)
+    /// `page=3`, from 1; with `&size=5` when the size of page one was not the usual one.
+    case page(Int, size: Int?)
+    /// `after:8000.4`
+    case behind(SortKey)
+
+    var cursor: PageCursor {
+        switch self {
+        case .position(let position): PageCursor("position:\(position)")
+        case .page(let number, nil): PageCursor("page=\(number)")
+        case .page(let number, let size?): PageCursor("page=\(number)&size=\(size)")
+        case .behind(let key): PageCursor("after:\(key.text)")
+        }
+    }
+
+    /// Nil for what an origin of this style never handed over.
+    init?(_ cursor: PageCursor, style: OriginPlan.Style) {
+        let parts = cursor.text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == ":" || $0 == "=" }
+        guard parts.count == 2 else { return nil }
+        switch (style, parts[0]) {
+        case (.cursor, "position"):
+            guard let position = Int(parts[1]), position >= 0 else { return nil }
+            self = .position(position)
+        case (.keyset, "after"):
+            guard let key = SortKey(text: parts[1]) else { return nil }
+            self = .behind(key)
+        case (.link, "page"):
+            let numbers = parts[1].replacing("&size=", with: "&").split(separator: "&").map { Int($0) ?? 0 }
+            guard (1...2).contains(numbers.count), numbers.allSatisfy({ $0 > 0 }) else { return nil }
+            self = .page(numbers[0], size: numbers.count == 2 ? numbers[1] : nil)
+        default:
+            return nil
+        }
+    }
+}
+
+/// Which part of the list a request asks for.
+struct OriginAddress: Equatable {
+    /// The index of the first item; may lie beyond the end.
+    var start: Int
+    /// How many items belong into the answer, if there are as many.
+    var size: Int
+    /// What the origin goes on from, where it gives tokens.
+    var token: OriginToken?
+
+    /// - Throws: 400 for a token that is none of this origin's.
+    init(_ request: PageRequest, _ plan: OriginPlan, _ list: SimulatedList) throws(FetchFailure) {
+        let wanted = min(max(request.size ?? plan.usualSize, 1), max(plan.largestPage, 1))
+        size = plan.style == .page ? plan.usualSize : wanted
+        switch request.target {
+        case .first:
+            start = 0
+            if plan.style == .link { token = .page(1, size: size == plan.usualSize ? nil : size) }
+        case .offset(let offset):
+            precondition(offset >= 0, "a list has no position \(offset)")
+            precondition(plan.access != .chain, "an origin of \(plan.style.rawValue) style cannot be asked for an offset")
+            precondition(
+                plan.style != .page || offset.isMultiple(of: plan.usualSize),
+                "\(offset) is not on the origin's grid of \(plan.usualSize)")
+            start = offset
+        case .cursor(let cursor):
+            guard let token = OriginToken(cursor, style: plan.style) else {
+                throw .status(400, message: "the origin never handed over this cursor")
+            }
+            self.token = token
+            switch token {
+            case .position(let position):
+                start = position
+            case .page(let number, let linkedSize):
+                // A link carries its whole request: what else is asked for does not count.
+                size = linkedSize ?? plan.usualSize
+                start = (number - 1) * size
+            case .behind(let key):
+                start = list.index(behind: key)
+            }
+        }
+    }
+
+    /// What is handed over with an answer that gave the items in `given`.
+    func next(behind given: Range<Int>, _ plan: OriginPlan, _ list: SimulatedList) -> PageCursor? {
+        guard given.upperBound < list.count else { return nil }
+        switch plan.style {
+        case .offset, .page:
+            return nil
+        case .cursor:
+            return OriginToken.position(given.upperBound).cursor
+        case .keyset:
+            return given.isEmpty ? nil : OriginToken.behind(list.entries[given.upperBound - 1].key).cursor
+        case .link:
+            guard case .page(let number, let size) = token else { return nil }
+            return OriginToken.page(number + 1, size: size).cursor
+        }
+    }
+}

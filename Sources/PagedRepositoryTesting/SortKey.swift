@@ -1,0 +1,50 @@
+/// A key that sorts items, with room between any two of them: a fraction between 0 and 1 in base 65,536, as long as it
+/// has to be.
+///
+/// It lets a list keep its order under any insertion without giving another key to any item that stays, so that a token
+/// that names a key stays meaningful when its item is gone.
+struct SortKey: Hashable, Comparable, Sendable {
+    /// Digits behind the point. The last is never 0, so that a fraction is written in one way only.
+    private let digits: [UInt16]
+
+    static func < (left: SortKey, right: SortKey) -> Bool { left.digits.lexicographicallyPrecedes(right.digits) }
+
+    /// A key between two others; nil stands for the ends of all keys.
+    static func between(_ low: SortKey?, _ high: SortKey?) -> SortKey {
+        var digits: [UInt16] = []
+        // Nil as soon as what was written is below `high`, whatever follows.
+        var high = high
+        while true {
+            let floor = Int(low?.digit(digits.count) ?? 0)
+            let ceiling = high.map { Int($0.digit(digits.count)) } ?? 1 << 16
+            precondition(floor <= ceiling, "there is no key between a key and a lower one")
+            if ceiling - floor > 1 {
+                return SortKey(digits: digits + [UInt16((floor + ceiling) / 2)])
+            }
+            digits.append(UInt16(floor))
+            if floor < ceiling { high = nil }
+        }
+    }
+
+    /// So many ascending keys between two others, short ones.
+    static func spread(_ count: Int, between low: SortKey?, and high: SortKey?) -> [SortKey] {
+        guard count > 0 else { return [] }
+        let middle = between(low, high)
+        return spread(count / 2, between: low, and: middle) + [middle]
+            + spread(count - count / 2 - 1, between: middle, and: high)
+    }
+
+    private init(digits: [UInt16]) { self.digits = digits }
+
+    private func digit(_ index: Int) -> UInt16 { digits.indices.contains(index) ? digits[index] : 0 }
+
+    /// `8000.4`: its digits in hexadecimal.
+    var text: String { digits.map { String($0, radix: 16) }.joined(separator: ".") }
+
+    /// Nil when the text is not that of a key.
+    init?(text: some StringProtocol) {
+        let digits = text.split(separator: ".", omittingEmptySubsequences: false).map { UInt16($0, radix: 16) }
+        guard let last = digits.last, last != 0, !digits.contains(nil) else { return nil }
+        self.digits = digits.compactMap(\.self)
+    }
+}

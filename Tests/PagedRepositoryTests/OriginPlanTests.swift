@@ -1,0 +1,129 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+@Suite("The plan of a simulated origin")
+struct OriginPlanTests {
+    @Test("two thousand seeds bring about everything that can happen")
+    func coverage() async {
+        var hits: [String: Int] = [:]
+        for seed in 0..<2_000 as Range<UInt64> {
+            let origin = SimulatedOrigin(OriginPlan(seed: seed))
+            _ = await Tour(origin).answers(to: 70)
+            #expect(origin.isQuiet)
+            hits.merge(origin.hits, uniquingKeysWith: +)
+        }
+        for kind in SimulatedOrigin.countable where kind != "cursorUnknown" {
+            #expect(hits[kind, default: 0] >= 20, "\(kind)")
+        }
+    }
+
+    @Test("seeds give what was asked for")
+    func distribution() {
+        let plans = (0..<2_000).map { OriginPlan(seed: $0) }
+        #expect(plans.allSatisfy { (0...200).contains($0.count) && (3...12).contains($0.pageSize) })
+        #expect(plans.allSatisfy { (0...12).contains($0.events.count) && $0.events.map(\.request).isAscending })
+        #expect(plans.allSatisfy { $0.events.count { $0.happening == .fault(.emptyAnswer) } <= 1 })
+        #expect((900...1_150).contains(plans.count { $0.totals == .exact }))
+        for style in OriginPlan.Style.allCases { #expect(plans.count { $0.style == style } > 150) }
+        for validators in OriginPlan.Validators.allCases { #expect(plans.count { $0.validators == validators } > 250) }
+        for identity in OriginPlan.Identity.allCases { #expect(plans.count { $0.identity == identity } > 120) }
+
+        let knobs = OriginKnobs(
+            styles: [.keyset], count: 40...50, pageSize: 5...5, events: 3...4, requests: 10, hasFaults: false,
+            hasBulkChanges: false, hasOtherTotals: false, hasOtherIdentities: false)
+        for plan in (0..<500).map({ OriginPlan(seed: $0, knobs: knobs) }) {
+            #expect(plan.style == .keyset)
+            #expect((40...50).contains(plan.count))
+            #expect(plan.pageSize == 5)
+            #expect((3...4).contains(plan.events.count))
+            #expect(plan.totals == .exact)
+            #expect(plan.identity == .ids)
+            for event in plan.events {
+                #expect((1...10).contains(event.request))
+                guard case .change(let change) = event.happening else {
+                    Issue.record("\(event) is a fault")
+                    return
+                }
+                switch change {
+                case .resort, .replaceAll: Issue.record("\(change) is a bulk change")
+                case .insert(_, let count), .delete(_, let count), .append(let count): #expect((1...3).contains(count))
+                case .move, .edit: break
+                }
+            }
+        }
+    }
+
+    @Test("every candidate is smaller, and taking one after the other ends at the plainest plan")
+    func shrinking() {
+        for seed in 0..<300 as Range<UInt64> {
+            let plan = OriginPlan(seed: seed)
+            #expect(plan.smaller.allSatisfy { $0.weight < plan.weight && $0.weight >= 0 && $0 != plan })
+            // As a failure that nothing matters for, and as one that always needs the last and least step.
+            for choose in [{ $0.first }, { $0.last }] as [([OriginPlan]) -> OriginPlan?] {
+                var plan = plan
+                var steps = 0
+                let limit = plan.weight
+                while steps <= limit, let smaller = choose(plan.smaller) {
+                    plan = smaller
+                    steps += 1
+                }
+                #expect(steps <= limit)
+                #expect(plan == OriginPlan(seed: seed, count: 0, pageSize: plan.pageSize))
+                #expect(plan.pageSize <= 3)
+            }
+        }
+    }
+
+    @Test("shrinking keeps what a failure needs, and little else")
+    func minimal() {
+        /// Stands for a failure that needs a deletion of two items, and some items.
+        func fails(_ plan: OriginPlan) -> Bool {
+            plan.count > 20
+                && plan.events.contains {
+                    if case .change(.delete(_, let count)) = $0.happening { count >= 2 } else { false }
+                }
+        }
+        let failing = (0..<300).map { OriginPlan(seed: $0) }.filter(fails)
+        #expect(failing.count > 50)
+        for var plan in failing {
+            while let smaller = plan.smaller.first(where: fails) { plan = smaller }
+            #expect(plan.count == 21)
+            #expect(plan.events.count == 1)
+            #expect(plan.events.first?.happening == .change(.delete(at: .start, count: 2)))
+            #expect(plan.totals == .exact)
+            #expect(plan.style == .offset)
+        }
+    }
+
+    @Test("a place stands for the same number in any list of its length")
+    func places() {
+        for count in 1...300 {
+            for number in 0..<count { #expect(OriginPlace.number(number, of: count).number(of: count) == number) }
+            #expect(OriginPlace.end.number(of: count) == count - 1)
+            #expect(OriginPlace.start.number(of: count) == 0)
+        }
+        #expect(OriginPlace.middle.number(of: 10) == 5)
+        #expect(OriginPlace.end.number(of: 0) == 0)
+    }
+
+    @Test("a report tells the plan in a line, and each event in one")
+    func description() {
+        let plan = OriginPlan(
+            seed: 7, style: .keyset, count: 30, pageSize: 5, largestPage: 8, totals: .lagging(requests: 2),
+            validators: .pages, pastEnd: .refused, saysHasMore: true, identity: .repeating,
+            events: [.before(3, .insert(at: .middle, count: 2)), .on(4, .tooManyRequests(retryAfter: .seconds(1)))])
+        #expect(
+            "\(plan)" == """
+                seed 7: keyset style, 30 items by 5 (at most 8), totals lagging 2, validators pages, ids repeating, \
+                past the end refused, says hasMore
+                  before 3: insert 2 at 32768/65536
+                  on 4: 429, retry after 1000 ms
+                """)
+    }
+}
+
+extension [Int] {
+    fileprivate var isAscending: Bool { zip(self, dropFirst()).allSatisfy { $0 <= $1 } }
+}

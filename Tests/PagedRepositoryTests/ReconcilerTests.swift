@@ -1,0 +1,218 @@
+import PageModel
+import PagedRepositoryTesting
+import Testing
+
+@testable import PagedRepository
+
+/// A list at an origin that stands still, and a cached one: the machine asks, and what it decides is applied.
+private struct Trial {
+    var origin: [String]
+    /// Nil where nothing is held.
+    var cached: [String?]
+    var size = 10
+    var probe = 2
+    var isGrid = false
+    var hasTotals = true
+    /// What the origin counts, where that is not the truth.
+    var claimed: Int?
+
+    struct Result {
+        var requests: Int
+        var list: [String?] = []
+        var action: Reconciler.Action
+        var repair: Repair?
+    }
+
+    private var runs: [Range<Int>] {
+        var runs: [Range<Int>] = []
+        for (position, name) in cached.enumerated() where name != nil {
+            if let last = runs.last, last.upperBound == position {
+                runs[runs.count - 1] = last.lowerBound..<position + 1
+            } else {
+                runs.append(position..<position + 1)
+            }
+        }
+        return runs
+    }
+
+    private var total: Total { hasTotals ? .exact(claimed ?? origin.count) : .unknown }
+
+    private func sighting(_ range: Range<Int>, _ positions: [String: Int]) -> Sighting {
+        let range = min(range.lowerBound, origin.count)..<min(range.upperBound, origin.count)
+        var places: [UInt64: ItemPlace] = [:]
+        for name in origin[range] {
+            guard let position = positions[name] else { continue }
+            let identity = named([name]).identities[0]
+            places[identity.key] = ItemPlace(position: position, content: identity.content)
+        }
+        let isEnd = range.isEmpty || (!hasTotals && range.upperBound == origin.count)
+        return Sighting(offset: range.lowerBound, content: named(origin[range]), places: places, isEnd: isEnd)
+    }
+
+    func run() -> Result {
+        let positions = Dictionary(
+            cached.enumerated().compactMap { position, name in name.map { ($0, position) } }, uniquingKeysWith: { first, _ in first })
+        var machine = Reconciler(
+            head: sighting(0..<size, positions), total: total,
+            cached: Reconciler.Cached(
+                runs: runs, length: cached.count,
+                pages: (cached.count { $0 != nil } + size - 1) / size),
+            reach: Reconciler.Reach(pageSize: size, probeSize: probe, isGrid: isGrid, isRandom: true))
+        for _ in 0..<10_000 {
+            let action = machine.next()
+            switch action {
+            case .ask(let ranges):
+                for range in ranges {
+                    let answer = sighting(range, positions)
+                    // What lies beyond the end is empty, and lies where it was asked for.
+                    machine.learn(
+                        answer.content.isEmpty
+                            ? Sighting(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true) : answer,
+                        total: total)
+                }
+            case .commit(let repair):
+                return Result(requests: machine.requests, list: apply(repair), action: action, repair: repair)
+            case .replaced, .startOver:
+                return Result(requests: machine.requests, action: action)
+            }
+        }
+        fatalError("the machine never comes to an end")
+    }
+
+    private func apply(_ repair: Repair) -> [String?] {
+        var list: [String?] = []
+        for piece in repair.rearrangement.pieces {
+            switch piece {
+            case .kept(let range): list += cached[min(range.lowerBound, cached.count)..<min(range.upperBound, cached.count)]
+            case .written(let page, _): list += page.content.ids
+            case .gap(let count): list += [String?](repeating: nil, count: count)
+            }
+        }
+        for range in repair.demoted {
+            for position in range.clamped(to: 0..<list.count) { list[position] = nil }
+        }
+        return list
+    }
+}
+
+private func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
+
+@Suite("The reconciler")
+struct ReconcilerTests {
+    @Test("R17: whatever happens within the head, or comes to it, costs one request", arguments: 0..<300 as Range<UInt64>)
+    func head(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var trial = Trial(origin: names(0..<Int.random(in: 12...80, using: &random)), cached: [])
+        trial.cached = trial.origin
+        for change in 0..<Int.random(in: 1...3, using: &random) {
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: trial.origin.insert("n\(change)", at: Int.random(in: 0...3, using: &random))
+            case 1: trial.origin.remove(at: Int.random(in: 0...3, using: &random))
+            default:
+                let item = trial.origin.remove(at: Int.random(in: 0..<trial.origin.count, using: &random))
+                trial.origin.insert(item, at: Int.random(in: 0...3, using: &random))
+            }
+        }
+        let result = trial.run()
+        #expect(result.list == trial.origin, "seed \(seed)")
+        // An item that came to the head and was deleted there is one that was deleted further down.
+        guard Set(trial.cached.dropFirst(10)).isSubset(of: trial.origin) else { return }
+        #expect(result.requests == 1, "seed \(seed): \(trial.origin.prefix(14)) of \(trial.origin.count), \(trial.cached.count)")
+    }
+
+    @Test("R18: one insert or delete anywhere in 10,000 pages is found with at most 32 requests, exactly", arguments: [
+        1, 3, 4, 5, 6, 123, 25_000, 33_333, 49_995, 49_999,
+    ])
+    func single(position: Int) {
+        for isInsert in [true, false] {
+            var trial = Trial(origin: names(0..<50_000), cached: names(0..<50_000), size: 5)
+            if isInsert { trial.origin.insert("new", at: position) } else { trial.origin.remove(at: position) }
+            let result = trial.run()
+            #expect(result.requests <= 32, "\(position) \(isInsert)")
+            #expect(result.list == trial.origin, "\(position) \(isInsert)")
+        }
+    }
+
+    @Test("whatever happened, what is held afterwards is what the origin holds there, unless changes hide each other", arguments: [true, false], 0..<400 as Range<UInt64>)
+    func anywhere(isGrid: Bool, seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var trial = Trial(origin: names(0..<Int.random(in: 30...600, using: &random)), cached: [], isGrid: isGrid)
+        trial.hasTotals = Int.random(in: 0..<4, using: &random) > 0
+        trial.cached = trial.origin
+        // Inserts alone, or deletes alone: their shifts never cancel.
+        let inserts = Bool.random(using: &random)
+        for change in 0..<Int.random(in: 1...4, using: &random) {
+            let place = Int.random(in: 0..<trial.origin.count, using: &random)
+            let count = Int.random(in: 1...15, using: &random)
+            if inserts {
+                trial.origin.insert(contentsOf: (0..<count).map { "n\(change)-\($0)" }, at: place)
+            } else if trial.origin.count > 30 {
+                trial.origin.removeSubrange(place..<min(place + count, trial.origin.count))
+            }
+        }
+        for _ in 0..<Int.random(in: 0...2, using: &random) {
+            let start = Int.random(in: 0..<trial.cached.count, using: &random)
+            for position in start..<min(start + 25, trial.cached.count) { trial.cached[position] = nil }
+        }
+        let result = trial.run()
+        guard let repair = result.repair else { return }
+        #expect(result.requests <= (trial.cached.count { $0 != nil } + 9) / 10 + 1, "seed \(seed)")
+        for (position, name) in result.list.enumerated() {
+            guard let name else { continue }
+            #expect(position < trial.origin.count && trial.origin[position] == name, "seed \(seed), position \(position): \(repair.rearrangement.pieces)")
+            if position >= trial.origin.count || trial.origin[position] != name { return }
+        }
+    }
+
+    @Test("R18: a total that lags or is capped does not make a list move; what it adds is a gap at the end", arguments: [9, 40])
+    func lyingTotal(more: Int) {
+        var trial = Trial(origin: names(0..<200), cached: names(0..<200))
+        trial.claimed = 200 + more
+        let result = trial.run()
+        #expect(Array(result.list.prefix(200)) == trial.origin)
+        #expect(result.repair?.demoted == [])
+        #expect(result.requests <= 4)
+    }
+
+    @Test("R20: items beyond a total turn it into an estimate, and nothing is dropped")
+    func lowTotal() {
+        var trial = Trial(origin: names(0..<200), cached: names(0..<200))
+        trial.claimed = 150
+        let result = trial.run()
+        #expect(Array(result.list.prefix(200)) == trial.origin)
+        guard case .estimate = result.repair?.total else {
+            Issue.record("\(String(describing: result.repair?.total))")
+            return
+        }
+    }
+
+    @Test("R19: a list of which nothing is known any more is another list")
+    func replaced() {
+        let result = Trial(origin: (0..<300).map { "other\($0)" }, cached: names(0..<300)).run()
+        #expect(result.action == .replaced)
+        #expect(result.requests <= 5)
+    }
+
+    @Test("a block of new items larger than many pages is found out; its inside is a gap, to be fetched")
+    func block() {
+        var trial = Trial(origin: names(0..<2_000), cached: names(0..<2_000))
+        trial.origin.insert(contentsOf: (0..<500).map { "n\($0)" }, at: 700)
+        let result = trial.run()
+        #expect(result.list.count == 2_500)
+        #expect(Array(result.list.prefix(700)) == names(0..<700))
+        #expect(Array(result.list.dropFirst(1_200)) == names(700..<2_000))
+        #expect(result.requests < 60)
+    }
+
+    @Test("two answers that contradict each other mean that the list changed between them")
+    func contradiction() {
+        let trial = Trial(origin: names(0..<40), cached: names(0..<40))
+        var machine = Reconciler(
+            head: Sighting(offset: 0, content: named(["new"] + names(0..<9)), places: [:], isEnd: false), total: .exact(41),
+            cached: Reconciler.Cached(runs: [0..<40], length: 40, pages: 4),
+            reach: Reconciler.Reach(pageSize: 10, probeSize: 2, isGrid: false, isRandom: true))
+        machine.learn(Sighting(offset: 9, content: named(["other"]), places: [:], isEnd: false), total: .exact(41))
+        #expect(machine.next() == .startOver)
+        _ = trial
+    }
+}

@@ -1,0 +1,81 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+extension SimulatedOrigin {
+    /// The page that is answered; anything else is the test's failure.
+    func page(_ target: PageRequest.Target, size: Int? = nil) async throws -> FetchedPage {
+        let answer = try await fetch(PageRequest(target, size: size))
+        guard case .page(let page) = answer else {
+            Issue.record("\(answer) is no page")
+            throw CancellationError()
+        }
+        return page
+    }
+
+    func names(_ target: PageRequest.Target, size: Int? = nil) async throws -> [String] {
+        try await page(target, size: size).content.ids.map { $0 ?? "" }
+    }
+}
+
+/// Somebody who reads a list from its first page to its last, again and again.
+struct Tour {
+    let source: any PageSource
+
+    init(_ source: any PageSource) { self.source = source }
+
+    /// Everything from page one, or from a cursor, to the end, without any failure on the way.
+    func walk(from cursor: PageCursor? = nil, size: Int? = nil) async throws -> [Item] {
+        var items: [Item] = []
+        var target: PageRequest.Target? = cursor.map { .cursor($0) } ?? .first
+        while let asked = target {
+            guard case .page(let page) = try await source.fetch(PageRequest(asked, size: size)) else { break }
+            items += page.content.items
+            target = following(page, at: items.count)
+        }
+        return items
+    }
+
+    /// So many answers or failures in a row: walk after walk, in turn with several sizes, with the validator that came last
+    /// for the very request, and now and then with another's.
+    func answers(to count: Int) async -> [Result<PageAnswer, FetchFailure>] {
+        var answers: [Result<PageAnswer, FetchFailure>] = []
+        var validators: [PageRequest: Validator] = [:]
+        var last: Validator?
+        var walks = 0
+        var target = PageRequest.Target.first
+        var position = 0
+        while answers.count < count {
+            var request = PageRequest(target, size: [nil, nil, 5, 20][walks % 4])
+            let own = request
+            request.validator = answers.count % 7 == 6 ? last : validators[own]
+            do {
+                let answer = try await source.fetch(request)
+                answers.append(.success(answer))
+                var next: PageRequest.Target?
+                if case .page(let page) = answer {
+                    validators[own] = page.validator
+                    last = page.validator ?? last
+                    position += page.content.count
+                    next = following(page, at: position)
+                }
+                if next == nil { (position, walks) = (0, walks + 1) }
+                target = next ?? .first
+            } catch {
+                let failure = error as? FetchFailure ?? FetchFailure(.transport, "not a failure", isRetryable: true)
+                answers.append(.failure(failure))
+                if !failure.isRetryable { (target, position) = (.first, 0) }
+            }
+        }
+        return answers
+    }
+
+    private func following(_ page: FetchedPage, at position: Int) -> PageRequest.Target? {
+        switch source.access {
+        case .offsets: page.hasMore == false || page.content.isEmpty ? nil : .offset(position)
+        case .grid(let size): page.hasMore == false || page.content.isEmpty ? nil : .offset((position + size - 1) / size * size)
+        case .chain, .single: page.next.map { .cursor($0) }
+        }
+    }
+}
