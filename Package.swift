@@ -124,6 +124,23 @@ let package = Package(
             dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting", "FaultVFS", "StorageSupport", "StoreWorker", "ProgramSupport"],
             swiftSettings: settings
         ),
+        .target(
+            name: "Simulation",
+            dependencies: ["PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting"],
+            path: "Tests/Simulation",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "Simulator",
+            dependencies: ["Simulation"],
+            path: "Tests/Simulator",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["Simulation"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "PagedRepositoryTests",
             dependencies: ["PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting"],

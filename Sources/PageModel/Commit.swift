@@ -28,7 +28,7 @@ public enum ListEdit: Hashable, Sendable {
     case put(PageWrite)
     /// The list is laid out anew: items are taken out, put in, moved, and gaps opened, in one step. Ledger rows move along;
     /// validators of what moved are void (R1, R4). The seams between the pieces are inferred. Small pages that come about
-    /// are joined with a neighbour, see `PageMerging`. See also `splice`.
+    /// are joined with a neighbour, see `PageMerging`. A sweep under way goes back to the first change. See also `splice`.
     case rearrange(Rearrangement)
     /// One answer showed what is held at these positions, one behind the other, just as it is held: the seams between them
     /// are verified, and pages that lie wholly among them are as fresh as the answer (G1, R21).

@@ -117,4 +117,9 @@ public struct SweepProgress: Hashable, Sendable {
         self.cursor = cursor
         self.startedAt = startedAt
     }
+
+    /// What is left of it when the list becomes another from `position` on.
+    public func kept(before position: Int) -> SweepProgress {
+        position < self.position ? SweepProgress(position: position, startedAt: startedAt) : self
+    }
 }

@@ -62,6 +62,16 @@ public struct Rearrangement: Hashable, Sendable {
         return moves.contains { $0.distance != 0 } || pieces.contains { if case .gap(let count) = $0 { count > 0 } else { false } }
     }
 
+    /// The first position at which the list is another afterwards; nil when it is the same.
+    public var firstChange: Int? {
+        var position = 0
+        for piece in pieces {
+            guard case .kept(let range) = piece, range.lowerBound == position else { return position }
+            position = range.upperBound
+        }
+        return position == .max ? nil : position
+    }
+
     /// Where pieces meet, in new positions, ascending, and whether what follows is written, so that its page says itself why it
     /// stands there.
     public var seams: [(position: Int, isWritten: Bool)] {

@@ -32,6 +32,7 @@ extension CommitTransaction {
             if let refusal = try write(page, quietly: true) { return refusal }
         }
         moved = moved || rearrangement.movesPositions
+        if let first = rearrangement.firstChange { record.sweep = record.sweep?.kept(before: first) }
         changes.append(.rearranged(ListDifference(rearrangement)))
         try mend(rearrangement)
         return nil

@@ -82,6 +82,8 @@ public struct SyncReport: Hashable, Sendable {
     public var pagesUnchanged: Int
     /// Pages that are held and were not asked for.
     public var pagesKept: Int
+    /// How often an answer showed that the list had moved while it was read (R21).
+    public var driftsSeen = 0
     /// What people should hear of, in order.
     public var warnings: [String]
     /// Why page one could not be had; nil when it could.

@@ -199,6 +199,7 @@ struct MemoryList: Sendable {
             pages[index].summary.validator = nil
         }
         ledger.shift(moves)
+        if let first = rearrangement.firstChange { record.sweep = record.sweep?.kept(before: first) }
         for case .written(let page, _) in rearrangement.pieces { _ = try put(page, at: now) }
         for seam in rearrangement.seams where !seam.isWritten { doubt(seam.position, now) }
         for seam in rearrangement.seams.reversed() {

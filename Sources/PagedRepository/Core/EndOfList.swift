@@ -21,7 +21,8 @@ enum EndOfList: Equatable {
         case .single:
             return page.total.exactCount.map { $0 > position } ?? false ? .more : .end(at: position)
         case .offsets, .grid:
-            if let total = page.total.exactCount {
+            // A total that the answer itself contradicts says nothing (R20).
+            if let total = page.total.exactCount, position <= total {
                 return position >= total || page.content.isEmpty ? .end(at: position) : .more
             }
             if page.content.isEmpty { return .end(at: position) }
@@ -29,5 +30,12 @@ enum EndOfList: Equatable {
             if let full, page.content.count < full { return .end(at: position) }
             return .more
         }
+    }
+}
+
+extension Total {
+    /// What is left of a claim when so many items were seen: items beyond it make it an estimate (R20).
+    func believed(reached: Int) -> Total {
+        if case .exact(let count) = self, count < reached { .estimate(reached) } else { self }
     }
 }

@@ -37,7 +37,7 @@ struct Repair: Equatable {
                 layout.write(item)
             }
         }
-        rearrangement = Rearrangement(layout.pieces)
+        rearrangement = Rearrangement(layout.finished())
         verified = sightings.map(\.range).filter { !$0.isEmpty }
         demoted = layout.demoted
         total = map.total
@@ -55,7 +55,7 @@ struct Repair: Equatable {
 /// Puts the pieces of a rearrangement one behind the other.
 private struct Layout {
     private let sightings: [Sighting]
-    private(set) var pieces: [Rearrangement.Piece] = []
+    private var pieces: [Rearrangement.Piece] = []
     private(set) var demoted: [Range<Int>] = []
     /// How many positions are laid out: the next position at the origin, too.
     private var position = 0
@@ -67,7 +67,8 @@ private struct Layout {
     /// Everything between two anchors.
     mutating func lay(_ stretch: Stretch, _ seen: [Int: ListMap.Seen]) {
         if stretch.isUnchanged {
-            return keep(stretch.cached, except: stretch.moved)
+            keep(stretch.cached, except: stretch.moved)
+            return stretch.right == nil ? keepBehindEnd(stretch) : ()
         }
         if stretch.isOpen {
             // Nobody knows where it ends: what was seen comes first, and what is held stays behind it, in doubt.
@@ -111,7 +112,12 @@ private struct Layout {
 
     /// Ledger rows and gaps behind the end go with it; nothing held is there that was not laid out.
     private mutating func keepBehindEnd(_ stretch: Stretch) {
-        keep(max(stretch.cached.upperBound, 0)..<Int.max)
+        keep(stretch.cached.upperBound..<Int.max)
+    }
+
+    mutating func finished() -> [Rearrangement.Piece] {
+        flush()
+        return pieces
     }
 
     mutating func write(_ item: ListMap.Seen) {

@@ -27,6 +27,8 @@ extension SyncRun {
         else { return askAgain() }
 
         pageSize = max(options.pageSize ?? 0, head.count, 1)
+        headCount = head.count
+        headNext = head.cursorOut
         pagesUnchanged += 1
         let outcome = try await apply(
             CommitPlan(
@@ -46,13 +48,15 @@ extension SyncRun {
         let record = try await storage.register(key, at: clock.now())
         query = record.id
         // Another process may commit between our look and our commit; then we look again (R4).
+        let claim = DoubtfulHead(items: page.content.count, total: page.total)
         for _ in 0..<8 {
             guard let list = try await storage.outline(of: record.id) else { break }
+            let page = page.trusted(against: list)
             switch HeadVerdict.decide(
-                page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: isConfirmingHead)
+                page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: doubtfulHead == claim)
             {
             case .doubtful:
-                isConfirmingHead = true
+                doubtfulHead = claim
                 asksUnconditionally = true
                 // R20: a confirmation from the same bad moment would be worth nothing.
                 return queue.add(.head, at: clock.now() + options.confirmationPause)
@@ -130,7 +134,7 @@ extension SyncRun {
             warn("the origin repeats item ids within a page; repeated items are kept")
             edits.insert(.allowDuplicates, at: 0)
         }
-        return try await commitHead(edits + [.setTotal(page.total), .setEnd(end(of: page))], page, list)
+        return try await commitHead(edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end(of: page))], page, list)
     }
 
     /// R19: nothing of the list is known any more, or it cannot be compared (R25). What is held stays readable until the new
@@ -160,11 +164,13 @@ extension SyncRun {
     func settled(
         _ page: FetchedPage, _ finding: SyncReport.Reconciliation, _ list: ListOutline, isNews: Bool = true
     ) async throws(StorageError) {
-        if isConfirmingHead, isNews {
+        if doubtfulHead != nil, isNews, page.total != .unknown || page.content.isEmpty {
             let now = page.total.count ?? page.content.count
             warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
-        isConfirmingHead = false
+        doubtfulHead = nil
+        headCount = page.content.count
+        headNext = page.next
         isSuspicious = false
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
@@ -195,5 +201,17 @@ extension SyncReport.Reconciliation {
         case .firstLoad: 8
         case .swept: 9
         }
+    }
+}
+
+extension FetchedPage {
+    /// R20: a total that was found to be wrong, and is still less than what is held, counts nothing.
+    fileprivate func trusted(against list: ListOutline) -> FetchedPage {
+        guard case .estimate = list.record.total, let claimed = total.exactCount,
+            claimed < list.coverage.runs.last?.upperBound ?? 0
+        else { return self }
+        var page = self
+        page.total = .estimate(claimed)
+        return page
     }
 }

@@ -14,10 +14,12 @@ extension SyncRun {
         let start = range.lowerBound - overlap
         let arrived = start..<start + page.content.count
         guard let list = try await storage.excerpt(of: query, arrived) else { return }
-        if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then { return listMoved() }
+        if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then {
+            return listMoved(page, at: start)
+        }
         let missing = list.coverage.gaps(in: arrived)
         guard try await agrees(page, arrived, missing, list) else {
-            return try await disagrees(page, at: range.lowerBound, query)
+            return try await disagrees(page, at: start, query)
         }
         var edits: [ListEdit] = missing.map { gap in
             let part = gap.lowerBound - start..<gap.upperBound - start
@@ -30,6 +32,12 @@ extension SyncRun {
         edits.append(.verify(arrived))
         let ending = EndOfList.decide(page, at: start, full: pageSize, access: source.access)
         if case .end(let position) = ending, list.record.total.exactCount == nil || position == list.record.total.exactCount {
+            // R20: one short answer does not take away what is held behind it.
+            let last = try await storage.excerpt(of: query, position..<Int.max)?.coverage.runs.last?.upperBound ?? 0
+            if last > position, !doubtfulOffsets.contains(range.lowerBound) {
+                doubtfulOffsets.insert(range.lowerBound)
+                return queue.addFirst(.span(range, overlap: overlap))
+            }
             edits.append(.setEnd(position))
         }
         if let total = list.record.total.count, arrived.upperBound > total {
@@ -61,7 +69,7 @@ extension SyncRun {
         let keys = Set(page.content.identities.map(\.key))
         pagesWithoutNews = try await storage.locate(keys, in: query).count == keys.count ? pagesWithoutNews + 1 : 0
         guard pagesWithoutNews < options.loopGuard else { return try await originIgnoresOffsets(at: offset) }
-        listMoved()
+        listMoved(page, at: offset)
     }
 
     /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: when they are all
@@ -90,7 +98,7 @@ extension SyncRun {
                 places[identity.key].map { start + index - $0.position }
             }.filter { $0 != 0 }
             if conflicts <= options.restarts, Set(shifts).count == 1, page.total == .unknown || source.access != .offsets {
-                return listMoved()
+                return listMoved(page, at: start)
             }
             if conflicts > options.restarts * 4 || held.contains(where: { $0.lowerBound == start }) {
                 warn("the origin repeats item ids; repeated items are kept")
@@ -120,9 +128,11 @@ extension SyncRun {
 
     /// The total, or an item received twice, says that the list is not the one we began to read. What is held is kept; page
     /// one is asked again, and the `Reconciler` finds out what moved (R21).
-    private func listMoved() {
+    private func listMoved(_ page: FetchedPage, at offset: Int) {
+        evidence = page.content.isEmpty ? [] : [(offset, page)]
         mustRestart = true
         isSuspicious = true
+        driftsSeen += 1
         queue.clear()
         pagesFetched += 1
         logger.debug("the list moved while it was read")
@@ -149,7 +159,7 @@ extension SyncRun {
         } else if case .page(let page) = answer, let now = page.total.exactCount, let then = list.record.total.exactCount,
             now != then
         {
-            return listMoved()
+            return listMoved(page, at: range.lowerBound)
         }
         _ = try await apply(
             CommitPlan(

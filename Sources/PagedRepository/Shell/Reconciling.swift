@@ -26,7 +26,7 @@ extension SyncRun {
             isGrid = true
             size = grid
         }
-        let machine = Reconciler(
+        var machine = Reconciler(
             head: head, total: page.total,
             cached: Reconciler.Cached(
                 runs: list.coverage.runs, length: list.record.end ?? list.record.total.exactCount,
@@ -37,6 +37,11 @@ extension SyncRun {
         if isChain, !machine.isExplained {
             return try await walkFromHead(head, page, list)
         }
+        for (offset, known) in evidence where known.total == page.total {
+            machine.learn(
+                try await sighting(known, at: offset, list.record.id, isEnd: false, asked: offset..<offset), total: known.total)
+        }
+        evidence = []
         reconciliationUnderWay = Reconciliation(machine: machine, page: page, list: list)
         try await carryOn()
     }

@@ -53,10 +53,12 @@ extension SyncRun {
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }
         let kept = list?.heldPages.count { $0.validatedAt < startedAt } ?? 0
-        return SyncReport(
+        var report = SyncReport(
             outcome: outcome(ending, list), reconciliation: reconciliation, list: list, usage: source.usage,
             pagesFetched: pagesFetched, pagesUnchanged: pagesUnchanged, pagesKept: kept, warnings: warnings,
             headFailure: headFailure, duration: clock.now() - startedAt)
+        report.driftsSeen = driftsSeen
+        return report
     }
 
     private func outcome(_ ending: FetchQueue.Ending, _ list: ListOutline?) -> SyncReport.Outcome {

@@ -8,9 +8,7 @@ extension SyncRun {
 
     /// Sweeps from where the last one stopped. Page one has just been confirmed.
     func sweep() async throws(StorageError) -> FetchQueue.Ending {
-        guard let query, let list = try await storage.outline(of: query), let head = list.heldPages.first, head.offset == 0 else {
-            return .drained
-        }
+        guard let query, let list = try await storage.outline(of: query) else { return .drained }
         guard !list.record.allowsDuplicates else {
             warn("ids repeat in this list: it cannot be compared, only read again")
             return .drained
@@ -20,17 +18,16 @@ extension SyncRun {
         case .single:
             return .drained
         case .chain:
-            return try await sweepChain(list, head)
+            return try await sweepChain(list)
         case .offsets, .grid:
             break
         }
         let begun = list.record.sweep ?? SweepProgress(position: 0, startedAt: clock.now())
-        sweepPosition = max(begun.position, aligned(head.count))
+        sweepPosition = max(begun.position, aligned(headCount))
         isSwept = false
         while !isSwept, !mustRestart {
             let step = sweepStep
-            let starts = (0..<max(1, options.concurrency)).map { sweepPosition + $0 * step }
-            queue.add(starts.map { .sweep(self.question($0)) })
+            queue.add((0..<max(1, options.concurrency)).map { .sweep(question(sweepPosition + $0 * step)) })
             let ending = try await drive()
             sweepAnswers.removeAll()
             if ending != .drained { return ending }
@@ -49,8 +46,9 @@ extension SyncRun {
     private var sweepStep: Int { if case .grid(let size) = source.access { size } else { pageSize - sweepOverlap } }
 
     private func question(_ position: Int) -> Range<Int> {
-        let start = max(0, position - sweepOverlap)
-        return start..<position + sweepStep
+        // On a grid, what of the page has been swept already comes again.
+        if case .grid(let size) = source.access { return aligned(position)..<aligned(position) + size }
+        return max(0, position - sweepOverlap)..<position + sweepStep
     }
 
     /// An answer of a sweep. Answers are laid in one behind the other, in whatever order they come.
@@ -75,7 +73,9 @@ extension SyncRun {
         let overlap = sweepPosition - start
         if overlap > 0, content.count > 0 {
             // R21: the item before is where it was, or something came or went before it.
-            guard sighting.places[0]?.position == sweepPosition - 1 else { return listMovedInSweep() }
+            guard content.count >= overlap, sighting.places[overlap - 1]?.position == sweepPosition - 1 else {
+                return listMovedInSweep()
+            }
             content = content.slice(overlap..<content.count)
         }
         if content.isEmpty { return try await endSweep(at: sweepPosition, list, [], page) }
@@ -90,7 +90,11 @@ extension SyncRun {
         if !walk.isSame { edits = walk.edits(sighting, list) }
         edits.append(.verify(sweepPosition - min(overlap, 1)..<after))
         if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
-        let ending = EndOfList.decide(page, at: start, full: pageSize, access: source.access)
+        // A sweep is the proof: that the origin counts no more is none.
+        var uncounted = page
+        uncounted.total = .unknown
+        let ending = EndOfList.decide(uncounted, at: start, full: question(sweepPosition).count, access: source.access)
+        if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
         if case .end = ending { return try await endSweep(at: after, list, edits, page) }
         edits.append(.setEnd(walk.end(list)))
         edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? clock.now())))
@@ -126,9 +130,8 @@ extension SyncRun {
         queue.clear()
     }
 
-    private func sweepChain(_ list: ListOutline, _ head: PageSummary) async throws(StorageError) -> FetchQueue.Ending {
-        // A walk cannot begin in the middle with any certainty; with a stored cursor it can.
-        var start = (position: head.range.upperBound, cursor: head.cursorOut)
+    private func sweepChain(_ list: ListOutline) async throws(StorageError) -> FetchQueue.Ending {
+        var start = (position: headCount, cursor: headNext)
         if let progress = list.record.sweep, let cursor = progress.cursor, list.coverage.headEnd >= progress.position {
             start = (progress.position, cursor)
         }

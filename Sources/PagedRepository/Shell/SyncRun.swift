@@ -43,6 +43,7 @@ final class SyncRun {
     var hasEndedLease = false
     var restarts = 0
     var passCount = 0
+    var driftsSeen = 0
     /// The list never stood still for as long as it takes to read it: it is not called complete.
     var keptChanging = false
     var conflicts = 0
@@ -69,8 +70,17 @@ final class SyncRun {
     var sweepPosition = 0
     var isSwept = false
     var isSweepingChain = false
-    /// A head that makes the list shrink a lot was seen, and is being confirmed (R20).
-    var isConfirmingHead = false
+    /// What a head claims that makes the list shrink a lot; the same claim once more is believed (R20).
+    struct DoubtfulHead: Equatable {
+        var items: Int
+        var total: Total
+    }
+    var doubtfulHead: DoubtfulHead?
+    /// How many items page one had, and what it handed over.
+    var headCount = 0
+    var headNext: PageCursor?
+    /// Answers that showed that the list had moved: they tell the `Reconciler` where (R21).
+    var evidence: [(offset: Int, page: FetchedPage)] = []
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
     var asksUnconditionally = false
     let startedAt: Timestamp
@@ -89,6 +99,8 @@ final class SyncRun {
         self.logger = logger
         self.progress = progress
         startedAt = clock.now()
+        // A sweep begins with page one itself.
+        asksUnconditionally = options.sweep
         queue = FetchQueue(
             FetchQueue.Limits(
                 concurrency: max(1, options.concurrency), transportFailures: options.transportFailuresUntilOffline,

@@ -8,7 +8,7 @@ extension SyncRun {
         var edits = walk.edits(head, list)
         let end = end(of: page)
         if let end { edits.append(.truncate(at: end)) }
-        edits += [.setTotal(page.total), .setEnd(end ?? walk.end(list))]
+        edits += [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end ?? walk.end(list))]
         guard try await commitHead(edits, page, list) else {
             contradictions += 1
             guard contradictions <= 2 else { return try await replace(with: page) }
@@ -52,7 +52,7 @@ extension SyncRun {
         let position = walk.position
         let after = position + page.content.count
         var edits = walk.edits(sighting, list)
-        if page.total != .unknown, page.total.count != list.record.total.count { edits.append(.setTotal(page.total)) }
+        if page.total != .unknown, page.total.count != list.record.total.count { edits.append(.setTotal(page.total.believed(reached: after))) }
         if page.next == nil { return try await chainEnded(at: after, cursor, list, edits: edits, from: offset) }
         edits.append(.setEnd(walk.end(list)))
         if isSweepingChain, let next = page.next {
@@ -98,10 +98,17 @@ extension SyncRun {
         at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil
     ) async throws(StorageError) {
         let offset = offset ?? position
-        let lost = list.heldPages.filter { $0.range.upperBound > position }.count
-        if lost > 0, edits.isEmpty || lost > 1, !doubtfulOffsets.contains(offset) {
-            doubtfulOffsets.insert(offset)
-            return queue.add(.follow(cursor, offset: offset), at: clock.now() + options.confirmationPause)
+        if list.pages.contains(where: { $0.range.upperBound > position }) {
+            // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end.
+            if tailWalk != .whole {
+                tailWalk = .whole
+                mustRestart = true
+                return
+            }
+            if !doubtfulOffsets.contains(offset) {
+                doubtfulOffsets.insert(offset)
+                return queue.add(.follow(cursor, offset: offset), at: clock.now() + options.confirmationPause)
+            }
         }
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
         guard try await commit(edits + ending, [edits.isEmpty ? .forgotten(offset: offset) : .succeeded(offset: offset)], list)
@@ -177,15 +184,15 @@ extension SyncRun {
     /// Where to walk on from, of a list without anything missing: from page one, when it has to be walked again, or when its
     /// tail is not what the origin counts.
     func rewalk(of list: ListOutline) -> [FetchTarget] {
-        guard source.access == .chain, !hasRewalked, let head = list.heldPages.first, head.offset == 0,
-            let next = head.cursorOut, let end = list.record.end ?? (tailWalk == .whole ? .max : nil), end > head.count
+        guard source.access == .chain, !hasRewalked, let next = headNext,
+            let end = list.record.end ?? (tailWalk == .whole ? .max : nil), end > headCount
         else { return [] }
         if tailWalk != .whole {
             guard list.coverage.headEnd == end, !list.isExplained else { return [] }
             tailWalk = .untilExplained
         }
         hasRewalked = true
-        return [.follow(next, offset: head.count)]
+        return [.follow(next, offset: headCount)]
     }
 
     func commit(

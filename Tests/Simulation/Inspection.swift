@@ -1,0 +1,47 @@
+import PageModel
+import PagedRepositoryTesting
+
+/// What must hold of a cached list at any moment, whatever the origin did.
+enum Inspection {
+    /// R5, G1 and "no fabrication": what is wrong, in words; empty when nothing is.
+    static func findings(in storage: any PageStorage, _ query: QueryID, _ origin: SimulatedOrigin) async throws -> [String] {
+        guard let list = try await storage.outline(of: query) else { return [] }
+        var wrong: [String] = []
+        var keys: Set<UInt64> = []
+        var before: (position: Int, key: UInt64)?
+        let window = try await storage.window(of: query, 0..<Total.largest)
+        let contents = Dictionary(
+            (window?.parts ?? []).filter(\.isHeld).map { ($0.offset, $0.content) }, uniquingKeysWith: { first, _ in first })
+        for page in list.heldPages where page.count > 0 {
+            guard let content = contents[page.offset], content.count == page.count else {
+                wrong.append("the page at \(page.offset) has not the items it says")
+                continue
+            }
+            if let last = before, last.position >= page.offset { wrong.append("R5: pages overlap at \(page.offset)") }
+            let seams = Set(page.innerInferredSeams.map(\.index))
+            for (index, identity) in content.identities.enumerated() {
+                let position = page.offset + index
+                if !list.record.allowsDuplicates, !keys.insert(identity.key).inserted {
+                    wrong.append("R5: the item at \(position) is held twice")
+                }
+                if !origin.wasGiven(content.items[index]) { wrong.append("the item at \(position) was never sent") }
+                let isVerified = index == 0 ? page.evidence == .verified : !seams.contains(index)
+                if let last = before, last.position == position - 1, isVerified, !origin.wasAdjacent(last.key, identity.key) {
+                    wrong.append("G1: the seam before \(position) is called verified, and was never seen")
+                }
+                before = (position, identity.key)
+            }
+        }
+        return wrong
+    }
+
+    /// Everything that can be read, held or not.
+    static func readable(_ storage: any PageStorage, _ query: QueryID) async throws -> [Item] {
+        try await storage.window(of: query, 0..<Total.largest)?.parts.flatMap { $0.content.items } ?? []
+    }
+
+    /// What counts as held, in order.
+    static func held(_ storage: any PageStorage, _ query: QueryID) async throws -> [Item] {
+        try await storage.window(of: query, 0..<Total.largest)?.parts.filter(\.isHeld).flatMap { $0.content.items } ?? []
+    }
+}

@@ -1,0 +1,9 @@
+import PagedRepositoryTesting
+import Synchronization
+
+/// A generator behind a mutex.
+final class Locked: Sendable {
+    private let state: Mutex<SeededGenerator>
+    init(_ seed: UInt64) { state = Mutex(SeededGenerator(seed: seed)) }
+    func next() -> Double { state.withLock { Double.random(in: 0..<1, using: &$0) } }
+}

@@ -1,0 +1,184 @@
+public import PageModel
+import PagedRepository
+public import PagedRepositoryTesting
+
+/// One life of a cached list: runs of synchronisation against an origin that changes and fails between any two requests.
+///
+/// *Safety*: after every commit the list is looked at (R5, G1), after every run what was served (G6).
+/// *Liveness*: then changes and faults stop, and one completed sweep leaves the cache equal to the origin (G3), within a
+/// bounded number of requests.
+public struct Simulation: Sendable {
+    public enum Mode: String, Sendable, CaseIterable {
+        case safety, liveness
+    }
+
+    public var plan: OriginPlan
+    public var mode: Mode
+    /// How the runs are made; drawn from it alone, so that a smaller plan is run alike.
+    public var seed: UInt64
+    /// Is told what is asked, answered and committed, line by line.
+    public var trace: (@Sendable (String) -> Void)?
+
+    public init(seed: UInt64, mode: Mode) {
+        self.seed = seed
+        self.mode = mode
+        plan = OriginPlan(seed: seed)
+    }
+
+    public struct Outcome: Sendable {
+        /// What went wrong, in words; empty when nothing did.
+        public var violations: [String] = []
+        /// How often each rule and each fault was met.
+        public var hits: [String: Int] = [:]
+        public var requests = 0
+    }
+
+    public func run(in storage: any PageStorage) async throws -> Outcome {
+        var random = SeededGenerator(seed: seed ^ 0x5eed)
+        var outcome = Outcome()
+        let clock = ManualClock()
+        let origin = SimulatedOrigin(plan)
+        let source = TracedSource(origin, trace)
+        let watched = WatchedStorage(storage, trace: trace) { storage, query in
+            try await Inspection.findings(in: storage, query, origin)
+        }
+        let key = QueryKey("simulated")
+        var reports: [SyncReport] = []
+        func sync(_ change: (inout SyncOptions) -> Void) async throws {
+            var options = SyncOptions()
+            change(&options)
+            let luck = random.next()
+            clock.advance(by: .seconds(Int.random(in: 1...120, using: &random)))
+            let chance = Chance(seed: luck)
+            let report = try await ListSync(
+                storage: watched, source: source, key: key, options: options, clock: clock, chance: { chance.next() }
+            ).run()
+            reports.append(report)
+            trace?("run: \(options.refreshOnly ? "refresh " : "")\(options.sweep ? "sweep " : "")pages \(options.maxPages ?? -1): \(report.outcome) \(report.reconciliation) \(report.warnings)")
+            outcome.count(report, clock)
+        }
+
+        var runs = 0
+        while runs < 12, runs < 3 || !origin.isQuiet {
+            runs += 1
+            let before = try await served(watched, key)
+            let changesBefore = origin.hits
+            let kind = Int.random(in: 0..<10, using: &random)
+            let pages = Int.random(in: 1...12, using: &random)
+            let concurrency = Int.random(in: 0..<3, using: &random) == 0 ? 4 : 1
+            try await sync { options in
+                options.concurrency = concurrency
+                options.refreshOnly = kind == 0
+                options.sweep = kind == 1
+                if kind < 5 { options.maxPages = pages }
+            }
+            outcome.violations += watched.findings
+            if let lost = try await lost(before, changesBefore, watched, key, origin) { outcome.violations.append(lost) }
+            guard outcome.violations.isEmpty else { break }
+        }
+        if mode == .liveness, outcome.violations.isEmpty {
+            origin.settle()
+            let before = origin.usage.requests
+            // A list that nothing can be compared in is read again by resetting it; here it only has to hold no lie.
+            for _ in 0..<3 {
+                try await sync { $0.sweep = true }
+                outcome.violations += watched.findings
+                if let record = try await watched.query(key), record.sweep == nil, try await isEqual(watched, key, origin) { break }
+            }
+            outcome.requests = origin.usage.requests - before
+            outcome.violations += try await differences(watched, key, origin, reports.last)
+            let pages = origin.items.count / max(1, plan.usualSize - 1) + 1
+            if plan.identity == .ids, outcome.violations.isEmpty, outcome.requests > 8 * pages + 60 {
+                outcome.violations.append("G4: \(outcome.requests) requests for \(pages) pages")
+            }
+        }
+        for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
+        return outcome
+    }
+
+    private func served(_ storage: any PageStorage, _ key: QueryKey) async throws -> [Item] {
+        guard let record = try await storage.query(key) else { return [] }
+        return try await Inspection.readable(storage, record.id)
+    }
+
+    /// G6: an item that was served and is still at the origin is still served, unless the list was proven to be another.
+    private func lost(
+        _ before: [Item], _ hits: [String: Int], _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin
+    ) async throws -> String? {
+        // Ids that repeat, and items without ids, cannot be told apart. An item that moved behind what was read cannot be told
+        // from one that is gone, nor can one that the origin's own way on leaves out.
+        let unseen = ["resort", "replaceAll", "move", "shortPage.skipped"]
+        guard plan.identity == .ids, unseen.allSatisfy({ origin.hits[$0] == nil }) else { return nil }
+        // A place in a list that has moved, which is what these cursors are, leaves out what lies between.
+        if [.cursor, .link].contains(plan.style), ["delete", "insert", "append"].contains(where: { origin.hits[$0] != nil }) { return nil }
+        // A list that changes while it is read may lose an item between two answers until the next run has seen both.
+        guard ["delete", "insert", "append"].allSatisfy({ origin.hits[$0] == hits[$0] }) else { return nil }
+        // While a list is read anew over an old one, the new pages push the old ones out one by one (R19).
+        let record = try await storage.query(key)
+        let list = if let record { try await storage.outline(of: record.id) } else { ListOutline?.none }
+        guard let list, list.pages.count == list.heldPages.count,
+            list.gaps.isEmpty || list.record.version.generation == 1
+        else { return nil }
+        let there = Set(origin.items.compactMap(\.id))
+        let now = Set(try await served(storage, key).compactMap(\.id))
+        let lost = before.compactMap(\.id).filter { there.contains($0) && !now.contains($0) }
+        return lost.isEmpty ? nil : "G6: served before, at the origin still, and gone: \(lost.prefix(5))"
+    }
+
+    private func isEqual(_ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin) async throws -> Bool {
+        guard let record = try await storage.query(key) else { return false }
+        return try await Inspection.held(storage, record.id) == origin.items
+    }
+
+    /// G3.
+    private func differences(
+        _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin, _ report: SyncReport?
+    ) async throws -> [String] {
+        guard let record = try await storage.query(key), !record.allowsDuplicates else { return [] }
+        guard plan.identity != .repeating else { return [] }
+        let held = try await Inspection.held(storage, record.id)
+        let items = origin.items
+        guard held != items else { return [] }
+        let missing = Set(items.compactMap(\.id)).subtracting(held.compactMap(\.id))
+        let surplus = Set(held.compactMap(\.id)).subtracting(items.compactMap(\.id))
+        return [
+            "G3: after a sweep of a quiet origin: \(held.count) held of \(items.count); missing \(missing.sorted().prefix(6)), surplus \(surplus.sorted().prefix(6)); \(report?.outcome.rawValue ?? "") \(report?.reconciliation.rawValue ?? ""), total \(record.total), end \(String(describing: record.end)), sweep \(String(describing: record.sweep)), \(report?.warnings ?? []), \(String(describing: report?.headFailure))"
+        ]
+    }
+}
+
+extension Simulation.Outcome {
+    /// Which rules a run has met.
+    fileprivate mutating func count(_ report: SyncReport, _ clock: ManualClock) {
+        func hit(_ rule: String) { hits[rule, default: 0] += 1 }
+        switch report.reconciliation {
+        case .unchanged: hit("R16 confirmed")
+        case .shifted: hit("R17 the head explains it")
+        case .repaired: hit("R18 bisected")
+        case .replaced: hit("R19 replaced")
+        case .spliced: hit("R22 spliced")
+        case .staleTail: hit("R22 stale tail")
+        case .swept: hit("R23 swept")
+        case .firstLoad: hit("first load")
+        case .resumed: hit("R31 resumed")
+        case .none: hit("no answer")
+        }
+        for warning in report.warnings {
+            if warning.contains("shrunk") { hit("R20 a shrunken list confirmed") }
+            if warning.contains("counts") { hit("R20 a total corrected") }
+            if warning.contains("repeats item ids") { hit("R25 repeated ids noticed") }
+            if warning.contains("cursor") { hit("R22 a cursor rejected") }
+            if warning.contains("kept changing") { hit("R21 gave up on a restless list") }
+        }
+        if clock.slept.contains(.seconds(2)) { hit("R20 asked once more") }
+        if report.driftsSeen > 0 { hit("R21 drift seen while loading") }
+        if report.list?.record.end != nil { hit("R24 the end found") }
+    }
+}
+
+/// Chance from a seed, for a closure that is called now and then.
+final class Chance: Sendable {
+    private let random: Locked
+    init(seed: UInt64) { random = Locked(seed) }
+    func next() -> Double { random.next() }
+}
