@@ -4,12 +4,14 @@ SHELL := /bin/bash
 SWIFT ?= swift
 ORIGINS := .build/origins
 
-.PHONY: help demo test soak bench build strict rules embed format-check clean-origins
+.PHONY: help demo test soak mutants bench bench-reconcile build strict rules embed format-check clean-origins
 
 help:
 	@echo "make demo   the whole story on an embedded origin, in half a minute"
 	@echo "make test   everything that is checked: rules, tests, real servers, the package without its traits"
 	@echo "make soak   the long form of the suites on faults, damage, power loss and several processes"
+	@echo "make mutants          planted bugs, and the seed by which the simulation catches each"
+	@echo "make bench-reconcile  what it costs to find out what changed, as a table"
 	@echo "make bench  the store beside a C program that does the same on the same layout"
 	@echo "make build  the tool, optimised: .build/release/pagecache"
 
@@ -20,8 +22,21 @@ demo: prerequisites
 test: prerequisites
 	@Scripts/test
 
+# Lives in each mode of the simulation.
+SEEDS ?= 20000
+
 soak: prerequisites
+	@$(SWIFT) build -c release --product Simulator --quiet
+	@.build/release/Simulator safety 0 $$(($(SEEDS) - 1))
+	@.build/release/Simulator liveness 0 $$(($(SEEDS) - 1))
+	@Scripts/mutants
 	@PAGECACHE_SOAK=1 $(SWIFT) test --filter 'FlipTests|FaultTests|PowerLossTests|ProcessTests|DifferentialTests'
+
+mutants: prerequisites
+	@Scripts/mutants
+
+bench-reconcile: prerequisites
+	@$(SWIFT) run -c release Simulator economy
 
 bench: prerequisites
 	@cd Benchmarks && $(SWIFT) run -c release StoreBenchmark

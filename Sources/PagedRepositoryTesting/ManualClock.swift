@@ -27,6 +27,8 @@ public final class ManualClock: SyncClock {
 
     public func sleep(until moment: Timestamp) async throws {
         try Task.checkCancellation()
+        // Whoever is waited for gets a turn.
+        await Task.yield()
         state.withLock { state in
             guard moment > state.moment else { return }
             state.slept.append(moment - state.moment)

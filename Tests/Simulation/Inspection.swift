@@ -5,13 +5,12 @@ import PagedRepositoryTesting
 enum Inspection {
     /// R5, G1 and "no fabrication": what is wrong, in words; empty when nothing is.
     static func findings(in storage: any PageStorage, _ query: QueryID, _ origin: SimulatedOrigin) async throws -> [String] {
-        guard let list = try await storage.outline(of: query) else { return [] }
         var wrong: [String] = []
         var keys: Set<UInt64> = []
         var before: (position: Int, key: UInt64)?
-        let window = try await storage.window(of: query, 0..<Total.largest)
+        guard let (list, window) = try await still(storage, query) else { return [] }
         let contents = Dictionary(
-            (window?.parts ?? []).filter(\.isHeld).map { ($0.offset, $0.content) }, uniquingKeysWith: { first, _ in first })
+            window.parts.filter(\.isHeld).map { ($0.offset, $0.content) }, uniquingKeysWith: { first, _ in first })
         for page in list.heldPages where page.count > 0 {
             guard let content = contents[page.offset], content.count == page.count else {
                 wrong.append("the page at \(page.offset) has not the items it says")
@@ -33,6 +32,18 @@ enum Inspection {
             }
         }
         return wrong
+    }
+
+    /// Outline and items of one moment: others may commit in between, and then it is looked at again.
+    private static func still(_ storage: any PageStorage, _ query: QueryID) async throws -> (ListOutline, ListWindow)? {
+        for _ in 0..<100 {
+            guard let before = try await storage.outline(of: query),
+                let window = try await storage.window(of: query, 0..<Total.largest),
+                let after = try await storage.outline(of: query)
+            else { return nil }
+            if before == after { return (after, window) }
+        }
+        return nil
     }
 
     /// Everything that can be read, held or not.

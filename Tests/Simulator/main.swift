@@ -1,31 +1,58 @@
 import Foundation
 import Simulation
 
-// Simulator MODE FIRST [LAST]: lives against a simulated origin, from the command line; see CONTRIBUTING.
-let arguments = CommandLine.arguments.dropFirst()
-guard let mode = arguments.first.flatMap(Simulation.Mode.init(rawValue:)),
-    let first = arguments.dropFirst().first.flatMap({ UInt64($0) })
-else {
-    print("usage: Simulator safety|liveness FIRST [LAST]")
+// Lives against a simulated origin, and what reconciling costs, from the command line; see CONTRIBUTING.
+let arguments = Array(CommandLine.arguments.dropFirst())
+
+func usage() -> Never {
+    print(
+        """
+        usage: Simulator safety|liveness FIRST [LAST]   lives; one alone is told in full, and made as small as it can be
+               Simulator catch FIRST LAST               both modes, until the first failure: exit 0 when there is one
+               Simulator economy                        what reconciling costs, as a table
+        """)
     exit(64)
 }
-if arguments.count == 2 {
-    // One life, told in full; then made small, and told again.
-    var simulation = Simulation(seed: first, mode: mode)
-    let outcome = try await Campaign(seeds: 0..<0).live(simulation)
-    if !outcome.violations.isEmpty {
-        simulation = try await Campaign(seeds: 0..<0).shrink(simulation, outcome).0
+
+switch arguments.first {
+case "economy":
+    try await Economy.print()
+case "catch":
+    guard arguments.count == 3, let first = UInt64(arguments[1]), let last = UInt64(arguments[2]) else { usage() }
+    for mode in Simulation.Mode.allCases {
+        let report = try await Campaign(seeds: first..<last + 1).run(mode, stopAfter: 1)
+        guard let failure = report.failures.first else { continue }
+        print(failure.split(separator: "\n").first ?? "")
+        exit(0)
     }
+    exit(1)
+case "safety", "liveness":
+    guard let mode = arguments.first.flatMap(Simulation.Mode.init(rawValue:)), arguments.count >= 2,
+        let first = UInt64(arguments[1])
+    else { usage() }
+    if arguments.count == 2 { exit(try await tell(Simulation(seed: first, mode: mode))) }
+    guard let last = UInt64(arguments[2]) else { usage() }
+    let started = Date()
+    let report = try await Campaign(seeds: first..<last + 1).run(mode)
+    print(report.table)
+    for failure in report.failures { print(failure) }
+    print("\(mode.rawValue): \(report.lives) lives, \(report.failures.count) failures, \(Int(Date().timeIntervalSince(started))) s")
+    exit(report.failures.isEmpty ? 0 : 1)
+default:
+    usage()
+}
+
+/// One life, told in full; when it goes wrong, the smallest that does.
+func tell(_ simulation: Simulation) async throws -> Int32 {
+    let campaign = Campaign(seeds: 0..<0)
+    var simulation = simulation
+    // One that never ends has to be told while it goes on.
+    if ProcessInfo.processInfo.environment["PAGECACHE_TRACE"] != nil { simulation.trace = { print($0) } }
+    let outcome = try await campaign.live(simulation)
+    if !outcome.violations.isEmpty { simulation = try await campaign.shrink(simulation, outcome).0 }
     print(simulation.plan)
     simulation.trace = { print($0) }
-    let told = try await Campaign(seeds: 0..<0).live(simulation)
+    let told = try await campaign.live(simulation)
     print(told.violations.isEmpty ? "nothing went wrong" : told.violations.joined(separator: "\n"))
-    exit(told.violations.isEmpty ? 0 : 1)
+    return told.violations.isEmpty ? 0 : 1
 }
-let last = arguments.dropFirst(2).first.flatMap { UInt64($0) } ?? first
-let started = Date()
-let report = try await Campaign(seeds: first..<last + 1).run(mode)
-print(report.table)
-for failure in report.failures { print(failure) }
-print("\(mode.rawValue): \(report.lives) lives, \(report.failures.count) failures, \(Int(Date().timeIntervalSince(started))) s")
-exit(report.failures.isEmpty ? 0 : 1)

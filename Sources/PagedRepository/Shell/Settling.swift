@@ -18,13 +18,10 @@ extension SyncRun {
             // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
             // tells; a list that was read just now, from its first page to its last, is believed.
             if passCount == 0 { return false }
-            if list.heldPages.allSatisfy({ $0.validatedAt >= startedAt }) {
+            if hasWalkedWhole {
                 warn("the origin counts \(total) items but gives \(end)")
                 return try await finish([.setTotal(.estimate(total))], list)
             }
-            _ = try await apply(
-                CommitPlan(
-                    query: query, version: record.version, at: clock.now(), edits: [.beginGeneration, .setEnd(nil)]))
             return false
         }
         guard list.isComplete else { return true }

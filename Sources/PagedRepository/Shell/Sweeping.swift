@@ -66,15 +66,15 @@ extension SyncRun {
     private func lay(_ page: FetchedPage) async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query) else { return }
         let start = question(sweepPosition).lowerBound
-        if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then { return listMovedInSweep() }
+        if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then { return try await listMovedInSweep(list) }
         var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
-        if sighting.repeatsItems { return listMovedInSweep() }
+        if sighting.repeatsItems { return try await listMovedInSweep(list) }
         var content = page.content
         let overlap = sweepPosition - start
         if overlap > 0, content.count > 0 {
             // R21: the item before is where it was, or something came or went before it.
             guard content.count >= overlap, sighting.places[overlap - 1]?.position == sweepPosition - 1 else {
-                return listMovedInSweep()
+                return try await listMovedInSweep(list)
             }
             content = content.slice(overlap..<content.count)
         }
@@ -84,18 +84,16 @@ extension SyncRun {
             uniquingKeysWith: { first, _ in first })
         sighting = Sighting(offset: sweepPosition, content: content, places: places, isEnd: false)
         let walk = Walk(sighting, at: sweepPosition, runs: list.coverage.runs, keepsHole: false)
-        guard walk.position == sweepPosition else { return listMovedInSweep() }
+        guard walk.position == sweepPosition else { return try await listMovedInSweep(list) }
         let after = sweepPosition + content.count
         var edits: [ListEdit] = []
         if !walk.isSame { edits = walk.edits(sighting, list) }
         edits.append(.verify(sweepPosition - min(overlap, 1)..<after))
         if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
-        // A sweep is the proof: that the origin counts no more is none.
-        var uncounted = page
-        uncounted.total = .unknown
-        let ending = EndOfList.decide(uncounted, at: start, full: question(sweepPosition).count, access: source.access)
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
-        if case .end = ending { return try await endSweep(at: after, list, edits, page) }
+        // A sweep is the proof: that the origin counts no more is none, and what it asks next tells.
+        let isShort = page.total.exactCount == nil && page.hasMore == nil && page.content.count < question(sweepPosition).count
+        if page.hasMore == false || isShort { return try await endSweep(at: after, list, edits, page) }
         edits.append(.setEnd(walk.end(list)))
         edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? clock.now())))
         guard try await commit(edits, [], list) else { return }
@@ -110,7 +108,7 @@ extension SyncRun {
         at position: Int, _ list: ListOutline, _ edits: [ListEdit], _ page: FetchedPage
     ) async throws(StorageError) {
         let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
-        let isCounted = page.total.exactCount == position
+        let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
         if lost > 0, !isCounted, !doubtfulOffsets.contains(position) {
             doubtfulOffsets.insert(position)
             queue.clear()
@@ -123,8 +121,9 @@ extension SyncRun {
         reconciled(.swept, list)
     }
 
-    /// The list moved during the sweep: page one is asked again, what moved is mended, and the sweep goes on.
-    private func listMovedInSweep() {
+    /// The list moved during the sweep, or is not as it was swept: page one is asked again, and the sweep begins anew.
+    private func listMovedInSweep(_ list: ListOutline) async throws(StorageError) {
+        _ = try await commit([.setSweep(nil)], [], list)
         mustRestart = true
         isSuspicious = true
         queue.clear()

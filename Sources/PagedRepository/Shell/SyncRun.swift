@@ -2,7 +2,7 @@ import Logging
 import Metrics
 import PageModel
 
-/// One run of a `ListSync`: carries out what `FetchQueue`, `HeadReconciler` and `LoadPlan` decide.
+/// One run of a `ListSync`: carries out what `FetchQueue`, `HeadVerdict`, `Reconciler`, `Walk` and `LoadPlan` decide.
 ///
 /// Belongs to one task. Child tasks only fetch; everything else, the store included, is done here in order of arrival.
 final class SyncRun {
@@ -43,6 +43,8 @@ final class SyncRun {
     var hasEndedLease = false
     var restarts = 0
     var passCount = 0
+    /// However much comes in: a list that has not stood still for so long will not.
+    static let mostPasses = 16
     var driftsSeen = 0
     /// The list never stood still for as long as it takes to read it: it is not called complete.
     var keptChanging = false
@@ -58,6 +60,12 @@ final class SyncRun {
     var tailWalk: TailWalk?
     /// A list is walked again once a pass at most.
     var hasRewalked = false
+    /// In this pass the origin counted differently from one answer to the next.
+    var hasChangedInPass = false
+    /// How often the end of a chain was asked for again in this pass.
+    var reopenings = 0
+    /// In this pass a walk that began at page one has come to the end, and the list stood still meanwhile.
+    var hasWalkedWhole = false
     /// Page one changed, and what it means is being found out.
     var reconciliationUnderWay: Reconciliation?
     /// Answers of one reconciliation that contradicted each other, in this run (R18).
@@ -125,6 +133,9 @@ final class SyncRun {
         while true {
             mustRestart = false
             hasRewalked = false
+            reopenings = 0
+            hasChangedInPass = false
+            hasWalkedWhole = false
             newItemsInPass = 0
             fruitless.removeAll()
             doubtfulOffsets.removeAll()
@@ -156,7 +167,7 @@ final class SyncRun {
                 if ending != .drained || !mustRestart { return ending }
             }
             passCount += 1
-            restarts = newItemsInPass > 0 && passCount < options.pagesPerQuery ? 0 : restarts + 1
+            restarts = newItemsInPass > 0 && passCount < SyncRun.mostPasses ? 0 : restarts + 1
             guard restarts <= options.restarts else {
                 keptChanging = true
                 warn("the list kept changing while it was read; it may have holes")
@@ -167,11 +178,12 @@ final class SyncRun {
 
     /// A chain whose last page has lost its cursor (a splice took its end) goes on from the last one that has one.
     private func reopenTail(of list: ListOutline) async throws(StorageError) -> Bool {
-        guard source.access == .chain, !list.isComplete, givenUp.isEmpty,
+        guard source.access == .chain, !list.isComplete, givenUp.isEmpty, reopenings < 2,
             let tail = LoadPlan.tailWithoutCursor(of: list)
         else { return false }
         let plan = CommitPlan(
             query: list.record.id, version: list.record.version, at: clock.now(), edits: [.demote(tail)])
+        reopenings += 1
         if case .committed = try await apply(plan) { return true }
         mustRestart = true
         return false
@@ -193,7 +205,10 @@ final class SyncRun {
             await waitForOthers()
             if Task.isCancelled { return .stopped }
             guard let query, let list = try await storage.outline(of: query) else { return ending }
-            if let validatedAt = list.record.validatedAt, validatedAt >= startedAt {
+            // Their answer serves, where the total tells the end; where only a short page does, its length has to be known.
+            if let validatedAt = list.record.validatedAt, validatedAt >= startedAt, !options.sweep,
+                list.record.total.exactCount != nil || source.access == .chain
+            {
                 pageSize = max(options.pageSize ?? 0, list.heldPages.first?.count ?? 0, 1)
                 reconciled(.unchanged, list)
                 return ending

@@ -50,10 +50,19 @@ extension SyncRun {
         let next = list.heldPages.first { $0.offset >= offset && $0.cursorIn != nil && $0.cursorIn == page.next }
         let walk = Walk(sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
         let position = walk.position
+        // R25: an item that comes again has moved, once or twice; when they keep coming, the origin repeats them.
+        conflicts += offset - position
+        if conflicts > options.restarts * 4 {
+            return try await followUnaligned(page, cursor, at: offset, list, repeats: true)
+        }
         let after = position + page.content.count
         var edits = walk.edits(sighting, list)
-        if page.total != .unknown, page.total.count != list.record.total.count { edits.append(.setTotal(page.total.believed(reached: after))) }
-        if page.next == nil { return try await chainEnded(at: after, cursor, list, edits: edits, from: offset) }
+        // Whether a total that the walk exceeds is a lie, or the list changed meanwhile, a second walk tells: see `settle`.
+        if page.total != .unknown, page.total.count != list.record.total.count {
+            edits.append(.setTotal(page.total))
+            hasChangedInPass = true
+        }
+        if page.next == nil { return try await chainEnded(at: after, cursor, list, edits: edits, from: offset, isNews: !walk.isSame) }
         edits.append(.setEnd(walk.end(list)))
         if isSweepingChain, let next = page.next {
             let startedAt = list.record.sweep?.startedAt ?? clock.now()
@@ -95,7 +104,7 @@ extension SyncRun {
     /// R24: the chain says that it ends at `position`. What is held behind that is gone; one answer alone does not take
     /// much away (R20).
     private func chainEnded(
-        at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil
+        at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil, isNews: Bool = true
     ) async throws(StorageError) {
         let offset = offset ?? position
         if list.pages.contains(where: { $0.range.upperBound > position }) {
@@ -110,13 +119,14 @@ extension SyncRun {
                 return queue.add(.follow(cursor, offset: offset), at: clock.now() + options.confirmationPause)
             }
         }
+        if hasRewalked, !hasChangedInPass { hasWalkedWhole = true }
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
         guard try await commit(edits + ending, [edits.isEmpty ? .forgotten(offset: offset) : .succeeded(offset: offset)], list)
         else { return }
         if !edits.isEmpty {
             pagesFetched += 1
             pagesWithoutNews = 0
-            announce(offset..<position, news: position - offset)
+            announce(offset..<position, news: isNews ? position - offset : 0)
         }
     }
 
@@ -126,7 +136,7 @@ extension SyncRun {
     ) async throws(StorageError) {
         var edits: [ListEdit] = []
         if repeats, !list.record.allowsDuplicates {
-            warn("the origin repeats item ids within a page; repeated items are kept")
+            warn("the origin repeats item ids; repeated items are kept")
             edits.append(.allowDuplicates)
         }
         let keys = Set(page.content.identities.map(\.key))

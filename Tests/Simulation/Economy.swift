@@ -1,0 +1,113 @@
+import Foundation
+import PageModel
+import PageStore
+import PagedRepository
+import PagedRepositoryTesting
+
+/// G4: what it costs to find out what changed in a list of n pages of 50 items, against reading all of it again.
+public enum Economy {
+    static let pageSize = 50
+
+    enum Kind: String, CaseIterable {
+        case insert = "inserts"
+        case delete = "deletes"
+        case mixed
+        case moveToHead = "moves to the head"
+        case edit = "edits"
+    }
+
+    enum Place: String, CaseIterable {
+        case head, middle, tail, spread
+    }
+
+    struct Row {
+        var pages: Int
+        var changes: Int
+        var kind: Kind
+        var place: Place
+        var requests: Int
+        var bytes: Int
+        /// Items at positions where the origin has another, afterwards.
+        var wrong: Int
+        var seams: Int
+    }
+
+    public static func print() async throws {
+        Swift.print("pages   changes                    place    requests    read again    bytes     afterwards")
+        for pages in [100, 1_000, 10_000] {
+            let loaded = try await load(pages)
+            defer { try? FileManager.default.removeItem(atPath: loaded) }
+            let nothing = try await row(loaded, pages, 0, .edit, .head)
+            line(nothing, "nothing")
+            for changes in [1, 3, 10] {
+                for kind in Kind.allCases {
+                    for place in Place.allCases {
+                        line(try await row(loaded, pages, changes, kind, place), "\(changes) \(kind.rawValue)")
+                    }
+                }
+            }
+        }
+    }
+
+    private static func line(_ row: Row, _ what: String) {
+        func pad(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
+        let state = row.wrong == 0 ? "exact" : "\(row.wrong) of \(row.pages * pageSize) unseen, \(row.seams) seams inferred"
+        Swift.print(
+            pad("\(row.pages)", 8) + pad(what, 27) + pad(row.place.rawValue, 9) + pad("\(row.requests)", 12)
+                + pad("\(row.pages)", 14) + pad("\(row.bytes / 1024) KiB", 10) + state)
+    }
+
+    /// A list that was read, changed, and synchronised once: what the second time cost.
+    static func row(_ loaded: String, _ pages: Int, _ changes: Int, _ kind: Kind, _ place: Place) async throws -> Row {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-economy-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try FileManager.default.copyItem(atPath: loaded, toPath: folder)
+        let clock = ManualClock()
+        let storage = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .mustExist, now: clock.now())
+        let origin = ChangedOrigin(count: pages * pageSize, pageSize: pageSize)
+        for change in 0..<changes {
+            let count = origin.count
+            let position =
+                switch place {
+                case .head: min(3 * change, pageSize - 1 - changes)
+                case .middle: count / 2 + change * 7
+                case .tail: count - 1 - change * 7
+                case .spread: (2 * change + 1) * count / (2 * changes) + change
+                }
+            switch kind {
+            case .insert: origin.insert(at: position)
+            case .delete: origin.delete(at: position)
+            case .mixed: if change % 3 == 2 { origin.delete(at: position) } else { origin.insert(at: position) }
+            case .moveToHead: origin.move(from: position, to: 0)
+            case .edit: origin.edit(at: position)
+            }
+        }
+        let report = try await ListSync(
+            storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }
+        ).run()
+        var wrong = 0
+        if let list = report.list {
+            let window = try await storage.window(of: list.record.id, 0..<Total.largest)
+            let held = (window?.parts ?? []).filter(\.isHeld).flatMap { $0.content.items }
+            wrong = abs(origin.count - held.count)
+            for (position, item) in held.prefix(origin.count).enumerated() where item != origin.item(position) { wrong += 1 }
+        }
+        await storage.close()
+        return Row(
+            pages: pages, changes: changes, kind: kind, place: place, requests: origin.usage.requests,
+            bytes: origin.usage.bytesReceived, wrong: wrong, seams: report.list?.inferredSeams ?? 0)
+    }
+
+    private static let key = QueryKey("economy")
+
+    /// A store with the list as it is after a first load; the folder it is in.
+    private static func load(_ pages: Int) async throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-economy-\(UUID().uuidString)").path
+        let clock = ManualClock()
+        let storage = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, now: clock.now())
+        let origin = ChangedOrigin(count: pages * pageSize, pageSize: pageSize)
+        _ = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
+        await storage.close()
+        return folder
+    }
+}
