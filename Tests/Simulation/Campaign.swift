@@ -95,7 +95,7 @@ extension Campaign {
         "R22 a cursor rejected", "origin.insert", "origin.delete", "origin.move", "origin.edit", "origin.resort",
         "origin.replaceAll", "origin.append", "origin.fault.transport", "origin.fault.timeout", "origin.fault.429",
         "origin.fault.500", "origin.fault.503", "origin.cursorExpired", "origin.emptyAnswer", "origin.shortPage", "origin.304",
-        "origin.304.totalChanged", "origin.clamped", "origin.pastEnd", "origin.lag", "origin.capped", "origin.estimated",
+        "origin.304.totalChanged", "origin.pastEnd", "origin.lag", "origin.capped", "origin.estimated",
         "origin.zero", "origin.tooLow", "origin.tooHigh",
     ]
 }
