@@ -11,7 +11,7 @@ extension SyncRun {
             try await headConfirmed(total, validator)
         case .page(let page):
             asksUnconditionally = false
-            if page.content.count > 0 { pageSize = max(options.pageSize ?? 0, page.content.count) }
+            if page.content.count > 0 { pageSize = fullPage(page.content.count, isWhole: end(of: page) != nil) }
             if let lesson = page.lesson { lesson.warnings.forEach(warn) }
             try await judge(page)
         }
@@ -26,9 +26,10 @@ extension SyncRun {
         guard total == .unknown ? (head.validator?.coversTotal ?? false) || known == .unknown : total.count == known.count
         else { return askAgain() }
 
-        pageSize = max(options.pageSize ?? 0, head.count, 1)
+        pageSize = fullPage(head.count, isWhole: list.record.end == head.count)
         headCount = head.count
         headNext = head.cursorOut
+        headTotal = known
         pagesUnchanged += 1
         let outcome = try await apply(
             CommitPlan(
@@ -36,6 +37,12 @@ extension SyncRun {
                 edits: [.confirm(offset: 0, validator: validator), .validated], ledger: [.succeeded(offset: 0)]))
         guard case .committed = outcome else { return askAgain() }
         reconciled(.unchanged, list)
+    }
+
+    /// R24: how many items a full page has is what page one brought, whatever was asked for: a size may be clamped, or
+    /// ignored. Page one of a list that ends with it tells only that a page may have so many.
+    func fullPage(_ received: Int, isWhole: Bool) -> Int {
+        max(received, isWhole ? options.pageSize ?? 1 : 1)
     }
 
     /// Page one once more, its items this time.
@@ -171,6 +178,7 @@ extension SyncRun {
         doubtfulHead = nil
         headCount = page.content.count
         headNext = page.next
+        headTotal = page.total
         isSuspicious = false
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)

@@ -64,6 +64,18 @@ extension SyncRun {
         }
     }
 
+    /// Whether the items that were asked for again, before `position`, came as they are held, though nothing behind them.
+    private func hasKnown(
+        _ answer: PageAnswer, before position: Int, _ overlap: Int, _ query: QueryID
+    ) async throws(StorageError) -> Bool {
+        let known = position - overlap..<position
+        guard let list = try await storage.excerpt(of: query, known), list.coverage.gaps(in: known).isEmpty else {
+            return true
+        }
+        guard case .page(let page) = answer, page.content.count == overlap else { return overlap == 0 }
+        return try await agrees(page, known, [], list)
+    }
+
     /// R21, R24: the list moved; or whatever is asked for, the same items come.
     private func disagrees(_ page: FetchedPage, at offset: Int, _ query: QueryID) async throws(StorageError) {
         let keys = Set(page.content.identities.map(\.key))
@@ -149,6 +161,8 @@ extension SyncRun {
                 doubtfulOffsets.insert(range.lowerBound)
                 return queue.addFirst(.span(range, overlap: overlap))
             }
+            // R21: what was asked for before it is not there either.
+            if try await !hasKnown(answer, before: range.lowerBound, overlap, query) { return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound) }
             emptyFrom = min(range.lowerBound, emptyFrom ?? .max)
             queue.clear(from: range.lowerBound)
         }

@@ -7,10 +7,14 @@ extension SyncRun {
         guard let query, let list = try await storage.outline(of: query) else { return true }
         let record = list.record
         let reached = list.coverage.headEnd
+        // What this run has seen of the list's end says nothing of a total that somebody else brought meanwhile.
+        let isOwnTotal = record.total.count == headTotal.count
         if source.access.isRandom, let total = record.total.exactCount, reached < total,
             list.coverage.runs.count <= 1, emptyFrom != nil, givenUp.isEmpty, missingTargets(of: list).isEmpty
         {
-            // The origin counts more than it gives, and has nothing at the places where the rest should be.
+            // The origin counts more than it gives, and has nothing at the places where the rest should be. It may have lost
+            // them just now: page one once more tells (R20).
+            guard passCount > 0, isOwnTotal else { return false }
             warn("the origin counts \(total) items but gives \(reached)")
             return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
         }
@@ -18,7 +22,7 @@ extension SyncRun {
             // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
             // tells; a list that was read just now, from its first page to its last, is believed.
             if passCount == 0 { return false }
-            if hasWalkedWhole {
+            if hasWalkedWhole, isOwnTotal {
                 warn("the origin counts \(total) items but gives \(end)")
                 return try await finish([.setTotal(.estimate(total))], list)
             }

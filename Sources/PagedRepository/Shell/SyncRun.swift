@@ -18,7 +18,7 @@ final class SyncRun {
     var queue: FetchQueue
     /// Nil until the first answer of an unknown query.
     var query: QueryID?
-    /// How many items a page of this origin has: what was asked for, or what page one brought.
+    /// How many items a full page of this origin has: see `fullPage`.
     var pageSize = 1
     var reconciliation: SyncReport.Reconciliation = .none
     var headFailure: FetchFailure?
@@ -87,6 +87,8 @@ final class SyncRun {
     /// How many items page one had, and what it handed over.
     var headCount = 0
     var headNext: PageCursor?
+    /// What the origin counted when this run last knew its page one.
+    var headTotal = Total.unknown
     /// Answers that showed that the list had moved: they tell the `Reconciler` where (R21).
     var evidence: [(offset: Int, page: FetchedPage)] = []
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
@@ -209,7 +211,8 @@ final class SyncRun {
             if let validatedAt = list.record.validatedAt, validatedAt >= startedAt, !options.sweep,
                 list.record.total.exactCount != nil || source.access == .chain
             {
-                pageSize = max(options.pageSize ?? 0, list.heldPages.first?.count ?? 0, 1)
+                pageSize = fullPage(list.heldPages.first?.count ?? 0, isWhole: list.heldPages.count <= 1)
+                headTotal = list.record.total
                 reconciled(.unchanged, list)
                 return ending
             }

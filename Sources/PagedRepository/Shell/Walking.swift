@@ -16,7 +16,7 @@ extension SyncRun {
         }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.refreshOnly { return try await noteStaleTail() }
-        guard let query, let next = page.next, end == nil, try await walksOn(walk, query) else { return }
+        guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else { return }
         queue.add([.follow(next, offset: page.content.count)])
     }
 
@@ -40,7 +40,8 @@ extension SyncRun {
         }
         let sighting = try await sighting(page, at: offset, query, isEnd: page.next == nil, asked: nil, cursor: cursor)
         guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
-            // R24: only what was read before; for ever, that is a loop.
+            // R24: only what was read before; for ever, that is a loop. As the last page, it is a list in another order.
+            if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return walkAllAgain() }
             return try await nothingNew(page, at: offset, list)
         }
         if list.record.allowsDuplicates || sighting.repeatsItems {
@@ -75,14 +76,20 @@ extension SyncRun {
         guard pagesFetched + pagesUnchanged < options.pagesPerQuery else {
             return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
         }
-        guard let next = page.next, try await walksOn(walk, query) else { return }
+        guard let next = page.next, try await walksOn(walk, at: after, query) else { return }
         queue.add([.follow(next, offset: after)])
     }
 
     /// R22: the walk ends where it has met the list, unless the total says that something behind is not as it was. A list
     /// that is not whole is gone on with where it breaks off.
-    private func walksOn(_ walk: Walk, _ query: QueryID) async throws(StorageError) -> Bool {
-        guard walk.hasMet, tailWalk != .whole else { return true }
+    private func walksOn(_ walk: Walk, at position: Int, _ query: QueryID) async throws(StorageError) -> Bool {
+        guard tailWalk != .whole else { return true }
+        guard walk.hasMet else {
+            // What is held there has not been met: it is walked through all the same.
+            let there = try await storage.excerpt(of: query, position..<position + 1)
+            if there?.coverage.count ?? 0 > 0 { tailWalk = .untilExplained }
+            return true
+        }
         guard let list = try await storage.outline(of: query) else { return false }
         guard list.record.end != nil, list.coverage.runs.count <= 1, !list.isExplained else { return false }
         tailWalk = .untilExplained
@@ -109,11 +116,7 @@ extension SyncRun {
         let offset = offset ?? position
         if list.pages.contains(where: { $0.range.upperBound > position }) {
             // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end.
-            if tailWalk != .whole {
-                tailWalk = .whole
-                mustRestart = true
-                return
-            }
+            if tailWalk != .whole { return walkAllAgain() }
             if !doubtfulOffsets.contains(offset) {
                 doubtfulOffsets.insert(offset)
                 return queue.add(.follow(cursor, offset: offset), at: clock.now() + options.confirmationPause)
@@ -128,6 +131,12 @@ extension SyncRun {
             pagesWithoutNews = 0
             announce(offset..<position, news: isNews ? position - offset : 0)
         }
+    }
+
+    /// From page one to the end, whatever is held.
+    private func walkAllAgain() {
+        tailWalk = .whole
+        mustRestart = true
     }
 
     /// R25: ids repeat; pages are stored as they come.
