@@ -21,6 +21,8 @@ public struct FetchFailure: Error, Hashable, Sendable {
         public static let undecodable = Class(rawValue: "undecodable")
         /// The answer passes a limit or tries something (R43, R45).
         public static let hostile = Class(rawValue: "hostile")
+        /// The answer would take away much of what is held, and has not been confirmed yet (R20).
+        public static let doubtful = Class(rawValue: "doubtful")
         /// The origin repeats itself for ever (R24).
         public static let loop = Class(rawValue: "loop")
     }

@@ -22,6 +22,9 @@ public struct SyncOptions: Hashable, Sendable {
     /// How long to wait before a page one that makes the list shrink a lot is asked for once more (R20). Default: 2
     /// seconds.
     public var confirmationPause: Duration = .seconds(2)
+    /// The same for a page one that is empty, of which nothing can be recognised: an origin in a bad minute gives many of
+    /// them. The doubt is kept in the ledger; a later run asks, when this one is not patient enough. Default: 60 seconds.
+    public var emptyConfirmationPause: Duration = .seconds(60)
     /// Consecutive transport failures after which the origin counts as away (R32). Default: 5.
     public var transportFailuresUntilOffline = 5
     /// How long a page in flight is held by this process (R30). Default: 60 seconds.

@@ -60,6 +60,9 @@ public enum OriginFault: Hashable, Sendable {
     case unavailable
     /// `{"items":[],"total":0}`: the answer of an origin in a bad minute. It looks like an empty list.
     case emptyAnswer
+    /// The same, for this request and every other until so much time has passed on the origin's clock; without a clock, for
+    /// this request alone.
+    case emptyAnswers(for: Duration)
     /// Half of the items (rounded up) that belong into the answer, and a live next behind them. A position, a sort key or
     /// an offset goes on behind what was given; a page number does not, and the other half is skipped.
     case shortPage

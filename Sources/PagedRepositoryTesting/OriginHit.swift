@@ -10,7 +10,7 @@ enum OriginHit: String, CaseIterable, Sendable {
     case tooManyRequests = "fault.429"
     case internalError = "fault.500"
     case unavailable = "fault.503"
-    case cursorExpired, emptyAnswer, shortPage
+    case cursorExpired, emptyAnswer, emptyMinute, shortPage
     /// The other half of a short page was passed over: the next page number is behind it.
     case shortPageSkipped = "shortPage.skipped"
 

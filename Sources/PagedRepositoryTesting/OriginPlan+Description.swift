@@ -61,6 +61,7 @@ extension OriginFault: CustomStringConvertible {
         case .internalError: "500"
         case .unavailable: "503"
         case .emptyAnswer: "empty answer"
+        case .emptyAnswers(let duration): "empty answers for \(duration)"
         case .shortPage: "short page"
         case .cursorExpired(let status): "cursor expired, \(status)"
         }

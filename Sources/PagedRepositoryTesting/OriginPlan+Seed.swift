@@ -3,8 +3,8 @@ import PagedRepository
 extension OriginPlan {
     /// The plan of this seed: the same on every machine, for the same knobs.
     ///
-    /// About half of the totals are exact. An empty answer comes once at most, since two in a row cannot be told from a
-    /// list that is empty.
+    /// About half of the totals are exact. An empty answer, or a minute of them, comes once at most: two of them, long
+    /// enough apart, cannot be told from a list that is empty.
     public init(seed: UInt64, knobs: OriginKnobs = OriginKnobs()) {
         var chance = SeededGenerator(seed: seed)
         let style = chance.pick(knobs.styles)
@@ -18,6 +18,15 @@ extension OriginPlan {
         saysHasMore = chance.isLikely(30)
         identity = knobs.hasOtherIdentities ? chance.pick(weighted: [(8, .ids), (1, .none), (1, .repeating)]) : .ids
         events = chance.events(self, knobs)
+    }
+}
+
+extension OriginFault {
+    fileprivate var isEmpty: Bool {
+        switch self {
+        case .emptyAnswer, .emptyAnswers: true
+        default: false
+        }
     }
 }
 
@@ -57,8 +66,8 @@ extension SeededGenerator {
                 return .before(request, change(plan, knobs))
             }
             var fault = fault(plan)
-            if fault == .emptyAnswer, hasEmptyAnswer { fault = .transport }
-            hasEmptyAnswer = hasEmptyAnswer || fault == .emptyAnswer
+            if fault.isEmpty, hasEmptyAnswer { fault = .transport }
+            hasEmptyAnswer = hasEmptyAnswer || fault.isEmpty
             return .on(request, fault)
         }
     }
@@ -95,7 +104,7 @@ extension SeededGenerator {
         let status = pick([400, 410])
         return pick(weighted: [
             (5, .transport), (3, .timeout), (3, .tooManyRequests(retryAfter: pause)), (2, .internalError),
-            (2, .unavailable), (2, .emptyAnswer), (3, .shortPage),
+            (2, .unavailable), (2, .emptyAnswer), (2, .emptyAnswers(for: .seconds(1 + number(below: 50)))), (3, .shortPage),
             // Where nothing is handed over, nothing expires.
             (plan.access == .chain ? 3 : 0, .cursorExpired(status: status)),
         ])

@@ -14,8 +14,10 @@ public final class SimulatedOrigin: PageSource {
         var requests: [PageRequest] = []
         var bytes = 0
 
-        mutating func answer(_ request: PageRequest, _ number: Int) throws(FetchFailure) -> PageAnswer {
-            let answer = try server.answer(request, number: number)
+        mutating func answer(
+            _ request: PageRequest, _ number: Int, at now: Timestamp?
+        ) throws(FetchFailure) -> PageAnswer {
+            let answer = try server.answer(request, number: number, at: now)
             if case .page(let page) = answer { bytes += page.content.bytes.count }
             return answer
         }
@@ -60,8 +62,9 @@ public final class SimulatedOrigin: PageSource {
         await before?(number)
         let (there, back) = travel(number)
         try await pause(there)
+        let now = clock?.now()
         let result = state.withLock { state in
-            Result { () throws(FetchFailure) in try state.answer(request, number) }
+            Result { () throws(FetchFailure) in try state.answer(request, number, at: now) }
         }
         try await pause(back)
         return try result.get()

@@ -13,6 +13,8 @@ struct SimulatedServer: Sendable {
     private var changes: ArraySlice<(request: Int, change: OriginChange)>
     /// Not yet happened, by request.
     private var faults: [Int: OriginFault]
+    /// Until when every list seems empty.
+    private var emptyUntil: Timestamp?
     /// The length of the list at first, and when each request was answered.
     private var lengths: [Int]
 
@@ -36,13 +38,14 @@ struct SimulatedServer: Sendable {
     mutating func settle() {
         changes = []
         faults = [:]
+        emptyUntil = nil
     }
 
     /// Whether everything planned has happened.
     var isQuiet: Bool { changes.isEmpty && faults.isEmpty }
 
     /// Answers the request with this number. Requests may be answered in another order than they are numbered in.
-    mutating func answer(_ request: PageRequest, number: Int) throws(FetchFailure) -> PageAnswer {
+    mutating func answer(_ request: PageRequest, number: Int, at now: Timestamp?) throws(FetchFailure) -> PageAnswer {
         while let next = changes.first, next.request <= number {
             changes.removeFirst()
             guard list.apply(next.change) else { continue }
@@ -52,8 +55,9 @@ struct SimulatedServer: Sendable {
         lengths.append(list.count)
         let fault = faults.removeValue(forKey: number)
         if let failure = fault.flatMap({ failure(for: $0, request) }) { throw failure }
-        if fault == .emptyAnswer {
-            note(.emptyAnswer)
+        if case .emptyAnswers(let duration) = fault, let now { emptyUntil = now + duration }
+        if isEmpty(fault, at: now) {
+            note(fault == .emptyAnswer ? .emptyAnswer : .emptyMinute)
             return .page(FetchedPage(content: PageContent(), total: .exact(0), hasMore: plan.saysHasMore ? false : nil))
         }
         let address: OriginAddress
@@ -64,6 +68,15 @@ struct SimulatedServer: Sendable {
             throw error
         }
         return answer(request, number, address, isShort: fault == .shortPage)
+    }
+
+    /// Whether this answer is that of an origin in a bad minute.
+    private func isEmpty(_ fault: OriginFault?, at now: Timestamp?) -> Bool {
+        if let now, let emptyUntil, now < emptyUntil { return true }
+        return switch fault {
+        case .emptyAnswer, .emptyAnswers: true
+        default: false
+        }
     }
 
     private mutating func failure(for fault: OriginFault, _ request: PageRequest) -> FetchFailure? {
@@ -87,7 +100,7 @@ struct SimulatedServer: Sendable {
             guard case .cursor = request.target else { return nil }
             note(.cursorExpired)
             return .status(status, message: "the cursor has expired")
-        case .emptyAnswer, .shortPage:
+        case .emptyAnswer, .emptyAnswers, .shortPage:
             return nil
         }
     }

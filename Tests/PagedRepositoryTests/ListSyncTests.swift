@@ -99,23 +99,59 @@ struct ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("R20: one bad answer of an empty list deletes nothing; the confirming one is believed")
+    @Test("R20: an empty answer deletes nothing; a patient run asks once more, a minute later")
     func badMinute() async throws {
         let bench = try await SyncBench()
         let origin = ListOrigin(names(0..<48))
         _ = try await sync(bench, origin)
         let good = origin.names
         origin.before { number, names in names = number == 6 ? [] : good }
-        let report = try await sync(bench, origin)
+        let report = try await sync(bench, origin) { $0.patience = .seconds(90) }
         #expect(report.reconciliation == .unchanged)
+        #expect(report.outcome == .complete)
         #expect(origin.requests.count == 7)
-        #expect(clock.slept == [.seconds(2)], "not at the same bad moment")
+        #expect(clock.slept == [.seconds(60)], "not in the same bad minute")
         #expect(try await bench.held == good)
+        #expect(try #require(try await bench.list).failures.isEmpty)
+    }
+
+    @Test("R20: the doubt outlives a run that is not patient; the same answer, asked for a minute later, is believed")
+    func emptied() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        _ = try await sync(bench, origin)
+        let good = origin.names
         origin.before { _, names in names = [] }
+        let began = clock.now()
+        // However often it is asked within the minute.
+        for _ in 0..<3 {
+            let doubted = try await sync(bench, origin)
+            #expect(doubted.outcome == .incomplete)
+            #expect(doubted.headFailure?.failureClass == .doubtful)
+            // Each run begins a second later.
+            #expect(doubted.nextAttemptAt == began + .seconds(1 + 60))
+            #expect(try await bench.held == good)
+            clock.advance(by: .seconds(10))
+        }
+        #expect(origin.requests.count == 5 + 3)
+        clock.advance(by: .seconds(30))
         let emptied = try await sync(bench, origin)
         #expect(emptied.outcome == .complete)
         #expect(try await bench.held == [])
-        #expect(origin.requests.count == 9)
+        #expect(origin.requests.count == 5 + 4)
+    }
+
+    @Test("R20: a list that loses more than half, and says so twice, is believed; another claim is another doubt")
+    func shrunk() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        _ = try await sync(bench, origin)
+        let good = origin.names
+        origin.before { number, names in names = number == 6 ? Array(good.prefix(5)) : Array(good.prefix(6)) }
+        let report = try await sync(bench, origin)
+        #expect(clock.slept == [.seconds(2), .seconds(2)])
+        #expect(report.warnings == ["the origin says twice that the list has shrunk to 6 items"])
+        #expect(try await bench.held == Array(good.prefix(6)))
     }
 
     @Test("R31: a run that is stopped anywhere is resumed; committed pages are not asked for again", arguments: 1...5)

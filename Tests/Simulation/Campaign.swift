@@ -100,7 +100,7 @@ extension Campaign {
         "R21 drift seen while loading", "R22 spliced", "R23 swept", "R24 the end found", "R25 repeated ids noticed", "R31 resumed",
         "R22 a cursor rejected", "R4 two at once", "origin.insert", "origin.delete", "origin.move", "origin.edit", "origin.resort",
         "origin.replaceAll", "origin.append", "origin.fault.transport", "origin.fault.timeout", "origin.fault.429",
-        "origin.fault.500", "origin.fault.503", "origin.cursorExpired", "origin.emptyAnswer", "origin.shortPage", "origin.304",
+        "origin.fault.500", "origin.fault.503", "origin.cursorExpired", "origin.emptyAnswer", "origin.emptyMinute", "origin.shortPage", "origin.304",
         "origin.304.totalChanged", "origin.pastEnd", "origin.clamped", "origin.sizeIgnored", "origin.lag", "origin.capped", "origin.estimated",
         "origin.zero", "origin.tooLow", "origin.tooHigh",
     ]

@@ -7,10 +7,16 @@ struct TracedSource: PageSource {
     let origin: SimulatedOrigin
     let trace: (@Sendable (String) -> Void)?
 
-    init(_ origin: SimulatedOrigin, _ trace: (@Sendable (String) -> Void)?) {
+    private let clock: ManualClock
+
+    init(_ origin: SimulatedOrigin, _ clock: ManualClock, _ trace: (@Sendable (String) -> Void)?) {
         self.origin = origin
+        self.clock = clock
         self.trace = trace
     }
+
+    /// Seconds since the clock stood at its usual beginning.
+    private var time: String { "\(clock.now() - Timestamp(milliseconds: 1_800_000_000_000))" }
 
     var access: PagingAccess { origin.access }
     var usage: SourceUsage { origin.usage }
@@ -20,10 +26,10 @@ struct TracedSource: PageSource {
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         do {
             let answer = try await origin.fetch(request)
-            trace?("ask \(request.target) \(request.size.map(String.init) ?? ""): \(answer.brief)")
+            trace?("\(time): ask \(request.target) \(request.size.map(String.init) ?? ""): \(answer.brief)")
             return answer
         } catch {
-            trace?("ask \(request.target): \(error)")
+            trace?("\(time): ask \(request.target): \(error)")
             throw error
         }
     }

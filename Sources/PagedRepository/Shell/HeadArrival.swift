@@ -55,18 +55,15 @@ extension SyncRun {
         let record = try await storage.register(key, at: clock.now())
         query = record.id
         // Another process may commit between our look and our commit; then we look again (R4).
-        let claim = DoubtfulHead(items: page.content.count, total: page.total)
         for _ in 0..<8 {
             guard let list = try await storage.outline(of: record.id) else { break }
             let page = page.trusted(against: list)
+            isShrinkConfirmed = doubt(page, list) == .isOver
             switch HeadVerdict.decide(
-                page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: doubtfulHead == claim)
+                page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: isShrinkConfirmed)
             {
             case .doubtful:
-                doubtfulHead = claim
-                asksUnconditionally = true
-                // R20: a confirmation from the same bad moment would be worth nothing.
-                return queue.add(.head, at: clock.now() + options.confirmationPause)
+                return try await setAside(page, list)
             case .firstLoad:
                 guard try await store([.put(write(page))], of: page, list) else { continue }
                 return try await settled(page, list.record.validatedAt == nil ? .firstLoad : .replaced, list)
@@ -79,6 +76,25 @@ extension SyncRun {
             }
         }
         throw StorageError(.busy, "other processes keep changing this list; try again")
+    }
+
+    private func doubt(_ page: FetchedPage, _ list: ListOutline) -> Doubt.Verdict {
+        Doubt(page).verdict(
+            list.ledger.first { $0.offset == 0 }, now: clock.now(),
+            pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
+    }
+
+    /// R20: page one is not believed yet. A confirmation from the same bad moment would be worth nothing.
+    private func setAside(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
+        guard case .until(let moment) = doubt(page, list) else { return }
+        let failure = Doubt(page).failure
+        headFailure = failure
+        asksUnconditionally = true
+        progress(.failed(offset: 0, failure, nextAttemptAt: moment))
+        try await storage.record(
+            Doubt(page).edits(list.ledger.first { $0.offset == 0 }, until: moment), for: list.record.id, at: clock.now())
+        hasEndedLease = true
+        queue.add(.head, at: moment)
     }
 
     func cached(for page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> HeadVerdict.Cached {
@@ -171,18 +187,34 @@ extension SyncRun {
     func settled(
         _ page: FetchedPage, _ finding: SyncReport.Reconciliation, _ list: ListOutline, isNews: Bool = true
     ) async throws(StorageError) {
-        if doubtfulHead != nil, isNews, page.total != .unknown || page.content.isEmpty {
+        if isShrinkConfirmed, isNews, page.total != .unknown || page.content.isEmpty {
             let now = page.total.count ?? page.content.count
             warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
-        doubtfulHead = nil
         headCount = page.content.count
         headNext = page.next
         headTotal = page.total
         isSuspicious = false
+        witness(isSame: !isNews)
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
         announce(0..<page.content.count, news: 0)
+    }
+
+    /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no page one
+    /// either: that is asked first, then the same place once more.
+    func askWitness(for target: FetchTarget) {
+        doubtfulOffsets.insert(target.offset)
+        awaitsWitness = target
+        queue.clear()
+        askAgain()
+    }
+
+    /// Page one is there, and as it was: now the place in doubt.
+    private func witness(isSame: Bool) {
+        guard let target = awaitsWitness else { return }
+        awaitsWitness = nil
+        if isSame { queue.add([target]) } else { mustRestart = true }
     }
 
     /// Notes what page one meant for the list. The strongest finding of a run is the one that is reported.

@@ -110,9 +110,9 @@ extension SyncRun {
         let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
         let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
         if lost > 0, !isCounted, !doubtfulOffsets.contains(position) {
+            askWitness(for: .sweep(question(sweepPosition)))
             doubtfulOffsets.insert(position)
-            queue.clear()
-            return queue.add(.sweep(question(sweepPosition)), at: clock.now() + options.confirmationPause)
+            return
         }
         queue.clear()
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position), .setSweep(nil)]

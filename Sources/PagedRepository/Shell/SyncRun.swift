@@ -60,6 +60,8 @@ final class SyncRun {
     var tailWalk: TailWalk?
     /// A list is walked again once a pass at most.
     var hasRewalked = false
+    /// How far the walk of this pass has come without a break: others may take pages out of its way (R30).
+    var walkedTo = 0
     /// In this pass the origin counted differently from one answer to the next.
     var hasChangedInPass = false
     /// How often the end of a chain was asked for again in this pass.
@@ -78,12 +80,6 @@ final class SyncRun {
     var sweepPosition = 0
     var isSwept = false
     var isSweepingChain = false
-    /// What a head claims that makes the list shrink a lot; the same claim once more is believed (R20).
-    struct DoubtfulHead: Equatable {
-        var items: Int
-        var total: Total
-    }
-    var doubtfulHead: DoubtfulHead?
     /// How many items page one had, and what it handed over.
     var headCount = 0
     var headNext: PageCursor?
@@ -91,6 +87,10 @@ final class SyncRun {
     var headTotal = Total.unknown
     /// Answers that showed that the list had moved: they tell the `Reconciler` where (R21).
     var evidence: [(offset: Int, page: FetchedPage)] = []
+    /// Page one makes the list shrink a lot, and has said so before (R20).
+    var isShrinkConfirmed = false
+    /// What is asked once more when page one has shown that the origin is in its senses (R20).
+    var awaitsWitness: FetchTarget?
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
     var asksUnconditionally = false
     let startedAt: Timestamp
@@ -141,6 +141,7 @@ final class SyncRun {
             newItemsInPass = 0
             fruitless.removeAll()
             doubtfulOffsets.removeAll()
+            awaitsWitness = nil
             emptyFrom = nil
             if tailWalk == .untilExplained { tailWalk = nil }
             var ending = try await refreshHead()

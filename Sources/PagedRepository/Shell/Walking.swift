@@ -70,6 +70,7 @@ extension SyncRun {
             edits.append(.setSweep(SweepProgress(position: after, cursor: next, startedAt: startedAt)))
         }
         guard try await commit(edits, [.succeeded(offset: offset)], list) else { return }
+        if walkedTo == offset { walkedTo = after }
         count(page, walk)
         announce(position..<after, news: walk.isSame ? 0 : page.content.count)
         if walk.hasMet, tailWalk != .whole, reconciliation != .firstLoad { reconciled(.spliced, list) }
@@ -117,12 +118,12 @@ extension SyncRun {
         if list.pages.contains(where: { $0.range.upperBound > position }) {
             // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end.
             if tailWalk != .whole { return walkAllAgain() }
-            if !doubtfulOffsets.contains(offset) {
-                doubtfulOffsets.insert(offset)
-                return queue.add(.follow(cursor, offset: offset), at: clock.now() + options.confirmationPause)
-            }
+            if !doubtfulOffsets.contains(offset) { return askWitness(for: .follow(cursor, offset: offset)) }
+        } else if edits.isEmpty, list.record.total.exactCount != position, !doubtfulOffsets.contains(offset) {
+            // The page before handed over to nothing: that is no end yet.
+            return askWitness(for: .follow(cursor, offset: offset))
         }
-        if hasRewalked, !hasChangedInPass { hasWalkedWhole = true }
+        if hasRewalked, walkedTo == offset, !hasChangedInPass { hasWalkedWhole = true }
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
         guard try await commit(edits + ending, [edits.isEmpty ? .forgotten(offset: offset) : .succeeded(offset: offset)], list)
         else { return }
@@ -211,6 +212,7 @@ extension SyncRun {
             tailWalk = .untilExplained
         }
         hasRewalked = true
+        walkedTo = headCount
         return [.follow(next, offset: headCount)]
     }
 
