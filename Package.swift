@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "PageStore", targets: ["PageStore"]),
         .library(name: "PagedRepository", targets: ["PagedRepository"]),
         .library(name: "HTTPPageSource", targets: ["HTTPPageSource"]),
+        .library(name: "PagedRepositoryTesting", targets: ["PagedRepositoryTesting"]),
         .executable(name: "pagecache", targets: ["pagecache"]),
     ],
     traits: [

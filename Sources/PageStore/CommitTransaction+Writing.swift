@@ -77,7 +77,8 @@ extension CommitTransaction {
         for identities: [ItemIdentity], of page: PageWrite
     ) throws(StorageError) -> CommitOutcome? {
         let keys = identities.map(\.key)
-        guard Set(keys).count == keys.count else { return .duplicates([page.range]) }
+        let ascending = keys.sorted()
+        guard !zip(ascending, ascending.dropFirst()).contains(where: ==) else { return .duplicates([page.range]) }
         var conflicts: [Range<Int>] = []
         for (body, offset) in try session.identities.bodies(holding: keys, in: query, connection) {
             // A row that is not whole, or not where it is said to be, holds nothing.

@@ -132,7 +132,7 @@ public final class PageStore: PageStorage {
     // MARK: Reading
 
     public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
-        try await read { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
+        try await read(isBrief: true) { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
     }
 
     public func summaries() async throws(StorageError) -> [QuerySummary] {
@@ -144,16 +144,16 @@ public final class PageStore: PageStorage {
     }
 
     public func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
-        try await read { reading throws(StorageError) in try reading.excerpt(of: query, range) }
+        try await read(isBrief: isBrief(range)) { reading throws(StorageError) in try reading.excerpt(of: query, range) }
     }
 
     public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
-        try await read { reading throws(StorageError) in try reading.window(of: query, range) }
+        try await read(isBrief: isBrief(range)) { reading throws(StorageError) in try reading.window(of: query, range) }
     }
 
     /// The page that starts at `offset`, with its items; nil when none does, or when its bytes are damaged.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
-        try await read { reading throws(StorageError) in try reading.page(at: offset, of: query) }
+        try await read(isBrief: true) { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
 
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
@@ -246,11 +246,22 @@ public final class PageStore: PageStorage {
 
     // MARK: Plumbing
 
+    /// So many items are read in the time that it takes to wake a thread.
+    private func isBrief(_ range: Range<Int>) -> Bool { range.count <= 256 }
+
+    /// - Parameter isBrief: whether it reads a few rows by their keys. Then it runs where it is asked for, if nobody has to be
+    ///   waited for: waking another thread would take longer (Decision 0002).
     func read<Value: Sendable>(
-        _ body: @Sendable (StoreReading) throws(StorageError) -> Value
+        isBrief: Bool = false, _ body: @Sendable (StoreReading) throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        let number = turn.add(1, ordering: .relaxed).oldValue
         let (pool, accesses) = (pool, accesses)
+        if isBrief {
+            let value = try pool.readAtOnce { connection throws(StorageError) in
+                try body(StoreReading(connection: connection, accesses: accesses))
+            }
+            if let value { return value }
+        }
+        let number = turn.add(1, ordering: .relaxed).oldValue
         return try await readers[Int(UInt(bitPattern: number) % UInt(readers.count))].run { () throws(StorageError) in
             try pool.read { connection throws(StorageError) in
                 try body(StoreReading(connection: connection, accesses: accesses))

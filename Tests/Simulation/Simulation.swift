@@ -149,11 +149,11 @@ public struct Simulation: Sendable {
         if [.cursor, .link].contains(plan.style), ["delete", "insert", "append"].contains(where: { origin.hits[$0] != nil }) { return nil }
         // A list that changes while it is read may lose an item between two answers until the next run has seen both.
         guard ["delete", "insert", "append"].allSatisfy({ origin.hits[$0] == hits[$0] }) else { return nil }
-        // While a list is read anew over an old one, the new pages push the old ones out one by one (R19).
+        // While a list that has changed is read, what is fetched pushes out what is in doubt, one by one (R19).
         let record = try await storage.query(key)
         let list = if let record { try await storage.outline(of: record.id) } else { ListOutline?.none }
         guard let list, list.pages.count == list.heldPages.count,
-            list.gaps.isEmpty || list.record.version.generation == 1
+            list.gaps.isEmpty || origin.lastChange == 0
         else { return nil }
         let there = Set(origin.items.compactMap(\.id))
         let now = Set(try await served(storage, key).compactMap(\.id))

@@ -3,7 +3,7 @@ import PageModel
 
 /// One SQLite connection, used by one thread at a time (whoever owns it sees to that).
 ///
-/// Mutable state: the C handle, the prepared statements, the watchdog. All of it belongs to whoever uses the connection.
+/// Mutable state: the C handle, the prepared statements, the watchdog, the busy budget. All of it belongs to whoever uses the connection.
 /// Statements are finalised before the handle is closed; SQLite requires that order
 /// (https://www.sqlite.org/c3ref/close.html).
 final class Connection {
@@ -19,6 +19,7 @@ final class Connection {
     private let handle: OpaquePointer
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
+    private var busyBudget: Int32 = 0
 
     /// Opens an existing file; never creates one. `path` must be resolved: symbolic links in it are refused.
     /// - Parameter fileSystem: the name of a SQLite VFS; nil for the default one.
@@ -144,7 +145,20 @@ final class Connection {
     }
 
     func setBusyBudget(_ duration: Duration) {
-        sqlite3_busy_timeout(handle, Int32(clamping: duration.wholeMilliseconds))
+        busyBudget = Int32(clamping: duration.wholeMilliseconds)
+        sqlite3_busy_timeout(handle, busyBudget)
+    }
+
+    /// Runs `body` with no patience for other processes; nil when it would have had to wait for one.
+    func withoutWaiting<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value? {
+        sqlite3_busy_timeout(handle, 0)
+        defer { sqlite3_busy_timeout(handle, busyBudget) }
+        do throws(StorageError) {
+            return try body()
+        } catch {
+            guard error.code == .busy else { throw error }
+            return nil
+        }
     }
 
     /// How long a transaction may compute; nil for as long as it takes.

@@ -1,11 +1,23 @@
 import PageModel
 import Synchronization
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// Connections that read, opened as they are needed. A read runs on the thread that asks for it, on the first
 /// connection that is free.
 final class ReaderPool: Sendable {
     private let readers: [Reader]
     private let turn = Atomic<Int>(0)
+    /// Reads that run on threads of Swift's pool.
+    private let guests = Atomic<Int>(0)
+    /// No more than half of the pool's threads, one a processor, are ever in a read: the others go on whatever the disk does.
+    private static let mostGuests = max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2)
 
     init(count: Int, open: @escaping @Sendable () throws(StorageError) -> Connection) {
         readers = (0..<max(1, count)).map { _ in Reader(open: open) }
@@ -21,6 +33,19 @@ final class ReaderPool: Sendable {
         // All are busy: wait for one, each waiter for another one.
         let number = turn.add(1, ordering: .relaxed).oldValue
         return try readers[Int(UInt(bitPattern: number) % UInt(readers.count))].read(body)
+    }
+
+    /// Runs `body` at once, if that takes neither waiting for anybody nor opening a connection; nil otherwise. For short
+    /// reads on threads that must not be blocked.
+    func readAtOnce<Value: Sendable>(
+        _ body: (Connection) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value? {
+        defer { guests.subtract(1, ordering: .relaxed) }
+        guard guests.add(1, ordering: .relaxed).oldValue < ReaderPool.mostGuests else { return nil }
+        for reader in readers {
+            if let value = try reader.tryReadAtOnce(body) { return value }
+        }
+        return nil
     }
 
     func close() {
@@ -51,6 +76,18 @@ private final class Reader: Sendable {
         _ body: (Connection) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {
         try mutex.withLockIfAvailable { _ throws(StorageError) in try locked(body) }
+    }
+
+    func tryReadAtOnce<Value: Sendable>(
+        _ body: (Connection) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value? {
+        let value: Value?? = try mutex.withLockIfAvailable { _ throws(StorageError) in
+            guard case .open(let connection) = state else { return nil }
+            return try connection.withoutWaiting { () throws(StorageError) in
+                try connection.transaction(.read) { () throws(StorageError) in try body(connection) }
+            }
+        }
+        return value ?? nil
     }
 
     func read<Value: Sendable>(_ body: (Connection) throws(StorageError) -> Value) throws(StorageError) -> Value {

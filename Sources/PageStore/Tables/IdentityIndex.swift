@@ -10,7 +10,7 @@ struct IdentityIndex {
     /// One list's items.
     fileprivate struct List {
         /// Identity key → body.
-        var owners: [UInt64: Int64] = [:]
+        var owners = KeyTable()
         /// Body → where its page lies.
         var offsets: [Int64: Int] = [:]
     }
@@ -41,7 +41,7 @@ struct IdentityIndex {
     mutating func add(_ body: Int64, at offset: Int, _ identities: [ItemIdentity], in query: QueryID) {
         guard lists[query] != nil else { return }
         lists[query]?.offsets[body] = offset
-        for identity in identities { lists[query]?.owners[identity.key] = body }
+        for identity in identities { lists[query]?.owners.set(identity.key, body) }
     }
 
     /// Call when a body is deleted. Its keys may stay behind: they lead to no place and so to no hit.
@@ -61,7 +61,7 @@ struct IdentityIndex {
     private mutating func load(_ query: QueryID, _ connection: Connection) throws(StorageError) {
         var list = List(offsets: try IdentityTable.offsets(of: query, connection))
         try IdentityTable.scan(query, connection) { body, hashes in
-            BodyCodec.eachKey(in: hashes) { _, key in list.owners[key] = body }
+            BodyCodec.eachKey(in: hashes) { _, key in list.owners.set(key, body) }
         }
         // A process works on few lists at a time; more than this would be memory without use.
         if lists.count >= 4 { lists.removeAll() }

@@ -27,9 +27,9 @@ extension SyncRun {
         else { return askAgain() }
 
         pageSize = fullPage(head.count, isWhole: list.record.end == head.count)
-        headCount = head.count
-        headNext = head.cursorOut
-        headTotal = known
+        pageOne.count = head.count
+        pageOne.next = head.cursorOut
+        pageOne.total = known
         pagesUnchanged += 1
         let outcome = try await apply(
             CommitPlan(
@@ -76,25 +76,6 @@ extension SyncRun {
             }
         }
         throw StorageError(.busy, "other processes keep changing this list; try again")
-    }
-
-    private func doubt(_ page: FetchedPage, _ list: ListOutline) -> Doubt.Verdict {
-        Doubt(page).verdict(
-            list.ledger.first { $0.offset == 0 }, now: clock.now(),
-            pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
-    }
-
-    /// R20: page one is not believed yet. A confirmation from the same bad moment would be worth nothing.
-    private func setAside(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
-        guard case .until(let moment) = doubt(page, list) else { return }
-        let failure = Doubt(page).failure
-        headFailure = failure
-        asksUnconditionally = true
-        progress(.failed(offset: 0, failure, nextAttemptAt: moment))
-        try await storage.record(
-            Doubt(page).edits(list.ledger.first { $0.offset == 0 }, until: moment), for: list.record.id, at: clock.now())
-        hasEndedLease = true
-        queue.add(.head, at: moment)
     }
 
     func cached(for page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> HeadVerdict.Cached {
@@ -191,30 +172,14 @@ extension SyncRun {
             let now = page.total.count ?? page.content.count
             warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
-        headCount = page.content.count
-        headNext = page.next
-        headTotal = page.total
+        pageOne.count = page.content.count
+        pageOne.next = page.next
+        pageOne.total = page.total
         isSuspicious = false
         witness(isSame: !isNews)
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
         announce(0..<page.content.count, news: 0)
-    }
-
-    /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no page one
-    /// either: that is asked first, then the same place once more.
-    func askWitness(for target: FetchTarget) {
-        doubtfulOffsets.insert(target.offset)
-        awaitsWitness = target
-        queue.clear()
-        askAgain()
-    }
-
-    /// Page one is there, and as it was: now the place in doubt.
-    private func witness(isSame: Bool) {
-        guard let target = awaitsWitness else { return }
-        awaitsWitness = nil
-        if isSame { queue.add([target]) } else { mustRestart = true }
     }
 
     /// Notes what page one meant for the list. The strongest finding of a run is the one that is reported.
@@ -241,17 +206,5 @@ extension SyncReport.Reconciliation {
         case .firstLoad: 8
         case .swept: 9
         }
-    }
-}
-
-extension FetchedPage {
-    /// R20: a total that was found to be wrong, and is still less than what is held, counts nothing.
-    fileprivate func trusted(against list: ListOutline) -> FetchedPage {
-        guard case .estimate = list.record.total, let claimed = total.exactCount,
-            claimed < list.coverage.runs.last?.upperBound ?? 0
-        else { return self }
-        var page = self
-        page.total = .estimate(claimed)
-        return page
     }
 }

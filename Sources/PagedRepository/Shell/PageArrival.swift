@@ -7,7 +7,7 @@ extension SyncRun {
     /// The items from `range.lowerBound` on, and `overlap` known ones before them, were answered.
     func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int) async throws(StorageError) {
         // What was asked for before the list was seen to have moved is of no use: nobody knows which list it was.
-        guard let query, !mustRestart else { return }
+        guard let query, !pass.mustRestart else { return }
         guard case .page(let page) = answer, page.content.count > overlap else {
             return try await nothingThere(answer, range, overlap, query)
         }
@@ -34,8 +34,8 @@ extension SyncRun {
         if case .end(let position) = ending, list.record.total.exactCount == nil || position == list.record.total.exactCount {
             // R20: one short answer does not take away what is held behind it.
             let last = try await storage.excerpt(of: query, position..<Int.max)?.coverage.runs.last?.upperBound ?? 0
-            if last > position, !doubtfulOffsets.contains(range.lowerBound) {
-                doubtfulOffsets.insert(range.lowerBound)
+            if last > position, !pass.doubtful.contains(range.lowerBound) {
+                pass.doubtful.insert(range.lowerBound)
                 return queue.addFirst(.span(range, overlap: overlap))
             }
             edits.append(.setEnd(position))
@@ -45,7 +45,7 @@ extension SyncRun {
             edits.append(.setTotal(.estimate(arrived.upperBound)))
         }
         pagesFetched += 1
-        if missing.isEmpty { fruitless.insert(range.lowerBound) }
+        if missing.isEmpty { pass.fruitless.insert(range.lowerBound) }
         try await store(edits, page, at: start, range, query, list)
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
     }
@@ -125,7 +125,7 @@ extension SyncRun {
         switch outcome {
         case .committed: break
         // Another process moved the list. What we brought is not lost: it is a gap still, and asked for again.
-        case .superseded, .duplicates: mustRestart = true
+        case .superseded, .duplicates: pass.mustRestart = true
         }
     }
 
@@ -135,14 +135,14 @@ extension SyncRun {
         queue.clear()
         try await originLoops("the origin answers different positions with the same items", offset, list)
         // Nothing behind it is any better.
-        emptyFrom = min(offset, emptyFrom ?? .max)
+        pass.emptyFrom = min(offset, pass.emptyFrom ?? .max)
     }
 
     /// The total, or an item received twice, says that the list is not the one we began to read. What is held is kept; page
     /// one is asked again, and the `Reconciler` finds out what moved (R21).
     private func listMoved(_ page: FetchedPage, at offset: Int) {
         evidence = page.content.isEmpty ? [] : [(offset, page)]
-        mustRestart = true
+        pass.mustRestart = true
         isSuspicious = true
         driftsSeen += 1
         queue.clear()
@@ -157,16 +157,16 @@ extension SyncRun {
         guard let list = try await storage.outline(of: query) else { return }
         if let total = list.record.total.exactCount, range.lowerBound < total {
             // R20: one bad answer proves nothing.
-            guard doubtfulOffsets.contains(range.lowerBound) else {
-                doubtfulOffsets.insert(range.lowerBound)
+            guard pass.doubtful.contains(range.lowerBound) else {
+                pass.doubtful.insert(range.lowerBound)
                 return queue.addFirst(.span(range, overlap: overlap))
             }
             // R21: what was asked for before it is not there either.
             if try await !hasKnown(answer, before: range.lowerBound, overlap, query) { return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound) }
-            emptyFrom = min(range.lowerBound, emptyFrom ?? .max)
+            pass.emptyFrom = min(range.lowerBound, pass.emptyFrom ?? .max)
             queue.clear(from: range.lowerBound)
         }
-        fruitless.insert(range.lowerBound)
+        pass.fruitless.insert(range.lowerBound)
         var edits: [ListEdit] = []
         if list.record.total.exactCount == nil, list.coverage.headEnd == range.lowerBound {
             edits = [.setEnd(range.lowerBound)]

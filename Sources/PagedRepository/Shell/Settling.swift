@@ -8,9 +8,9 @@ extension SyncRun {
         let record = list.record
         let reached = list.coverage.headEnd
         // What this run has seen of the list's end says nothing of a total that somebody else brought meanwhile.
-        let isOwnTotal = record.total.count == headTotal.count
+        let isOwnTotal = record.total.count == pageOne.total.count
         if source.access.isRandom, let total = record.total.exactCount, reached < total,
-            list.coverage.runs.count <= 1, emptyFrom != nil, givenUp.isEmpty, missingTargets(of: list).isEmpty
+            list.coverage.runs.count <= 1, pass.emptyFrom != nil, givenUp.isEmpty, missingTargets(of: list).isEmpty
         {
             // The origin counts more than it gives, and has nothing at the places where the rest should be. It may have lost
             // them just now: page one once more tells (R20).
@@ -22,7 +22,7 @@ extension SyncRun {
             // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
             // tells; a list that was read just now, from its first page to its last, is believed.
             if passCount == 0 { return false }
-            if hasWalkedWhole, isOwnTotal {
+            if pass.hasWalkedWhole, isOwnTotal {
                 warn("the origin counts \(total) items but gives \(end)")
                 return try await finish([.setTotal(.estimate(total))], list)
             }
@@ -31,7 +31,7 @@ extension SyncRun {
         guard list.isComplete else { return true }
         // Without a total nothing would have told that the list moved between two of its pages: page one is asked once
         // more, until it is what it was before the others were read.
-        if source.access.isRandom, record.total.exactCount == nil, newItemsInPass > 0 { return false }
+        if source.access.isRandom, record.total.exactCount == nil, pass.newItems > 0 { return false }
         return try await finish(record.end == list.length ? [] : [.setEnd(list.length)], list)
     }
 

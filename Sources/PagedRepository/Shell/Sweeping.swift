@@ -13,7 +13,7 @@ extension SyncRun {
             warn("ids repeat in this list: it cannot be compared, only read again")
             return .drained
         }
-        sweepAnswers.removeAll()
+        sweeping.answers.removeAll()
         switch source.access {
         case .single:
             return .drained
@@ -23,13 +23,13 @@ extension SyncRun {
             break
         }
         let begun = list.record.sweep ?? SweepProgress(position: 0, startedAt: clock.now())
-        sweepPosition = max(begun.position, aligned(headCount))
-        isSwept = false
-        while !isSwept, !mustRestart {
+        sweeping.position = max(begun.position, aligned(pageOne.count))
+        sweeping.isDone = false
+        while !sweeping.isDone, !pass.mustRestart {
             let step = sweepStep
-            queue.add((0..<max(1, options.concurrency)).map { .sweep(question(sweepPosition + $0 * step)) })
+            queue.add((0..<max(1, options.concurrency)).map { .sweep(question(sweeping.position + $0 * step)) })
             let ending = try await drive()
-            sweepAnswers.removeAll()
+            sweeping.answers.removeAll()
             if ending != .drained { return ending }
             if headFailure != nil { return .drained }
         }
@@ -54,52 +54,52 @@ extension SyncRun {
     /// An answer of a sweep. Answers are laid in one behind the other, in whatever order they come.
     func sweepArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
         if case .page(let page) = answer {
-            sweepAnswers[range.lowerBound] = page
+            sweeping.answers[range.lowerBound] = page
         } else {
-            sweepAnswers[range.lowerBound] = FetchedPage(content: PageContent())
+            sweeping.answers[range.lowerBound] = FetchedPage(content: PageContent())
         }
-        while !isSwept, !mustRestart, let page = sweepAnswers.removeValue(forKey: question(sweepPosition).lowerBound) {
+        while !sweeping.isDone, !pass.mustRestart, let page = sweeping.answers.removeValue(forKey: question(sweeping.position).lowerBound) {
             try await lay(page)
         }
     }
 
     private func lay(_ page: FetchedPage) async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query) else { return }
-        let start = question(sweepPosition).lowerBound
+        let start = question(sweeping.position).lowerBound
         if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then { return try await listMovedInSweep(list) }
         var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
         if sighting.repeatsItems { return try await listMovedInSweep(list) }
         var content = page.content
-        let overlap = sweepPosition - start
+        let overlap = sweeping.position - start
         if overlap > 0, content.count > 0 {
             // R21: the item before is where it was, or something came or went before it.
-            guard content.count >= overlap, sighting.places[overlap - 1]?.position == sweepPosition - 1 else {
+            guard content.count >= overlap, sighting.places[overlap - 1]?.position == sweeping.position - 1 else {
                 return try await listMovedInSweep(list)
             }
             content = content.slice(overlap..<content.count)
         }
-        if content.isEmpty { return try await endSweep(at: sweepPosition, list, [], page) }
+        if content.isEmpty { return try await endSweep(at: sweeping.position, list, [], page) }
         let places = Dictionary(
             zip(sighting.identities, sighting.places).compactMap { identity, place in place.map { (identity.key, $0) } },
             uniquingKeysWith: { first, _ in first })
-        sighting = Sighting(offset: sweepPosition, content: content, places: places, isEnd: false)
-        let walk = Walk(sighting, at: sweepPosition, runs: list.coverage.runs, keepsHole: false)
-        guard walk.position == sweepPosition else { return try await listMovedInSweep(list) }
-        let after = sweepPosition + content.count
+        sighting = Sighting(offset: sweeping.position, content: content, places: places, isEnd: false)
+        let walk = Walk(sighting, at: sweeping.position, runs: list.coverage.runs, keepsHole: false)
+        guard walk.position == sweeping.position else { return try await listMovedInSweep(list) }
+        let after = sweeping.position + content.count
         var edits: [ListEdit] = []
         if !walk.isSame { edits = walk.edits(sighting, list) }
-        edits.append(.verify(sweepPosition - min(overlap, 1)..<after))
+        edits.append(.verify(sweeping.position - min(overlap, 1)..<after))
         if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
         // A sweep is the proof: that the origin counts no more is none, and what it asks next tells.
-        let isShort = page.total.exactCount == nil && page.hasMore == nil && page.content.count < question(sweepPosition).count
+        let isShort = page.total.exactCount == nil && page.hasMore == nil && page.content.count < question(sweeping.position).count
         if page.hasMore == false || isShort { return try await endSweep(at: after, list, edits, page) }
         edits.append(.setEnd(walk.end(list)))
         edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? clock.now())))
         guard try await commit(edits, [], list) else { return }
-        announce(sweepPosition..<after, news: 0)
+        announce(sweeping.position..<after, news: 0)
         // Where a page was shorter than its place on the grid, what is left of it comes again.
-        sweepPosition = after
+        sweeping.position = after
         if after != aligned(after) || content.count < sweepStep { queue.clear() }
     }
 
@@ -109,41 +109,41 @@ extension SyncRun {
     ) async throws(StorageError) {
         let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
         let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
-        if lost > 0, !isCounted, !doubtfulOffsets.contains(position) {
-            askWitness(for: .sweep(question(sweepPosition)))
-            doubtfulOffsets.insert(position)
+        if lost > 0, !isCounted, !pass.doubtful.contains(position) {
+            askWitness(for: .sweep(question(sweeping.position)))
+            pass.doubtful.insert(position)
             return
         }
         queue.clear()
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position), .setSweep(nil)]
         guard try await commit(edits + ending, [], list) else { return }
-        isSwept = true
+        sweeping.isDone = true
         reconciled(.swept, list)
     }
 
     /// The list moved during the sweep, or is not as it was swept: page one is asked again, and the sweep begins anew.
     private func listMovedInSweep(_ list: ListOutline) async throws(StorageError) {
         _ = try await commit([.setSweep(nil)], [], list)
-        mustRestart = true
+        pass.mustRestart = true
         isSuspicious = true
         queue.clear()
     }
 
     private func sweepChain(_ list: ListOutline) async throws(StorageError) -> FetchQueue.Ending {
-        var start = (position: headCount, cursor: headNext)
+        var start = (position: pageOne.count, cursor: pageOne.next)
         if let progress = list.record.sweep, let cursor = progress.cursor, list.coverage.headEnd >= progress.position {
             start = (progress.position, cursor)
         }
         tailWalk = .whole
-        isSweepingChain = true
+        sweeping.isChain = true
         defer {
-            isSweepingChain = false
+            sweeping.isChain = false
             tailWalk = nil
         }
         if let cursor = start.cursor {
             queue.add([.follow(cursor, offset: start.position)])
             let ending = try await drive()
-            if ending != .drained || mustRestart { return ending }
+            if ending != .drained || pass.mustRestart { return ending }
         }
         guard let query, let list = try await storage.outline(of: query), list.isComplete else { return .drained }
         if try await commit([.setSweep(nil)], [], list) { reconciled(.swept, list) }

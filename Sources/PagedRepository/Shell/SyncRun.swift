@@ -20,6 +20,10 @@ final class SyncRun {
     var query: QueryID?
     /// How many items a full page of this origin has: see `fullPage`.
     var pageSize = 1
+    var pass = Pass()
+    var sweeping = SweepState()
+    /// What this run last knew of the origin's page one.
+    var pageOne = (count: 0, next: PageCursor?.none, total: Total.unknown)
     var reconciliation: SyncReport.Reconciliation = .none
     var headFailure: FetchFailure?
     var pagesFetched = 0
@@ -27,16 +31,8 @@ final class SyncRun {
     var warnings: [String] = []
     /// Failed attempts in this run, by position.
     var attempts: [Int: Int] = [:]
-    /// Positions that were asked for since page one, and brought nothing that was not held.
-    var fruitless: Set<Int> = []
-    /// Where an origin that counts more was found, twice, to have nothing; what lies behind is not asked for (R44).
-    var emptyFrom: Int?
-    /// Positions that answered with nothing once, although the origin counts more.
-    var doubtfulOffsets: Set<Int> = []
     /// Positions this run will not ask for again: they failed for good.
     var givenUp: Set<Int> = []
-    /// The list moved while it was read: what was planned is void, and page one is asked again.
-    var mustRestart = false
     /// Somebody else has a page in flight that this run wanted (R30).
     var isElsewhere = false
     /// Whether the answer that is being handled has ended its lease by what it stored.
@@ -58,39 +54,16 @@ final class SyncRun {
         case whole
     }
     var tailWalk: TailWalk?
-    /// A list is walked again once a pass at most.
-    var hasRewalked = false
-    /// How far the walk of this pass has come without a break: others may take pages out of its way (R30).
-    var walkedTo = 0
-    /// In this pass the origin counted differently from one answer to the next.
-    var hasChangedInPass = false
-    /// How often the end of a chain was asked for again in this pass.
-    var reopenings = 0
-    /// In this pass a walk that began at page one has come to the end, and the list stood still meanwhile.
-    var hasWalkedWhole = false
     /// Page one changed, and what it means is being found out.
     var reconciliationUnderWay: Reconciliation?
     /// Answers of one reconciliation that contradicted each other, in this run (R18).
     var contradictions = 0
     /// Something has shown that the list is not as it is held, whatever page one says.
     var isSuspicious = false
-    /// The answers of a sweep that wait for those before them, by position (R23).
-    var sweepAnswers: [Int: FetchedPage] = [:]
-    /// Everything before this position has been swept.
-    var sweepPosition = 0
-    var isSwept = false
-    var isSweepingChain = false
-    /// How many items page one had, and what it handed over.
-    var headCount = 0
-    var headNext: PageCursor?
-    /// What the origin counted when this run last knew its page one.
-    var headTotal = Total.unknown
     /// Answers that showed that the list had moved: they tell the `Reconciler` where (R21).
     var evidence: [(offset: Int, page: FetchedPage)] = []
     /// Page one makes the list shrink a lot, and has said so before (R20).
     var isShrinkConfirmed = false
-    /// What is asked once more when page one has shown that the origin is in its senses (R20).
-    var awaitsWitness: FetchTarget?
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
     var asksUnconditionally = false
     let startedAt: Timestamp
@@ -133,21 +106,12 @@ final class SyncRun {
     /// are progress; of others there are only so many.
     private func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
-            mustRestart = false
-            hasRewalked = false
-            reopenings = 0
-            hasChangedInPass = false
-            hasWalkedWhole = false
-            newItemsInPass = 0
-            fruitless.removeAll()
-            doubtfulOffsets.removeAll()
-            awaitsWitness = nil
-            emptyFrom = nil
+            pass = Pass()
             if tailWalk == .untilExplained { tailWalk = nil }
             var ending = try await refreshHead()
             guard ending == .drained, headFailure == nil, let query else { return ending }
             if options.refreshOnly { return ending }
-            while !mustRestart, let list = try await storage.outline(of: query) {
+            while !pass.mustRestart, let list = try await storage.outline(of: query) {
                 guard list.heldPages.count < options.pagesPerQuery else {
                     warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
                     return ending
@@ -160,17 +124,17 @@ final class SyncRun {
                 }
                 queue.add(targets)
                 ending = try await drive()
-                if tailWalk == .whole, !mustRestart { tailWalk = nil }
+                if tailWalk == .whole, !pass.mustRestart { tailWalk = nil }
                 if ending != .drained { return ending }
                 if isElsewhere { await waitForOthers() }
             }
-            if !mustRestart, try await settle() {
+            if !pass.mustRestart, try await settle() {
                 guard options.sweep, sweepOutstanding else { return ending }
                 ending = try await sweep()
-                if ending != .drained || !mustRestart { return ending }
+                if ending != .drained || !pass.mustRestart { return ending }
             }
             passCount += 1
-            restarts = newItemsInPass > 0 && passCount < SyncRun.mostPasses ? 0 : restarts + 1
+            restarts = pass.newItems > 0 && passCount < SyncRun.mostPasses ? 0 : restarts + 1
             guard restarts <= options.restarts else {
                 keptChanging = true
                 warn("the list kept changing while it was read; it may have holes")
@@ -181,21 +145,21 @@ final class SyncRun {
 
     /// A chain whose last page has lost its cursor (a splice took its end) goes on from the last one that has one.
     private func reopenTail(of list: ListOutline) async throws(StorageError) -> Bool {
-        guard source.access == .chain, !list.isComplete, givenUp.isEmpty, reopenings < 2,
+        guard source.access == .chain, !list.isComplete, givenUp.isEmpty, pass.reopenings < 2,
             let tail = LoadPlan.tailWithoutCursor(of: list)
         else { return false }
         let plan = CommitPlan(
             query: list.record.id, version: list.record.version, at: clock.now(), edits: [.demote(tail)])
-        reopenings += 1
+        pass.reopenings += 1
         if case .committed = try await apply(plan) { return true }
-        mustRestart = true
+        pass.mustRestart = true
         return false
     }
 
     /// What to ask for now: what is missing, less what was asked for in vain.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
         LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: options.overlap).filter {
-            !fruitless.contains($0.offset) && $0.offset < emptyFrom ?? .max
+            !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max
         }
     }
 
@@ -213,7 +177,7 @@ final class SyncRun {
                 list.record.total.exactCount != nil || source.access == .chain
             {
                 pageSize = fullPage(list.heldPages.first?.count ?? 0, isWhole: list.heldPages.count <= 1)
-                headTotal = list.record.total
+                pageOne.total = list.record.total
                 reconciled(.unchanged, list)
                 return ending
             }
@@ -245,12 +209,10 @@ final class SyncRun {
     func announce(_ range: Range<Int>, news: Int) {
         if news > 0 { Counter(label: "pagecache_pages_committed_total").increment() }
         heldItems += news
-        newItemsInPass += news
+        pass.newItems += news
         progress(.stored(range, held: heldItems, length: knownLength))
     }
 
-    /// Items behind page one that came since page one was asked for.
-    var newItemsInPass = 0
 
     /// Kept along for progress only; the store is the truth.
     var heldItems = 0

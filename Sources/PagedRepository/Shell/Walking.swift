@@ -61,16 +61,16 @@ extension SyncRun {
         // Whether a total that the walk exceeds is a lie, or the list changed meanwhile, a second walk tells: see `settle`.
         if page.total != .unknown, page.total.count != list.record.total.count {
             edits.append(.setTotal(page.total))
-            hasChangedInPass = true
+            pass.hasChanged = true
         }
         if page.next == nil { return try await chainEnded(at: after, cursor, list, edits: edits, from: offset, isNews: !walk.isSame) }
         edits.append(.setEnd(walk.end(list)))
-        if isSweepingChain, let next = page.next {
+        if sweeping.isChain, let next = page.next {
             let startedAt = list.record.sweep?.startedAt ?? clock.now()
             edits.append(.setSweep(SweepProgress(position: after, cursor: next, startedAt: startedAt)))
         }
         guard try await commit(edits, [.succeeded(offset: offset)], list) else { return }
-        if walkedTo == offset { walkedTo = after }
+        if pass.walkedTo == offset { pass.walkedTo = after }
         count(page, walk)
         announce(position..<after, news: walk.isSame ? 0 : page.content.count)
         if walk.hasMet, tailWalk != .whole, reconciliation != .firstLoad { reconciled(.spliced, list) }
@@ -109,37 +109,6 @@ extension SyncRun {
         return try await storage.excerpt(of: query, max(0, offset - 1)..<Int.max)
     }
 
-    /// R24: the chain says that it ends at `position`. What is held behind that is gone; one answer alone does not take
-    /// much away (R20).
-    private func chainEnded(
-        at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil, isNews: Bool = true
-    ) async throws(StorageError) {
-        let offset = offset ?? position
-        if list.pages.contains(where: { $0.range.upperBound > position }) {
-            // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end.
-            if tailWalk != .whole { return walkAllAgain() }
-            if !doubtfulOffsets.contains(offset) { return askWitness(for: .follow(cursor, offset: offset)) }
-        } else if edits.isEmpty, list.record.total.exactCount != position, !doubtfulOffsets.contains(offset) {
-            // The page before handed over to nothing: that is no end yet.
-            return askWitness(for: .follow(cursor, offset: offset))
-        }
-        if hasRewalked, walkedTo == offset, !hasChangedInPass { hasWalkedWhole = true }
-        let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
-        guard try await commit(edits + ending, [edits.isEmpty ? .forgotten(offset: offset) : .succeeded(offset: offset)], list)
-        else { return }
-        if !edits.isEmpty {
-            pagesFetched += 1
-            pagesWithoutNews = 0
-            announce(offset..<position, news: isNews ? position - offset : 0)
-        }
-    }
-
-    /// From page one to the end, whatever is held.
-    private func walkAllAgain() {
-        tailWalk = .whole
-        mustRestart = true
-    }
-
     /// R25: ids repeat; pages are stored as they come.
     private func followUnaligned(
         _ page: FetchedPage, _ cursor: PageCursor, at offset: Int, _ list: ListOutline, repeats: Bool
@@ -170,59 +139,13 @@ extension SyncRun {
         if let next = page.next { queue.add([.follow(next, offset: after)]) }
     }
 
-    /// R24: empty pages with a live next are legal, and so is a page of known items; for ever, they are a loop.
-    private func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
-        pagesWithoutNews += 1
-        guard let next = page.next else {
-            _ = try await commit([.setEnd(offset)], [.forgotten(offset: offset)], list)
-            return
-        }
-        guard pagesWithoutNews < options.loopGuard else {
-            return try await originLoops("\(pagesWithoutNews) pages in a row brought nothing new", offset, list)
-        }
-        queue.add([.follow(next, offset: offset)])
-    }
-
-    func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
-        let failure = FetchFailure(.loop, message, isRetryable: false)
-        givenUp.insert(offset)
-        progress(.failed(offset: offset, failure, nextAttemptAt: nil))
-        _ = try await commit([], [.failed(offset: offset, failure: failure, nextAttemptAt: nil)], list)
-    }
-
-    /// R22: a cursor that the origin no longer takes. The list is walked again from page one, with new cursors; what is
-    /// held is kept, and verified on the way.
-    func cursorWasRejected(_ failure: FetchFailure, at offset: Int) {
-        guard restarts < options.restarts else { return }
-        warn("the origin no longer takes a stored cursor (\(failure.message)); walking again from page one")
-        givenUp.remove(offset)
-        tailWalk = .whole
-        asksUnconditionally = true
-        mustRestart = true
-    }
-
-    /// Where to walk on from, of a list without anything missing: from page one, when it has to be walked again, or when its
-    /// tail is not what the origin counts.
-    func rewalk(of list: ListOutline) -> [FetchTarget] {
-        guard source.access == .chain, !hasRewalked, let next = headNext,
-            let end = list.record.end ?? (tailWalk == .whole ? .max : nil), end > headCount
-        else { return [] }
-        if tailWalk != .whole {
-            guard list.coverage.headEnd == end, !list.isExplained else { return [] }
-            tailWalk = .untilExplained
-        }
-        hasRewalked = true
-        walkedTo = headCount
-        return [.follow(next, offset: headCount)]
-    }
-
     func commit(
         _ edits: [ListEdit], _ ledger: [LedgerEdit], _ list: ListOutline
     ) async throws(StorageError) -> Bool {
         let plan = CommitPlan(
             query: list.record.id, version: list.record.version, at: clock.now(), edits: edits, ledger: ledger)
         if case .committed = try await apply(plan) { return true }
-        mustRestart = true
+        pass.mustRestart = true
         return false
     }
 }

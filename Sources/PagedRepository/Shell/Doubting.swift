@@ -1,0 +1,51 @@
+import PageModel
+
+/// R20: what would take much away is asked once more before it is believed.
+extension SyncRun {
+    func doubt(_ page: FetchedPage, _ list: ListOutline) -> Doubt.Verdict {
+        Doubt(page).verdict(
+            list.ledger.first { $0.offset == 0 }, now: clock.now(),
+            pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
+    }
+
+    /// R20: page one is not believed yet. A confirmation from the same bad moment would be worth nothing.
+    func setAside(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
+        guard case .until(let moment) = doubt(page, list) else { return }
+        let failure = Doubt(page).failure
+        headFailure = failure
+        asksUnconditionally = true
+        progress(.failed(offset: 0, failure, nextAttemptAt: moment))
+        try await storage.record(
+            Doubt(page).edits(list.ledger.first { $0.offset == 0 }, until: moment), for: list.record.id, at: clock.now())
+        hasEndedLease = true
+        queue.add(.head, at: moment)
+    }
+
+    /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no page one
+    /// either: that is asked first, then the same place once more.
+    func askWitness(for target: FetchTarget) {
+        pass.doubtful.insert(target.offset)
+        pass.awaitsWitness = target
+        queue.clear()
+        askAgain()
+    }
+
+    /// Page one is there, and as it was: now the place in doubt.
+    func witness(isSame: Bool) {
+        guard let target = pass.awaitsWitness else { return }
+        pass.awaitsWitness = nil
+        if isSame { queue.add([target]) } else { pass.mustRestart = true }
+    }
+}
+
+extension FetchedPage {
+    /// R20: a total that was found to be wrong, and is still less than what is held, counts nothing.
+    func trusted(against list: ListOutline) -> FetchedPage {
+        guard case .estimate = list.record.total, let claimed = total.exactCount,
+            claimed < list.coverage.runs.last?.upperBound ?? 0
+        else { return self }
+        var page = self
+        page.total = .estimate(claimed)
+        return page
+    }
+}

@@ -1,0 +1,40 @@
+import PageModel
+
+extension SyncRun {
+    /// What holds from one asking of page one to the next.
+    struct Pass {
+        /// The list moved while it was read: what was planned is void, and page one is asked again.
+        var mustRestart = false
+        /// Items behind page one that are new.
+        var newItems = 0
+        /// Positions that were asked for, and brought nothing that was not held.
+        var fruitless: Set<Int> = []
+        /// Where an origin that counts more was found, twice, to have nothing; what lies behind is not asked for (R44).
+        var emptyFrom: Int?
+        /// Positions that answered once with less than is held, or is counted.
+        var doubtful: Set<Int> = []
+        /// What is asked once more when page one has shown that the origin is in its senses (R20).
+        var awaitsWitness: FetchTarget?
+        /// A list is walked again once at most.
+        var hasRewalked = false
+        /// How far the walk has come without a break: others may take pages out of its way (R30).
+        var walkedTo = 0
+        /// A walk that began at page one has come to the end, and the list stood still meanwhile.
+        var hasWalkedWhole = false
+        /// The origin counted differently from one answer to the next.
+        var hasChanged = false
+        /// How often the end of a chain was asked for again.
+        var reopenings = 0
+    }
+
+    /// A sweep under way (R23).
+    struct SweepState {
+        /// The answers that wait for those before them, by position.
+        var answers: [Int: FetchedPage] = [:]
+        /// Everything before this position has been swept.
+        var position = 0
+        var isDone = false
+        /// Whether it is a walk: its progress is a cursor.
+        var isChain = false
+    }
+}

@@ -1,0 +1,81 @@
+import PageModel
+
+/// Where a walk comes to an end, goes in circles, or has to begin again (R22, R24).
+extension SyncRun {
+    /// R24: the chain says that it ends at `position`. What is held behind that is gone; one answer alone does not take
+    /// much away (R20).
+    func chainEnded(
+        at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil, isNews: Bool = true
+    ) async throws(StorageError) {
+        let offset = offset ?? position
+        if list.pages.contains(where: { $0.range.upperBound > position }) {
+            // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end.
+            if tailWalk != .whole { return walkAllAgain() }
+            if !pass.doubtful.contains(offset) { return askWitness(for: .follow(cursor, offset: offset)) }
+        } else if edits.isEmpty, list.record.total.exactCount != position, !pass.doubtful.contains(offset) {
+            // The page before handed over to nothing: that is no end yet.
+            return askWitness(for: .follow(cursor, offset: offset))
+        }
+        if pass.hasRewalked, pass.walkedTo == offset, !pass.hasChanged { pass.hasWalkedWhole = true }
+        let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
+        guard try await commit(edits + ending, [edits.isEmpty ? .forgotten(offset: offset) : .succeeded(offset: offset)], list)
+        else { return }
+        if !edits.isEmpty {
+            pagesFetched += 1
+            pagesWithoutNews = 0
+            announce(offset..<position, news: isNews ? position - offset : 0)
+        }
+    }
+
+    /// From page one to the end, whatever is held.
+    func walkAllAgain() {
+        tailWalk = .whole
+        pass.mustRestart = true
+    }
+
+    /// R24: empty pages with a live next are legal, and so is a page of known items; for ever, they are a loop.
+    func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
+        pagesWithoutNews += 1
+        guard let next = page.next else {
+            _ = try await commit([.setEnd(offset)], [.forgotten(offset: offset)], list)
+            return
+        }
+        guard pagesWithoutNews < options.loopGuard else {
+            return try await originLoops("\(pagesWithoutNews) pages in a row brought nothing new", offset, list)
+        }
+        queue.add([.follow(next, offset: offset)])
+    }
+
+    func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
+        let failure = FetchFailure(.loop, message, isRetryable: false)
+        givenUp.insert(offset)
+        progress(.failed(offset: offset, failure, nextAttemptAt: nil))
+        _ = try await commit([], [.failed(offset: offset, failure: failure, nextAttemptAt: nil)], list)
+    }
+
+    /// R22: a cursor that the origin no longer takes. The list is walked again from page one, with new cursors; what is
+    /// held is kept, and verified on the way.
+    func cursorWasRejected(_ failure: FetchFailure, at offset: Int) {
+        guard restarts < options.restarts else { return }
+        warn("the origin no longer takes a stored cursor (\(failure.message)); walking again from page one")
+        givenUp.remove(offset)
+        tailWalk = .whole
+        asksUnconditionally = true
+        pass.mustRestart = true
+    }
+
+    /// Where to walk on from, of a list without anything missing: from page one, when it has to be walked again, or when its
+    /// tail is not what the origin counts.
+    func rewalk(of list: ListOutline) -> [FetchTarget] {
+        guard source.access == .chain, !pass.hasRewalked, let next = pageOne.next,
+            let end = list.record.end ?? (tailWalk == .whole ? .max : nil), end > pageOne.count
+        else { return [] }
+        if tailWalk != .whole {
+            guard list.coverage.headEnd == end, !list.isExplained else { return [] }
+            tailWalk = .untilExplained
+        }
+        pass.hasRewalked = true
+        pass.walkedTo = pageOne.count
+        return [.follow(next, offset: pageOne.count)]
+    }
+}
