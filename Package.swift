@@ -116,7 +116,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "StoreWorker",
-            dependencies: ["PageModel", "PageStore"],
+            dependencies: ["PageModel", "PageStore", "FaultVFS"],
             path: "Tests/StoreWorker",
             swiftSettings: settings
         ),
@@ -163,16 +163,16 @@ let package = Package(
         ),
         .target(
             name: "ToolSupport",
-            dependencies: ["DemoOrigin", "ProgramSupport"],
+            dependencies: ["DemoOrigin", "ProgramSupport", "StorageSupport"],
             path: "Tests/ToolSupport",
             swiftSettings: settings
         ),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["pagecache", "DemoOrigin", "ToolSupport", "ProgramSupport"],
+            dependencies: ["pagecache", "DemoOrigin", "ToolSupport", "ProgramSupport", "StorageSupport"],
             swiftSettings: settings
         ),
-        .testTarget(name: "OriginTests", dependencies: ["pagecache", "ToolSupport", "ProgramSupport"], swiftSettings: settings),
+        .testTarget(name: "OriginTests", dependencies: ["pagecache", "ToolSupport", "ProgramSupport", "StorageSupport"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

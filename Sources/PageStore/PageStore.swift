@@ -139,6 +139,15 @@ public final class PageStore: PageStorage {
         try await read { reading throws(StorageError) in try reading.summaries() }
     }
 
+    /// How many queries have a record that is damaged: `summaries` leaves them out, `verify` says which, `repair` mends them.
+    public func damagedQueries() async throws(StorageError) -> Int {
+        try await read { reading throws(StorageError) in
+            var count = 0
+            _ = try QueryTable.all(in: reading.connection) { _ in count += 1 }
+            return count
+        }
+    }
+
     public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
         try await read { reading throws(StorageError) in try reading.outline(of: query) }
     }

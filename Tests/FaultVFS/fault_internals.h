@@ -43,6 +43,7 @@ struct name {
 
 struct plan {
     bool armed;
+    bool deadly;
     bool forever;
     long nth;
     int code;

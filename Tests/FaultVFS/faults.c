@@ -1,6 +1,9 @@
 // Which call fails, and with what.
 #include "fault_internals.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 static bool is_kind(enum fault_kind kind)
 {
     return (int)kind >= 0 && (int)kind < FAULT_KIND_COUNT;
@@ -19,6 +22,15 @@ void fault_arm(fault_control *control, enum fault_kind kind, long nth, bool fore
     };
     control->calls[kind] = 0;
     control->fired = 0;
+    pthread_mutex_unlock(&control->mutex);
+}
+
+void fault_arm_death(fault_control *control, enum fault_kind kind, long nth)
+{
+    if (!is_kind(kind)) return;
+    pthread_mutex_lock(&control->mutex);
+    control->plans[kind] = (struct plan){.armed = nth >= 1, .deadly = true, .nth = nth};
+    control->calls[kind] = 0;
     pthread_mutex_unlock(&control->mutex);
 }
 
@@ -54,6 +66,7 @@ int check_partial(struct fault_control *control, enum fault_kind kind, long *par
     const struct plan *plan = &control->plans[kind];
     long call = ++control->calls[kind];
     if (plan->armed && (call == plan->nth || (plan->forever && call > plan->nth))) {
+        if (plan->deadly) kill(getpid(), SIGKILL);
         code = plan->code;
         *partial = plan->partial;
         control->fired++;

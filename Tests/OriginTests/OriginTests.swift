@@ -1,6 +1,7 @@
 #if Tool
 import Foundation
 import ProgramSupport
+import StorageSupport
 import Testing
 import ToolSupport
 

@@ -19,6 +19,7 @@ public final class Folder: Sendable {
     }
 
     public var store: String { "\(path)/store.sqlite" }
+    public var contents: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
 }
 
 /// The moment at which everything in these tests happens.

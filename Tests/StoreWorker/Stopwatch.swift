@@ -4,43 +4,78 @@ import PageStore
 
 /// How long a commit takes to reach an observer in another process, and what observing costs when nothing happens.
 enum Stopwatch {
-    private static let key = QueryKey("clock")
-
-    /// Commits the time of day, to the microsecond, a few times a second.
-    static func write(_ store: PageStore, seconds: Double) async throws -> [String: Any] {
-        let query = try await store.register(key, at: now())
+    /// Commits the time of day, to the microsecond, and goes on when the other process has answered: a commit there for a
+    /// commit here, as fast as notices travel.
+    static func ping(_ store: PageStore, seconds: Double) async throws -> [String: Any] {
+        let clock = try await Line(store, "ping")
         let end = Date().addingTimeInterval(seconds)
         var count = 0
-        while Date() < end {
-            _ = try await store.commit(
-                CommitPlan(
-                    query: query.id, version: query.version, at: now(),
-                    edits: [.describe(paging: "\(Date().timeIntervalSince1970)", source: "")]))
+        for await _ in try await Line(store, "pong").words() {
+            guard Date() < end else { break }
+            try await clock.say("\(Date().timeIntervalSince1970)")
             count += 1
-            try await Task.sleep(for: .milliseconds(20 + count % 37))
         }
+        try await clock.say("end")
         return ["commits": count]
     }
 
-    /// Reads the time that was committed as soon as it is told.
-    static func watch(_ store: PageStore, seconds: Double) async throws -> [String: Any] {
-        let query = try await store.register(key, at: now())
-        let notices = store.notices(of: query.id)
-        let watching = Task {
-            var delays: [Double] = []
-            var last = ""
-            for await _ in notices {
-                guard let record = try? await store.query(key), record.paging != last, let sent = Double(record.paging) else { continue }
-                last = record.paging
-                delays.append((Date().timeIntervalSince1970 - sent) * 1_000)
-            }
-            return delays.sorted()
+    /// Reads the time that was committed as soon as it is told, and answers.
+    static func pong(_ store: PageStore) async throws -> [String: Any] {
+        var delays: [Double] = []
+        let answers = try await Line(store, "pong")
+        let words = try await Line(store, "ping").words()
+        try await answers.say("ready")
+        for await word in words where word != "end" {
+            guard let sent = Double(word) else { continue }
+            delays.append((Date().timeIntervalSince1970 - sent) * 1_000)
+            try await answers.say(word)
         }
-        try await Task.sleep(for: .seconds(seconds))
-        watching.cancel()
-        let delays = await watching.value
+        delays.sort()
         func percentile(_ share: Double) -> Double { delays.isEmpty ? -1 : delays[min(delays.count - 1, Int(Double(delays.count) * share))] }
         return ["notices": delays.count, "p50_ms": percentile(0.5), "p99_ms": percentile(0.99), "max_ms": delays.last ?? -1]
+    }
+
+    /// A list whose description is a word that one process says to another.
+    private struct Line {
+        let store: PageStore
+        let key: QueryKey
+        let id: QueryID
+
+        init(_ store: PageStore, _ name: String) async throws {
+            self.store = store
+            key = QueryKey(name)
+            id = try await store.register(key, at: now()).id
+        }
+
+        func say(_ word: String) async throws {
+            guard let record = try await store.query(key) else { return }
+            _ = try await store.commit(
+                CommitPlan(query: id, version: record.version, at: now(), edits: [.describe(paging: word, source: "")]))
+        }
+
+        /// Every word that differs from the one before, the one that was there first among them; up to "end".
+        func words() async throws -> AsyncStream<String> {
+            let notices = store.notices(of: id)
+            let (words, continuation) = AsyncStream<String>.makeStream()
+            var last = ""
+            @Sendable func look() async -> String { (try? await store.query(key))?.paging ?? "" }
+            last = await look()
+            if !last.isEmpty { continuation.yield(last) }
+            let first = last
+            let listening = Task {
+                var last = first
+                for await _ in notices {
+                    let word = await look()
+                    guard word != last else { continue }
+                    last = word
+                    continuation.yield(word)
+                    if word == "end" { break }
+                }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in listening.cancel() }
+            return words
+        }
     }
 
     /// Observes everything while nothing happens; the processor time that takes.
@@ -52,6 +87,7 @@ enum Stopwatch {
             return heard
         }
         let before = processorMilliseconds()
+        // What is measured is that nothing happens for so long.
         try await Task.sleep(for: .seconds(seconds))
         let used = processorMilliseconds() - before
         watching.cancel()

@@ -5,7 +5,7 @@ import PageStore
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 4, let seconds = Double(arguments[3]) else {
-    print("StoreWorker crowd|write|watch|idle|open STORE SECONDS [NAME]")
+    print("StoreWorker crowd|ping|pong|idle|open|look STORE SECONDS [NAME], StoreWorker die STORE CALL KIND")
     exit(64)
 }
 let name = arguments.count > 4 ? arguments[4] : "w"
@@ -13,12 +13,14 @@ let name = arguments.count > 4 ? arguments[4] : "w"
 @Sendable func now() -> Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)) }
 
 do {
+    if arguments[1] == "die" { try await Doomed.run(arguments[2], kind: UInt32(name) ?? 0, call: Int(seconds)) }
+    if arguments[1] == "look" { try await Visitor.look(arguments[2]) }
     let store = try await PageStore.open(at: arguments[2], mode: .createIfMissing, now: now())
     let result: [String: Any] =
         switch arguments[1] {
         case "crowd": try await Crowd(store: store, name: name, seconds: seconds).run()
-        case "write": try await Stopwatch.write(store, seconds: seconds)
-        case "watch": try await Stopwatch.watch(store, seconds: seconds)
+        case "ping": try await Stopwatch.ping(store, seconds: seconds)
+        case "pong": try await Stopwatch.pong(store)
         case "idle": try await Stopwatch.idle(store, seconds: seconds)
         default: [:]
         }

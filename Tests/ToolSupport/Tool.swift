@@ -2,6 +2,7 @@
 public import DemoOrigin
 import Foundation
 public import ProgramSupport
+public import StorageSupport
 
 /// The built tool, run as a process of its own.
 public enum Tool {
@@ -17,17 +18,6 @@ public enum Tool {
         for (name, value) in environment { variables[name] = value }
         return try await Program(path, arguments, environment: variables)
     }
-}
-
-/// A directory of its own for a test; gone with the value.
-public final class Folder: Sendable {
-    public let path = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-test-\(UUID().uuidString)").path
-
-    public init() { try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    public var store: String { "\(path)/store.sqlite" }
-    public var contents: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
 }
 
 /// Runs `body` with an origin that serves, and stops it.

@@ -2,6 +2,7 @@
 import DemoOrigin
 import Foundation
 import ProgramSupport
+import StorageSupport
 import Testing
 import ToolSupport
 

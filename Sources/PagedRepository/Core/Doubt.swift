@@ -20,11 +20,12 @@ struct Doubt: Equatable {
             isRetryable: true)
     }
 
-    /// - Parameter entry: what the ledger says of page one, from whose last attempt this answer is.
-    func verdict(_ entry: LedgerEntry?, now: Timestamp, pause: Duration) -> Verdict {
+    /// - Parameters:
+    ///   - entry: what the ledger says of page one.
+    ///   - askedAt: when this answer was asked for; when it came says nothing.
+    func verdict(_ entry: LedgerEntry?, askedAt: Timestamp, now: Timestamp, pause: Duration) -> Verdict {
         guard let entry, isKnown(entry), let since = entry.firstFailureAt else { return .until(now + pause) }
         // R29: a clock that was set back does not make the pause any longer.
-        let askedAt = entry.lastAttemptAt ?? since
         return askedAt >= since + pause ? .isOver : .until(min(since, now) + pause)
     }
 

@@ -22,6 +22,14 @@ enum FetchTarget: Hashable, Sendable {
         }
     }
 
+    /// Whether the answer goes to a place in the list as it is when it is asked for (R4).
+    var hasPlace: Bool {
+        switch self {
+        case .span, .follow: true
+        case .head, .probe, .sweep: false
+        }
+    }
+
     /// The position that the ledger knows it by.
     var offset: Int {
         switch self {

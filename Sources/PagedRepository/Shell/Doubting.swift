@@ -4,7 +4,7 @@ import PageModel
 extension SyncRun {
     func doubt(_ page: FetchedPage, _ list: ListOutline) -> Doubt.Verdict {
         Doubt(page).verdict(
-            list.ledger.first { $0.offset == 0 }, now: clock.now(),
+            list.ledger.first { $0.offset == 0 }, askedAt: asked.at, now: clock.now(),
             pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
     }
 

@@ -6,6 +6,7 @@ import PageModel
 extension SyncRun {
     private struct Landing: Sendable {
         var target: FetchTarget
+        var asked: Asked
         var result: Result<PageAnswer, any Error>
     }
 
@@ -59,9 +60,10 @@ extension SyncRun {
         let wanted = targets.filter(\.isPage)
         let questions = targets.filter { !$0.isPage }
         var targets = wanted
+        let now = clock.now()
+        var version: ListVersion?
         if let query, !wanted.isEmpty {
             // Before the request, so that a crash leaves a record of what was in flight (R31).
-            let now = clock.now()
             let granted = Set(
                 try await storage.claim(targets.map(\.offset), of: query, until: now + options.lease, at: now))
             targets.removeAll { !granted.contains($0.offset) }
@@ -73,14 +75,16 @@ extension SyncRun {
                 leaveToOthers(target)
             }
         }
+        if let query, targets.contains(where: \.hasPlace) { version = try await storage.excerpt(of: query, 0..<0)?.record.version }
+        let asked = Asked(at: now, under: version)
         for target in targets + questions {
             let request = try await request(for: target)
             let source = source
             group.addTask {
                 do {
-                    return Landing(target: target, result: .success(try await source.fetch(request)))
+                    return Landing(target: target, asked: asked, result: .success(try await source.fetch(request)))
                 } catch {
-                    return Landing(target: target, result: .failure(error))
+                    return Landing(target: target, asked: asked, result: .failure(error))
                 }
             }
         }
@@ -139,6 +143,7 @@ extension SyncRun {
             queue.landed(landing.target)
             attempts[landing.target.offset] = nil
             hasEndedLease = false
+            asked = landing.asked
             switch landing.target {
             case .head: try await headArrived(answer)
             case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)

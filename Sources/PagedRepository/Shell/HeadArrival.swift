@@ -172,11 +172,9 @@ extension SyncRun {
             let now = page.total.count ?? page.content.count
             warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
-        pageOne.count = page.content.count
-        pageOne.next = page.next
-        pageOne.total = page.total
+        witness(isSame: !isNews && page.total.count == pageOne.total.count)
+        pageOne = (page.content.count, page.next, page.total)
         isSuspicious = false
-        witness(isSame: !isNews)
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
         announce(0..<page.content.count, news: 0)

@@ -7,7 +7,7 @@ extension SyncRun {
     /// The items from `range.lowerBound` on, and `overlap` known ones before them, were answered.
     func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int) async throws(StorageError) {
         // What was asked for before the list was seen to have moved is of no use: nobody knows which list it was.
-        guard let query, !pass.mustRestart else { return }
+        guard let query, !pass.mustRestart, try await isStillThere(query) else { return }
         guard case .page(let page) = answer, page.content.count > overlap else {
             return try await nothingThere(answer, range, overlap, query)
         }
@@ -48,6 +48,13 @@ extension SyncRun {
         if missing.isEmpty { pass.fruitless.insert(range.lowerBound) }
         try await store(edits, page, at: start, range, query, list)
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
+    }
+
+    /// R4: whether the list is the one that the place was chosen in. An answer for a place that has moved is dropped, and what
+    /// is missing is planned anew.
+    func isStillThere(_ query: QueryID) async throws(StorageError) -> Bool {
+        guard let planned = asked.under else { return true }
+        return try await storage.excerpt(of: query, 0..<0)?.record.version == planned
     }
 
     /// Whether what was received twice is what is held: otherwise the list moved between the two answers.

@@ -25,6 +25,7 @@ extension SyncRun {
         let begun = list.record.sweep ?? SweepProgress(position: 0, startedAt: clock.now())
         sweeping.position = max(begun.position, aligned(pageOne.count))
         sweeping.isDone = false
+        sweeping.version = list.record.version
         while !sweeping.isDone, !pass.mustRestart {
             let step = sweepStep
             queue.add((0..<max(1, options.concurrency)).map { .sweep(question(sweeping.position + $0 * step)) })
@@ -66,6 +67,7 @@ extension SyncRun {
     private func lay(_ page: FetchedPage) async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query) else { return }
         let start = question(sweeping.position).lowerBound
+        if list.record.version != sweeping.version { return try await listMovedInSweep(list) }
         if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then { return try await listMovedInSweep(list) }
         var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
         if sighting.repeatsItems { return try await listMovedInSweep(list) }

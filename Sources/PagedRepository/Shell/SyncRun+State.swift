@@ -27,6 +27,13 @@ extension SyncRun {
         var reopenings = 0
     }
 
+    /// What is known of the moment at which something was asked for.
+    struct Asked {
+        var at: Timestamp
+        /// What the list was then, where the answer is for a place in it (R4).
+        var under: ListVersion?
+    }
+
     /// A sweep under way (R23).
     struct SweepState {
         /// The answers that wait for those before them, by position.
@@ -34,6 +41,8 @@ extension SyncRun {
         /// Everything before this position has been swept.
         var position = 0
         var isDone = false
+        /// What the list was after this sweep's last commit.
+        var version: ListVersion?
         /// Whether it is a walk: its progress is a cursor.
         var isChain = false
     }

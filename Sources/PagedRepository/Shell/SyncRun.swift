@@ -35,6 +35,8 @@ final class SyncRun {
     var givenUp: Set<Int> = []
     /// Somebody else has a page in flight that this run wanted (R30).
     var isElsewhere = false
+    /// When, and under what, the answer that is being handled was asked for.
+    var asked: Asked
     /// Whether the answer that is being handled has ended its lease by what it stored.
     var hasEndedLease = false
     var restarts = 0
@@ -82,6 +84,7 @@ final class SyncRun {
         self.logger = logger
         self.progress = progress
         startedAt = clock.now()
+        asked = Asked(at: startedAt)
         // A sweep begins with page one itself.
         asksUnconditionally = options.sweep
         queue = FetchQueue(
@@ -177,7 +180,8 @@ final class SyncRun {
                 list.record.total.exactCount != nil || source.access == .chain
             {
                 pageSize = fullPage(list.heldPages.first?.count ?? 0, isWhole: list.heldPages.count <= 1)
-                pageOne.total = list.record.total
+                let head = list.heldPages.first { $0.offset == 0 }
+                pageOne = (head?.count ?? 0, head?.cursorOut, list.record.total)
                 reconciled(.unchanged, list)
                 return ending
             }
@@ -193,7 +197,10 @@ final class SyncRun {
     /// Applies a plan. Ledger edits in it end the lease of the page that has just arrived.
     func apply(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
         let outcome = try await storage.commit(plan)
-        if case .committed = outcome, !plan.ledger.isEmpty { hasEndedLease = true }
+        if case .committed(let version) = outcome {
+            if !plan.ledger.isEmpty { hasEndedLease = true }
+            if sweeping.version == plan.version { sweeping.version = version }
+        }
         return outcome
     }
 

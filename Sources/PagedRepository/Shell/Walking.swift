@@ -30,6 +30,11 @@ extension SyncRun {
     /// What the page before `offset` handed over was answered.
     func followerArrived(_ answer: PageAnswer, _ cursor: PageCursor, at offset: Int) async throws(StorageError) {
         guard let query, let list = try await surroundings(of: offset, query) else { return }
+        guard asked.under == list.record.version else {
+            // R4: somebody has moved the place meanwhile.
+            pass.mustRestart = true
+            return
+        }
         guard case .page(let page) = answer else {
             return try await chainEnded(at: offset, cursor, list, edits: [])
         }
@@ -62,6 +67,8 @@ extension SyncRun {
         if page.total != .unknown, page.total.count != list.record.total.count {
             edits.append(.setTotal(page.total))
             pass.hasChanged = true
+            // What page one's validator vouches for is another total.
+            asksUnconditionally = true
         }
         if page.next == nil { return try await chainEnded(at: after, cursor, list, edits: edits, from: offset, isNews: !walk.isSame) }
         edits.append(.setEnd(walk.end(list)))

@@ -21,7 +21,13 @@ struct List: AsyncParsableCommand {
         common.apply()
         let store = try await common.openStore(.readOnly)
         let queries = try await store.summaries()
+        let damaged = try await store.damagedQueries()
         await store.close()
+        if damaged > 0 {
+            // A list that is not shown is not a list that is not there.
+            Terminal.standard.warn(
+                "\(damaged) \(damaged == 1 ? "query is" : "queries are") damaged and not shown; `pagecache verify` says more, `pagecache repair` mends")
+        }
         let now = SystemClock().now()
         ResultTable(columns: List.columns, rows: queries.map { List.row($0, now: now) })
             .render(common.outputFormat, to: .standard)

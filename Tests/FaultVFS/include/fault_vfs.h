@@ -83,6 +83,9 @@ enum fault_kind {
 /// - `partial`: how many bytes a failing write nevertheless writes; -1 for none. Other kinds ignore it.
 void fault_arm(fault_control *control, enum fault_kind kind, long nth, bool forever, int code, long partial);
 
+/// Ends the process, as `kill -9` does, instead of the `nth` call of a kind, counted from now.
+void fault_arm_death(fault_control *control, enum fault_kind kind, long nth);
+
 /// Nothing fails any more. The counts stay.
 void fault_disarm(fault_control *control);
 

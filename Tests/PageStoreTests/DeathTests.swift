@@ -1,0 +1,49 @@
+#if Tool
+import FaultVFS
+import Foundation
+import PageModel
+import PageStore
+import ProgramSupport
+import StorageSupport
+import Testing
+
+/// R31, G5: a process that is killed instead of any call to the file system, while it makes, migrates, fills and closes a
+/// store.
+@Suite("kill -9")
+struct DeathTests {
+    private static let kinds: [(String, fault_kind)] = [
+        ("opening a file", FAULT_OPEN), ("reading", FAULT_READ), ("writing", FAULT_WRITE), ("syncing", FAULT_SYNC),
+        ("truncating", FAULT_TRUNCATE), ("locking", FAULT_LOCK), ("deleting", FAULT_DELETE),
+        ("mapping shared memory", FAULT_SHM_MAP), ("locking shared memory", FAULT_SHM_LOCK),
+    ]
+
+    @Test("instead of every call: what was acknowledged is there, nothing is half there, and the store opens", arguments: 0..<kinds.count)
+    func death(kind: Int) async throws {
+        let (name, fault) = DeathTests.kinds[kind]
+        var deaths = 0
+        for call in 1... {
+            let folder = Folder()
+            let path = folder.realPath + "/store.sqlite"
+            let ended = try await Program.run(Program.built("StoreWorker"), ["die", path, "\(call)", "\(fault.rawValue)"])
+            let said = ended.output.split(separator: "\n")
+            if ended.status == 0 {
+                #expect(said.last == "closed")
+                break
+            }
+            try #require(ended.status == SIGKILL, "\(ended.output) \(ended.errors)")
+            deaths += 1
+            let acknowledged = said.compactMap { Int($0) }.count
+            let store = try await PageStore.open(at: path, mode: .createIfMissing, now: noon)
+            let report = try await store.verify()
+            #expect(report.isSound, "\(name) \(call): \(report.findings)")
+            let query = try await store.register(QueryKey("list"), at: noon)
+            let list = try #require(try await store.outline(of: query.id))
+            // The commit that was under way is there as a whole, or not at all.
+            #expect([acknowledged * 20, (acknowledged + 1) * 20].contains(list.coverage.count), "\(name) \(call)")
+            #expect(list.ledger.count == list.coverage.count / 20, "\(name) \(call)")
+            await store.close()
+        }
+        print("kill -9 instead of \(name): \(deaths) moments")
+    }
+}
+#endif

@@ -1,0 +1,59 @@
+import FaultVFS
+import Foundation
+import PageModel
+import PageStore
+
+/// Makes a store, fills and closes it, and is killed instead of one of the calls that this takes.
+enum Doomed {
+    /// Says on standard output what it has done, as soon as it is done. Ends the process in any case.
+    static func run(_ path: String, kind: UInt32, call: Int) async throws -> Never {
+        guard fault_vfs_register() == 0, let control = fault_control_create((path as NSString).deletingLastPathComponent) else { exit(70) }
+        fault_arm_death(control, fault_kind(kind), call)
+        var options = PageStore.Options()
+        options.fileSystem = "fault"
+        options.checkpointPages = 20
+        let store = try await PageStore.open(at: path, mode: .createIfMissing, options: options, now: now())
+        say("opened")
+        var query = try await store.register(QueryKey("list"), at: now())
+        for page in 0..<4 {
+            let content = PageContent((0..<20).map { index in
+                Item(payload: Array(repeating: UInt8(page), count: 500), id: "i\(page * 20 + index)")
+            })
+            let plan = CommitPlan(
+                query: query.id, version: query.version, at: now(),
+                edits: [.put(PageWrite(offset: page * 20, content: content, evidence: .inferred))], ledger: [.succeeded(offset: page * 20)])
+            if case .committed(let version) = try await store.commit(plan) { query.version = version }
+            say("\(page)")
+        }
+        await store.close()
+        say("closed")
+        exit(0)
+    }
+
+    private static func say(_ word: String) {
+        FileHandle.standardOutput.write(Data("\(word)\n".utf8))
+    }
+}
+
+/// Somebody who may read a store, and not write it.
+enum Visitor {
+    static func look(_ path: String) async throws -> Never {
+        var result: [String: Any] = [:]
+        do {
+            let store = try await PageStore.open(at: path, mode: .readOnly, now: now())
+            let summaries = try await store.summaries()
+            result["lists"] = summaries.count
+            result["items"] = summaries.first?.outline.coverage.count ?? 0
+            do {
+                _ = try await store.register(QueryKey("new"), at: now())
+            } catch {
+                result["writing"] = "\(error.code)"
+            }
+            await store.close()
+        } catch {
+            result["error"] = "\(error)"
+        }
+        print(String(decoding: try JSONSerialization.data(withJSONObject: result, options: .sortedKeys), as: UTF8.self))
+        exit(0)
+    }
+}
