@@ -8,13 +8,11 @@ public struct SyncOptions: Hashable, Sendable {
     public var pageSize: Int?
     /// Stop after this many pages were fetched; nil means all. Default: nil.
     public var maxPages: Int?
-    /// Refresh page one and reconcile, and fetch nothing else. Default: false.
-    public var refreshOnly = false
+    /// What is to be brought in, or up to date. Default: everything.
+    public var work = Work.everything
     /// How many items that are held already are asked for again with each page, where the origin takes any offset: what is
     /// received twice proves that nothing moved in between (R21). Taken out of the page's size. 0…size - 1. Default: 1.
     public var overlap = 1
-    /// Verify every page of the list once, after everything else (R23). Default: false.
-    public var sweep = false
     /// When failed pages are tried again.
     public var retry = RetrySchedule()
     /// How long to wait, in all, while nothing but scheduled retries is left. Default: 30 seconds.
@@ -38,6 +36,29 @@ public struct SyncOptions: Hashable, Sendable {
     public var loopGuard = 3
 
     public init() {}
+
+    /// What a synchronisation is for.
+    public enum Work: Hashable, Sendable {
+        /// Page one is refreshed and reconciled, and what is missing is fetched.
+        case everything
+        /// Page one is refreshed and reconciled, and nothing else is fetched.
+        case refresh
+        /// Everything, and then every page of the list is verified once (R23).
+        case sweep
+        /// The page behind the run that begins with the first item; page one, where nothing is held. Page one is not
+        /// refreshed.
+        case next
+        /// What is missing at these positions; in a chain, everything before them, too. Page one is not refreshed.
+        case positions(Range<Int>)
+
+        /// Whether page one is asked for although it is held.
+        var refreshesHead: Bool {
+            switch self {
+            case .everything, .refresh, .sweep: true
+            case .next, .positions: false
+            }
+        }
+    }
 }
 
 /// What a synchronisation did, and what is the matter with the list now.

@@ -64,7 +64,7 @@ public struct Simulation: Sendable {
                 }
                 for try await report in group {
                     reports.append(report)
-                    trace?("run: \(options.refreshOnly ? "refresh " : "")\(options.sweep ? "sweep " : "")pages \(options.maxPages ?? -1): \(report.outcome) \(report.reconciliation) \(report.warnings)")
+                    trace?("run: \(options.work), pages \(options.maxPages ?? -1): \(report.outcome) \(report.reconciliation) \(report.warnings)")
                     outcome.count(report, clock)
                 }
             }
@@ -78,15 +78,21 @@ public struct Simulation: Sendable {
             runs += 1
             let before = try await good(watched, key, origin)
             let changesBefore = origin.hits
-            let kind = Int.random(in: 0..<10, using: &random)
+            let kind = Int.random(in: 0..<12, using: &random)
+            let place = Int.random(in: 0...max(plan.count, 1), using: &random)
             let pages = Int.random(in: 1...12, using: &random)
             let concurrency = Int.random(in: 0..<3, using: &random) == 0 ? 4 : 1
             try await sync(crowd: Int.random(in: 0..<4, using: &random) == 0 ? 2 : 1) { options in
                 options.pageSize = asked
                 options.concurrency = concurrency
-                options.refreshOnly = kind == 0
-                options.sweep = kind == 1
-                if kind < 5 { options.maxPages = pages }
+                switch kind {
+                case 0: options.work = .refresh
+                case 1: options.work = .sweep
+                case 2: options.work = .next
+                case 3: options.work = .positions(place..<place + 3 * plan.pageSize)
+                default: break
+                }
+                if kind < 6 { options.maxPages = pages }
             }
             outcome.violations += watched.findings
             if let lost = try await lost(before, changesBefore, watched, key, origin) { outcome.violations.append(lost) }
@@ -107,7 +113,7 @@ public struct Simulation: Sendable {
             for _ in 0..<3 {
                 try await sync { options in
                     options.pageSize = asked
-                    options.sweep = true
+                    options.work = .sweep
                 }
                 outcome.violations += watched.findings
                 if let record = try await watched.query(key), record.sweep == nil, try await isEqual(watched, key, origin) { break }

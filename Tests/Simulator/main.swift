@@ -22,7 +22,7 @@ case "catch":
     for mode in Simulation.Mode.allCases {
         let report = try await Campaign(seeds: first..<last + 1).run(mode, stopAfter: 1)
         guard let failure = report.failures.first else { continue }
-        print(failure.split(separator: "\n").first ?? "")
+        print(String(failure.prefix { $0 != "\n" }))
         exit(0)
     }
     exit(1)

@@ -30,6 +30,9 @@ extension SyncRun {
         askAgain()
     }
 
+    /// Whether this place was asked for before, and page one has answered since.
+    func isWitnessed(_ offset: Int) -> Bool { pass.doubtful.contains(offset) && pass.awaitsWitness == nil }
+
     /// Page one is there, and as it was: now the place in doubt.
     func witness(isSame: Bool) {
         guard let target = pass.awaitsWitness else { return }

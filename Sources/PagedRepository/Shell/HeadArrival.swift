@@ -112,7 +112,7 @@ extension SyncRun {
             if list.record.end == page.content.count, page.content.count > 0 {
                 // What was the whole list goes on now: the page is stored again for its cursor.
                 edits.append(.splice(0..<page.content.count, write(page)))
-            } else if options.refreshOnly || (page.total.exactCount != nil && list.record.total.exactCount != nil) {
+            } else if options.work == .refresh || (page.total.exactCount != nil && list.record.total.exactCount != nil) {
                 end = list.record.end
             } else {
                 // R24: without a total nobody says whether the list has grown: its last page is asked for again.

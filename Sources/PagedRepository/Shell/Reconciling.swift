@@ -88,7 +88,7 @@ extension SyncRun {
     private func endAfter(_ repair: Repair, _ work: Reconciliation) -> Int? {
         if let end = end(of: work.page) { return end }
         // Without a total, that the list ended there yesterday says nothing: whoever loads on will see.
-        guard work.page.total.exactCount != nil || options.refreshOnly else { return nil }
+        guard work.page.total.exactCount != nil || options.work == .refresh else { return nil }
         return work.list.record.end == nil ? nil : repair.end
     }
 

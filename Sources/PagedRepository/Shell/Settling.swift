@@ -36,7 +36,7 @@ extension SyncRun {
     }
 
     /// The list is whole: what older generations left behind, or what lies beyond its end, is gone for good (R19, R20).
-    private func finish(_ edits: [ListEdit], _ list: ListOutline) async throws(StorageError) -> Bool {
+    func finish(_ edits: [ListEdit], _ list: ListOutline) async throws(StorageError) -> Bool {
         let end = list.record.end ?? list.coverage.headEnd
         let leftovers = list.pages.contains { $0.generation < list.record.version.generation }
         let beyond = list.pages.contains { $0.range.upperBound > end } || list.ledger.contains { $0.offset > end }
@@ -72,7 +72,8 @@ extension SyncRun {
             return .incomplete
         case .drained:
             if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
-            if options.refreshOnly { return list?.isComplete == true ? .complete : .incomplete }
+            if options.work == .refresh { return list?.isComplete == true ? .complete : .incomplete }
+            if !options.work.refreshesHead { return isPartDone ? .complete : .incomplete }
             return list?.isComplete == true && list?.failures.isEmpty == true && !keptChanging ? .complete : .incomplete
         }
     }

@@ -32,6 +32,7 @@ extension SyncRun {
             let ending = try await drive()
             sweeping.answers.removeAll()
             if ending != .drained { return ending }
+            if isElsewhere { await waitForOthers() }
             if headFailure != nil { return .drained }
         }
         return .drained
@@ -111,7 +112,7 @@ extension SyncRun {
     ) async throws(StorageError) {
         let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
         let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
-        if lost > 0, !isCounted, !pass.doubtful.contains(position) {
+        if lost > 0, !isCounted, !isWitnessed(position) {
             askWitness(for: .sweep(question(sweeping.position)))
             pass.doubtful.insert(position)
             return

@@ -44,6 +44,10 @@ final class SyncRun {
     /// However much comes in: a list that has not stood still for so long will not.
     static let mostPasses = 16
     var driftsSeen = 0
+    /// Behind this position the next page begins (`Work.next`).
+    var goal = 0
+    /// Whether the part of the list that was asked for is held.
+    var isPartDone = false
     /// The list never stood still for as long as it takes to read it: it is not called complete.
     var keptChanging = false
     var conflicts = 0
@@ -86,7 +90,7 @@ final class SyncRun {
         startedAt = clock.now()
         asked = Asked(at: startedAt)
         // A sweep begins with page one itself.
-        asksUnconditionally = options.sweep
+        asksUnconditionally = options.work == .sweep
         queue = FetchQueue(
             FetchQueue.Limits(
                 concurrency: max(1, options.concurrency), transportFailures: options.transportFailuresUntilOffline,
@@ -111,19 +115,24 @@ final class SyncRun {
         while true {
             pass = Pass()
             if tailWalk == .untilExplained { tailWalk = nil }
-            var ending = try await refreshHead()
+            var ending = FetchQueue.Ending.drained
+            if try await !adoptsHead() { ending = try await refreshHead() }
             guard ending == .drained, headFailure == nil, let query else { return ending }
-            if options.refreshOnly { return ending }
+            // What a repair has moved is not the next page.
+            if passCount > 0 { goal = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0 }
+            if options.work == .refresh { return ending }
             while !pass.mustRestart, let list = try await storage.outline(of: query) {
                 guard list.heldPages.count < options.pagesPerQuery else {
                     warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
                     return ending
                 }
-                var targets = rewalk(of: list)
-                if targets.isEmpty { targets = missingTargets(of: list).filter { !givenUp.contains($0.offset) } }
+                if isDone(list) { return try await partlyDone(list, ending) }
+                var targets = options.work.refreshesHead || tailWalk == .whole ? rewalk(of: list) : []
+                if targets.isEmpty { targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list) }
                 if targets.isEmpty {
-                    guard try await reopenTail(of: list) else { break }
-                    continue
+                    if try await reopenTail(of: list) { continue }
+                    if !options.work.refreshesHead, !pass.mustRestart { return try await partlyDone(list, ending) }
+                    break
                 }
                 queue.add(targets)
                 ending = try await drive()
@@ -132,7 +141,7 @@ final class SyncRun {
                 if isElsewhere { await waitForOthers() }
             }
             if !pass.mustRestart, try await settle() {
-                guard options.sweep, sweepOutstanding else { return ending }
+                guard options.work == .sweep, sweepOutstanding else { return ending }
                 ending = try await sweep()
                 if ending != .drained || !pass.mustRestart { return ending }
             }
@@ -176,7 +185,7 @@ final class SyncRun {
             if Task.isCancelled { return .stopped }
             guard let query, let list = try await storage.outline(of: query) else { return ending }
             // Their answer serves, where the total tells the end; where only a short page does, its length has to be known.
-            if let validatedAt = list.record.validatedAt, validatedAt >= startedAt, !options.sweep,
+            if let validatedAt = list.record.validatedAt, validatedAt >= startedAt, options.work != .sweep,
                 list.record.total.exactCount != nil || source.access == .chain
             {
                 pageSize = fullPage(list.heldPages.first?.count ?? 0, isWhole: list.heldPages.count <= 1)
@@ -189,7 +198,7 @@ final class SyncRun {
     }
 
     /// A pause before looking again. Leases end with their owner, or after a while: nobody waits for ever.
-    private func waitForOthers() async {
+    func waitForOthers() async {
         isElsewhere = false
         try? await clock.sleep(until: clock.now() + .milliseconds(50))
     }

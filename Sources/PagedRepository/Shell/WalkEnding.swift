@@ -11,8 +11,8 @@ extension SyncRun {
         if list.pages.contains(where: { $0.range.upperBound > position }) {
             // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end.
             if tailWalk != .whole { return walkAllAgain() }
-            if !pass.doubtful.contains(offset) { return askWitness(for: .follow(cursor, offset: offset)) }
-        } else if edits.isEmpty, list.record.total.exactCount != position, !pass.doubtful.contains(offset) {
+            if !isWitnessed(offset) { return askWitness(for: .follow(cursor, offset: offset)) }
+        } else if edits.isEmpty, list.record.total.exactCount != position, !isWitnessed(offset) {
             // The page before handed over to nothing: that is no end yet.
             return askWitness(for: .follow(cursor, offset: offset))
         }

@@ -15,7 +15,7 @@ extension SyncRun {
             return askAgain()
         }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
-        if options.refreshOnly { return try await noteStaleTail() }
+        if options.work == .refresh { return try await noteStaleTail() }
         guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else { return }
         queue.add([.follow(next, offset: page.content.count)])
     }

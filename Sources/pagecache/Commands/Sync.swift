@@ -118,8 +118,8 @@ struct Sync: AsyncParsableCommand {
         options.concurrency = concurrency
         options.pageSize = source.pageSize
         options.maxPages = maxPages
-        options.refreshOnly = refresh
-        options.sweep = sweep
+        if sweep { options.work = .sweep }
+        if refresh { options.work = .refresh }
         options.overlap = overlap
         options.retry.attempts = retries
         options.patience = wait.duration

@@ -1,0 +1,63 @@
+import PageModel
+
+/// Runs that bring in a part of a list: the next page, or some positions, without a refresh of page one.
+extension SyncRun {
+    /// Whether page one is taken as it is held. Where nothing is held, or the list has moved, it is asked for all the same.
+    func adoptsHead() async throws(StorageError) -> Bool {
+        guard !options.work.refreshesHead, passCount == 0, let query, let list = try await storage.outline(of: query),
+            list.record.validatedAt != nil, let head = list.heldPages.first, head.offset == 0
+        else { return false }
+        pageSize = fullPage(head.count, isWhole: list.record.end == head.count)
+        pageOne = (head.count, head.cursorOut, list.record.total)
+        goal = list.coverage.headEnd
+        return true
+    }
+
+    /// Whether what was asked for is held.
+    func isDone(_ list: ListOutline) -> Bool {
+        let coverage = list.coverage
+        switch options.work {
+        case .everything, .refresh, .sweep:
+            return false
+        case .next:
+            return coverage.headEnd > goal
+        case .positions(let range):
+            let known = range.clamped(to: 0..<max(range.lowerBound, list.record.end ?? list.record.total.exactCount ?? .max))
+            return source.access.isRandom ? coverage.gaps(in: known).isEmpty : coverage.headEnd >= known.upperBound
+        }
+    }
+
+    /// Those of the missing pages that were asked for.
+    func wanted(_ missing: [FetchTarget], _ list: ListOutline) -> [FetchTarget] {
+        switch options.work {
+        case .everything, .refresh, .sweep:
+            return missing
+        case .next:
+            let end = list.coverage.headEnd
+            return Array(missing.filter { $0.covers(end) }.prefix(1))
+        case .positions(let range):
+            guard source.access.isRandom else { return missing }
+            return missing.filter { target in
+                guard case .span(let span, _) = target else { return true }
+                return span.overlaps(range)
+            }
+        }
+    }
+
+    /// Ends such a run. A list that became whole by it is tidied up.
+    func partlyDone(_ list: ListOutline, _ ending: FetchQueue.Ending) async throws(StorageError) -> FetchQueue.Ending {
+        isPartDone = isDone(list) || list.isComplete
+        if list.isComplete { _ = try await finish([], list) }
+        return ending
+    }
+}
+
+extension FetchTarget {
+    fileprivate func covers(_ position: Int) -> Bool {
+        switch self {
+        case .span(let range, _): range.contains(position)
+        case .follow(_, let offset): offset == position
+        case .head, .probe, .sweep: false
+        }
+    }
+}
