@@ -10,6 +10,10 @@ public protocol PageSource: Sendable {
     /// Everything sent and received so far, probes and retries included.
     var usage: SourceUsage { get }
 
+    /// How many items that are known may be asked for again with each page (R21), at most; nil leaves it to the options. For
+    /// sources whose sizes have to be taken as they are.
+    var largestOverlap: Int? { get }
+
     /// The fewest items that can be asked for to see what is at a place; nil when only whole pages can be.
     var probeSize: Int? { get }
 
@@ -18,6 +22,7 @@ public protocol PageSource: Sendable {
 
 extension PageSource {
     public var probeSize: Int? { nil }
+    public var largestOverlap: Int? { nil }
 }
 
 /// How an origin lets pages be asked for.

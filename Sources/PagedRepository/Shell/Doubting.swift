@@ -42,6 +42,14 @@ extension SyncRun {
 }
 
 extension FetchedPage {
+    /// R20: where a total was found to be wrong, no exact one says where the list ends.
+    func knowing(_ known: Total) -> FetchedPage {
+        guard case .estimate = known, let claimed = total.exactCount else { return self }
+        var page = self
+        page.total = .estimate(claimed)
+        return page
+    }
+
     /// R20: a total that was found to be wrong, and is still less than what is held, counts nothing.
     func trusted(against list: ListOutline) -> FetchedPage {
         guard case .estimate = list.record.total, let claimed = total.exactCount,

@@ -27,6 +27,16 @@ extension SyncRun {
         }
     }
 
+    /// Whether a chain that is held up to `end` need not be gone on with.
+    func isEnough(_ end: Int) -> Bool {
+        guard tailWalk == nil else { return false }
+        return switch options.work {
+        case .everything, .refresh, .sweep: false
+        case .next: end > goal
+        case .positions(let range): end >= range.upperBound
+        }
+    }
+
     /// Those of the missing pages that were asked for.
     func wanted(_ missing: [FetchTarget], _ list: ListOutline) -> [FetchTarget] {
         switch options.work {

@@ -98,7 +98,7 @@ extension SyncRun {
         work.open -= 1
         switch answer {
         case .page(let page):
-            let isEnd = EndOfList.decide(page, at: range.lowerBound, full: range.count, access: source.access)
+            let isEnd = EndOfList.decide(page.knowing(work.machine.total), at: range.lowerBound, full: range.count, access: source.access)
                 == .end(at: range.lowerBound + page.content.count)
             let sighting = try await sighting(
                 page, at: range.lowerBound, work.list.record.id, isEnd: isEnd || page.content.isEmpty, asked: range)

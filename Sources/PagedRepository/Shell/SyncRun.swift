@@ -170,7 +170,7 @@ final class SyncRun {
 
     /// What to ask for now: what is missing, less what was asked for in vain.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
-        LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: options.overlap).filter {
+        LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: min(options.overlap, source.largestOverlap ?? .max)).filter {
             !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max
         }
     }

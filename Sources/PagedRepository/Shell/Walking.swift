@@ -35,9 +35,11 @@ extension SyncRun {
             pass.mustRestart = true
             return
         }
-        guard case .page(let page) = answer else {
+        guard case .page(var page) = answer else {
             return try await chainEnded(at: offset, cursor, list, edits: [])
         }
+        // R24: the origin's own word wins over a next that it hands over all the same.
+        if page.hasMore == false { page.next = nil }
         if page.next == cursor { return try await originLoops("the origin's next page is the same page again", offset, list) }
         guard !page.content.isEmpty else {
             if page.next == nil { return try await chainEnded(at: offset, cursor, list, edits: []) }
@@ -84,7 +86,7 @@ extension SyncRun {
         guard pagesFetched + pagesUnchanged < options.pagesPerQuery else {
             return warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
         }
-        guard let next = page.next, try await walksOn(walk, at: after, query) else { return }
+        guard let next = page.next, !isEnough(after), try await walksOn(walk, at: after, query) else { return }
         queue.add([.follow(next, offset: after)])
     }
 
@@ -143,7 +145,7 @@ extension SyncRun {
         pagesFetched += 1
         pagesWithoutNews = 0
         announce(offset..<after, news: page.content.count)
-        if let next = page.next { queue.add([.follow(next, offset: after)]) }
+        if let next = page.next, !isEnough(after) { queue.add([.follow(next, offset: after)]) }
     }
 
     func commit(

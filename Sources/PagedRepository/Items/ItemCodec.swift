@@ -1,0 +1,76 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// How the typed values of a source become payload bytes, and values again.
+///
+/// What a codec writes is what the cache keeps and compares (R6, R7), so it is deterministic: the same value gives the
+/// same bytes, in every process and for good.
+public protocol ItemCodec<Value>: Sendable {
+    associatedtype Value: Sendable
+
+    /// The format and its version, `json/1` for example. It is stored with the query: items that were stored under another
+    /// name are suspect, and are fetched again when they do not decode (R7). Change it when old bytes would be misread.
+    var name: String { get }
+
+    /// The payload for a value. What it throws fails the page for good.
+    func encode(_ value: Value) throws -> [UInt8]
+
+    /// The value of a payload. What it throws makes that one item a miss (R7), and nothing else.
+    func decode(_ bytes: ArraySlice<UInt8>) throws -> Value
+}
+
+/// Values as JSON: the codec of sources of `Codable` values, unless another is named.
+///
+/// Keys are sorted. What nothing sorts has no fixed bytes: a `Set`, or a dictionary whose keys are neither `String` nor
+/// `Int`, makes a value look edited each time that it is fetched. Give it an `encode(to:)` that writes in order.
+///
+/// Nothing is rounded: numbers come back as they were, infinities and NaN included, and so do texts, byte for byte.
+public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
+    public let name: String
+    // One of each: making them anew costs more than encoding a small item. Nobody changes them after `init`, which is what
+    // lets several tasks use them at once.
+    private let encoder: JSONEncoder
+    private let decoder: JSONDecoder
+
+    /// - Parameter version: of the shape of `Value`; to be raised when old items would decode to something wrong. Default: 1.
+    public init(version: Int = 1) {
+        name = "json/\(version)"
+        encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        decoder = JSONDecoder()
+        // A `Date` is a number of seconds, and is stored as that number: ISO 8601 would cut it at the millisecond, and what
+        // comes out would not equal what went in.
+        encoder.dateEncodingStrategy = .deferredToDate
+        decoder.dateDecodingStrategy = .deferredToDate
+        // JSON has no words for these; a page is not lost because one of its numbers is infinite.
+        let (infinity, minusInfinity, nan) = ("Infinity", "-Infinity", "NaN")
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: infinity, negativeInfinity: minusInfinity, nan: nan)
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: infinity, negativeInfinity: minusInfinity, nan: nan)
+    }
+
+    /// - Throws: `EncodingError`, or what the value itself throws.
+    public func encode(_ value: Value) throws -> [UInt8] {
+        Array(try encoder.encode(value))
+    }
+
+    /// - Throws: `DecodingError`, or what the value itself throws.
+    public func decode(_ bytes: ArraySlice<UInt8>) throws -> Value {
+        try decoder.decode(Value.self, from: Data(bytes))
+    }
+}
+
+/// Bytes as they are, for sources that do not want them read.
+public struct RawItemCodec: ItemCodec {
+    public init() {}
+
+    public var name: String { "raw/1" }
+
+    public func encode(_ value: [UInt8]) -> [UInt8] { value }
+
+    public func decode(_ bytes: ArraySlice<UInt8>) -> [UInt8] { Array(bytes) }
+}

@@ -1,0 +1,77 @@
+public import PageModel
+
+/// Some positions of a list: what is there, and what is missing (R12).
+public struct ItemWindow<Value: Sendable>: Sendable {
+    /// The positions that were asked for.
+    public var range: Range<Int>
+    /// What can be read of them, by position.
+    public var runs: [ListSnapshot<Value>.Run]
+    /// Positions among them that hold nothing, and, as far as anybody knows, exist.
+    public var missing: [Range<Int>]
+    /// Positions whose bytes are damaged, or do not decode any more.
+    public var unusable: [Range<Int>]
+    public var total: Total
+    /// Where the list ends; nil while nobody knows.
+    public var end: Int?
+    /// The age of the list by the policy; nil when it was never had.
+    public var freshness: Freshness?
+    public var version: ListVersion
+
+    /// Nothing of these positions.
+    init(range: Range<Int>) {
+        self.range = range
+        runs = []
+        missing = [range]
+        unusable = []
+        total = .unknown
+        end = nil
+        freshness = nil
+        version = ListVersion(generation: 0, revision: 0)
+    }
+
+    /// The items from the first position that was asked for, up to the first that is missing.
+    public var items: PagedItems<Value> {
+        guard let first = runs.first, first.offset == range.lowerBound else { return PagedItems() }
+        return first.items
+    }
+}
+
+extension SnapshotBuilder {
+    /// The items at `range`, read in one transaction (R2).
+    func window(_ record: QueryRecord, _ range: Range<Int>, now: Timestamp) async throws(StorageError) -> ItemWindow<Value>? {
+        guard let window = try await storage.window(of: record.id, range) else { return nil }
+        var result = ItemWindow<Value>(range: range)
+        result.missing = []
+        result.unusable = window.damaged
+        var held: [Range<Int>] = []
+        for part in window.parts {
+            for index in 0..<part.content.count {
+                let position = part.offset + index
+                guard let value = try? codec.decode(part.content.payload(at: index)) else {
+                    result.unusable.append(position..<position + 1)
+                    continue
+                }
+                result.add(value, at: position, isHeld: part.isHeld)
+                if part.isHeld { held.append(position..<position + 1) }
+            }
+        }
+        let end = record.end ?? record.total.exactCount
+        let real = range.clamped(to: 0..<max(range.lowerBound, end ?? .max))
+        result.missing = Coverage(held).gaps(in: real)
+        result.total = record.total
+        result.end = end
+        result.freshness = record.validatedAt.map { policy.freshness(validatedAt: $0, now: now) }
+        result.version = window.version
+        return result
+    }
+}
+
+extension ItemWindow {
+    fileprivate mutating func add(_ value: Value, at position: Int, isHeld: Bool) {
+        if let last = runs.last, last.range.upperBound == position, last.isHeld == isHeld {
+            runs[runs.count - 1].items.append([value])
+        } else {
+            runs.append(ListSnapshot.Run(offset: position, items: PagedItems([[value]]), isHeld: isHeld))
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/// Items of a list, one behind the other, kept page by page: a snapshot shares the pages of the one before.
+public struct PagedItems<Value: Sendable>: RandomAccessCollection, Sendable {
+    private var pages: [[Value]] = []
+    /// Where each page begins.
+    private var starts: [Int] = []
+    public private(set) var endIndex = 0
+
+    public init() {}
+
+    public init(_ pages: some Sequence<[Value]>) {
+        for page in pages { append(page) }
+    }
+
+    mutating func append(_ page: [Value]) {
+        guard !page.isEmpty else { return }
+        pages.append(page)
+        starts.append(endIndex)
+        endIndex += page.count
+    }
+
+    public var startIndex: Int { 0 }
+
+    public subscript(position: Int) -> Value {
+        precondition(position >= 0 && position < endIndex, "no such item")
+        // The last page that begins at or before the position.
+        var low = 0
+        var high = starts.count
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if starts[middle] <= position { low = middle } else { high = middle }
+        }
+        return pages[low][position - starts[low]]
+    }
+}
+
+extension PagedItems: Equatable where Value: Equatable {
+    public static func == (left: PagedItems, right: PagedItems) -> Bool {
+        left.count == right.count && left.elementsEqual(right)
+    }
+}

@@ -1,0 +1,106 @@
+public import Logging
+public import PageModel
+import Synchronization
+
+/// Lists of one kind of item: cached in a storage, fetched from their origins when there is need.
+///
+/// State: the lists that somebody holds, by key, under a mutex; and the decoded pages that they share.
+public final class PagedRepository<Value: Sendable>: Sendable {
+    private struct Known {
+        weak var controller: ListController<Value>?
+    }
+
+    private let world: ListWorld<Value>
+    private let source: @Sendable (QueryKey) -> any PageSource
+    private let lists = Mutex<[QueryKey: Known]>([:])
+
+    /// - Parameters:
+    ///   - storage: where pages are kept.
+    ///   - codec: how items become bytes, and values again.
+    ///   - memoryBudget: bytes of payloads whose decoded values are kept in memory. Default: 32 MiB.
+    ///   - chance: random numbers in 0..<1 that spread retries (R28).
+    ///   - source: the origin of each list.
+    public init(
+        storage: any PageStorage, codec: some ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
+        memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
+        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, logger: Logger = Logger(label: "pagecache.list"),
+        source: @escaping @Sendable (QueryKey) -> any PageSource
+    ) {
+        let builder = SnapshotBuilder(
+            storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget), policy: options.freshness,
+            itemLimit: max(1, options.itemLimit))
+        world = ListWorld(
+            storage: storage, options: options, builder: builder, clock: clock, chance: chance, logger: logger)
+        self.source = source
+    }
+
+    /// The list with this key. Asks nobody for anything (R34).
+    public func list(_ key: QueryKey) -> PagedList<Value> {
+        PagedList(controller(key), key: key)
+    }
+
+    private func controller(_ key: QueryKey) -> ListController<Value> {
+        lists.withLock { lists in
+            if let known = lists[key]?.controller { return known }
+            // Those that nobody holds any more leave their keys behind.
+            if lists.count > 64, lists.count.isMultiple(of: 64) { lists = lists.filter { $0.value.controller != nil } }
+            let made = ListController(key: key, world: world, source: source(key))
+            lists[key] = Known(controller: made)
+            return made
+        }
+    }
+
+    /// The items at `offset..<offset + limit`, wherever in the list that is; what is missing is fetched, where the policy lets it
+    /// and the origin can be asked for it.
+    /// - Throws: `ListFailure` when something had to be fetched, could not, and nothing at all is cached there; `StorageError`.
+    public func page(
+        _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .cacheThenRefresh
+    ) async throws -> ItemWindow<Value> {
+        let range = max(0, offset)..<max(0, offset) + max(0, limit)
+        let cached = try await window(key, range)
+        let isWhole = cached.map { $0.missing.isEmpty && $0.unusable.isEmpty } ?? false
+        switch policy {
+        case .cacheOnly: return cached ?? ItemWindow(range: range)
+        case .cacheThenRefresh where isWhole: return cached ?? ItemWindow(range: range)
+        case .refreshIfStale where isWhole && cached?.freshness == .fresh: return cached ?? ItemWindow(range: range)
+        case .cacheThenRefresh, .refreshIfStale, .originFirst: break
+        }
+        var options = world.options.sync
+        options.work = policy == .cacheThenRefresh || cached?.freshness == .fresh ? .positions(range) : .everything
+        if options.work == .everything {
+            options.work = .refresh
+            _ = try await run(key, options)
+            options.work = .positions(range)
+        }
+        let report = try await run(key, options)
+        if let fetched = try await window(key, range), !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
+            return fetched
+        }
+        let failure = report.headFailure ?? report.list?.failures.first?.failure
+        throw ListFailure(.next, failure ?? FetchFailure(.transport, "nothing came", isRetryable: true), nextAttemptAt: report.nextAttemptAt)
+    }
+
+    /// The item with this id, if the list holds it; nil otherwise. The origin is not asked.
+    /// - Throws: `StorageError`.
+    public func item(id: String, in key: QueryKey) async throws(StorageError) -> Value? {
+        guard let query = try await world.storage.query(key) else { return nil }
+        let identity = ItemIdentity.key(ofID: id)
+        guard let place = try await world.storage.locate([identity], in: query.id)[identity],
+            let window = try await world.storage.window(of: query.id, place.position..<place.position + 1),
+            let part = window.parts.first, part.content.ids.first == id
+        else { return nil }
+        return try? world.builder.codec.decode(part.content.payload(at: 0))
+    }
+
+    private func run(_ key: QueryKey, _ options: SyncOptions) async throws(StorageError) -> SyncReport {
+        try await ListSync(
+            storage: world.storage, source: source(key), key: key, options: options, clock: world.clock, chance: world.chance,
+            logger: world.logger
+        ).run()
+    }
+
+    private func window(_ key: QueryKey, _ range: Range<Int>) async throws(StorageError) -> ItemWindow<Value>? {
+        guard let record = try await world.storage.query(key) else { return nil }
+        return try await world.builder.window(record, range, now: world.clock.now())
+    }
+}

@@ -1,0 +1,452 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+private struct Song: Codable, Identifiable, Hashable, Sendable {
+    var id: Int
+    var title: String
+
+    static func list(_ count: Int) -> [Song] { (0..<count).map { Song(id: 100 + $0, title: "Nº \($0)") } }
+}
+
+private struct Bookmark: Codable, Hashable, Sendable {
+    var shelf = "a/b"
+    var after: Int
+}
+
+/// An origin with a client of its own, that can be asked in every way. It takes note of the places it was asked for, and
+/// of nothing that no origin would answer.
+private final class Jukebox: Sendable {
+    struct State {
+        var songs: [Song]
+        var counts = true
+        var places: [Int] = []
+    }
+
+    let state: Mutex<State>
+
+    init(_ count: Int, counts: Bool = true) { state = Mutex(State(songs: Song.list(count), counts: counts)) }
+
+    var songs: [Song] { state.withLock { $0.songs } }
+    /// The position of the first item of every page that was asked for, in order.
+    var places: [Int] { state.withLock { $0.places } }
+
+    func songs(at offset: Int, _ size: Int) throws -> (page: ItemPage<Song>, next: Int?) {
+        guard offset >= 0, size > 0 else { throw FetchFailure.status(422) }
+        return state.withLock { state in
+            state.places.append(offset)
+            let songs = state.songs.dropFirst(offset).prefix(size)
+            let end = offset + songs.count
+            return (ItemPage(items: Array(songs), total: state.counts ? state.songs.count : nil), end < state.songs.count ? end : nil)
+        }
+    }
+}
+
+private enum Style: CaseIterable {
+    case offsets, pages, cursors, afterLast, links
+
+    func source(_ box: Jukebox, size: Int = 10) throws -> ItemSource<Song> {
+        switch self {
+        case .offsets:
+            try .offsets(pageSize: size) { offset, size in try box.songs(at: offset, size).page }
+        case .pages:
+            try .pages(size: size) { number, size in try box.songs(at: (number - 1) * size, size).page }
+        case .cursors:
+            try .cursors(pageSize: size) { (bookmark: Bookmark?, size) in
+                let (page, next) = try box.songs(at: bookmark?.after ?? 0, size ?? 3)
+                return CursorPage(items: page.items, next: next.map { Bookmark(after: $0) }, total: page.total)
+            }
+        case .afterLast:
+            try .afterLast(pageSize: size) { last, size in
+                try box.songs(at: last.flatMap { box.songs.firstIndex(of: $0) }.map { $0 + 1 } ?? 0, size).page
+            }
+        case .links:
+            .links { link in
+                let (page, next) = try box.songs(at: link.flatMap { Int($0.dropFirst(9)) } ?? 0, size)
+                return CursorPage(items: page.items, next: next.map { "/songs?o=\($0)" }, total: page.total)
+            }
+        }
+    }
+}
+
+/// A list in memory, and runs against a source.
+private struct Bench {
+    let storage = MemoryStorage()
+    let clock = ManualClock()
+    let key = QueryKey("songs")
+
+    @discardableResult
+    func sync(_ source: any PageSource, _ change: (inout SyncOptions) -> Void = { _ in }) async throws -> SyncReport {
+        var options = SyncOptions()
+        // R21: nothing is asked for twice of closures that are given offset and size.
+        options.overlap = 0
+        change(&options)
+        clock.advance(by: .seconds(1))
+        return try await ListSync(storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }).run()
+    }
+
+    /// What is held, decoded; nil for gaps.
+    func held<Value>(_ codec: some ItemCodec<Value>) async throws -> [Value?] {
+        let record = try #require(try await storage.query(key))
+        let window = try #require(try await storage.window(of: record.id, 0..<1_000))
+        var held = [Value?](repeating: nil, count: window.parts.filter(\.isHeld).map(\.range.upperBound).max() ?? 0)
+        for part in window.parts where part.isHeld {
+            for index in 0..<part.content.count { held[part.offset + index] = try codec.decode(part.content.payload(at: index)) }
+        }
+        return held
+    }
+
+    var songs: [Song?] { get async throws { try await held(JSONItemCodec<Song>()) } }
+}
+
+private func page(_ answer: PageAnswer) throws -> FetchedPage {
+    guard case .page(let page) = answer else {
+        Issue.record("\(answer) is no page")
+        throw CancellationError()
+    }
+    return page
+}
+
+@Suite("Sources of typed items, read into a list")
+struct ItemSourceListTests {
+    @Test("C4, C5: 48 items in pages of 10 arrive in order, the last page partial", arguments: Style.allCases)
+    private func fortyEight(style: Style) async throws {
+        let bench = Bench(), box = Jukebox(48)
+        let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
+        #expect(report.outcome == .complete)
+        #expect(report.list?.record.total == .exact(48))
+        #expect(report.list?.record.end == 48)
+        #expect(try await bench.songs == box.songs)
+        // Behind page one, nothing but an empty page tells whoever asks for the last item that a total is reached.
+        #expect(box.places == [0, 10, 20, 30, 40] + (style == .afterLast ? [48] : []))
+        #expect(report.usage.requests == box.places.count)
+
+        let next = try await bench.sync(try style.source(box))
+        #expect(next.reconciliation == .unchanged)
+        #expect(next.usage.requests == 1)
+    }
+
+    @Test("R31: a later process, with a source of its own, goes on where the first one stopped", arguments: Style.allCases)
+    private func goesOn(style: Style) async throws {
+        let bench = Bench(), box = Jukebox(48, counts: style != .afterLast)
+        #expect(try await bench.sync(try style.source(box)) { ($0.maxPages, $0.concurrency) = (2, 1) }.outcome == .limited)
+        #expect(box.places == [0, 10])
+        let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
+        #expect(report.outcome == .complete)
+        #expect(box.places == [0, 10] + [0, 20, 30, 40], "page one, and what is missing")
+        #expect(try await bench.songs == box.songs)
+    }
+
+    @Test("C17, C18, C19: whatever the last page holds, it is the end, and at most one place behind it is asked for", arguments:
+        Style.allCases, [0, 1, 9, 10, 11, 19, 20, 21])
+    private func lastPages(style: Style, count: Int) async throws {
+        for counts in [true, false] {
+            let bench = Bench(), box = Jukebox(count, counts: counts)
+            let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
+            #expect(report.outcome == .complete, "\(style) \(count) \(counts)")
+            #expect(report.list?.record.end == count)
+            #expect(try await bench.songs == box.songs)
+            let pages = max(1, (count + 9) / 10)
+            #expect(Set(box.places.filter { $0 >= max(count, 1) }).count <= 1)
+            // Where nothing counts, the engine does not take one answer's word: page one and the end are asked once more.
+            #expect(box.places.count <= pages + (counts ? 1 : 3), "\(style) \(count) \(counts): \(box.places)")
+            if style == .cursors || style == .links { #expect(box.places.count == pages) }
+        }
+    }
+
+    @Test("R22: a stored cursor of another kind is refused, and the list is walked again from page one")
+    func otherCursors() async throws {
+        let bench = Bench(), box = Jukebox(48)
+        try await bench.sync(try Style.cursors.source(box)) { $0.maxPages = 2 }
+        let numbered = try ItemSource.cursors { (after: Int?, _) in
+            let (page, next) = try box.songs(at: after ?? 0, 10)
+            return CursorPage(items: page.items, next: next, total: page.total)
+        }
+        let report = try await bench.sync(numbered)
+        #expect(report.outcome == .complete)
+        #expect(report.warnings.contains { $0.contains("cursor") })
+        #expect(try await bench.songs == box.songs)
+        #expect(report.usage.requests == box.places.count - 2, "what was refused was not asked")
+    }
+
+    @Test("R7, R22: a last item that another codec has stored is refused, not misread")
+    func otherCodec() async throws {
+        let bench = Bench(), box = Jukebox(48)
+        try await bench.sync(try Style.afterLast.source(box)) { $0.maxPages = 2 }
+        let source = try ItemSource.afterLast(pageSize: 10, codec: JSONItemCodec<Song>(version: 2)) { last, size in
+            try box.songs(at: last.flatMap { box.songs.firstIndex(of: $0) }.map { $0 + 1 } ?? 0, size).page
+        }
+        let report = try await bench.sync(source)
+        #expect(report.outcome == .complete)
+        #expect(try await bench.songs == box.songs)
+        #expect(report.list?.record.source == #"{"codec":"json/2"}"#)
+    }
+
+    @Test("page numbers: an origin that clamps the size, or ignores it, is read by its own", arguments: [1, 7, 20, 48, 60], [true, false])
+    func clampedPages(most: Int, counts: Bool) async throws {
+        let bench = Bench(), box = Jukebox(48, counts: counts)
+        let source = try ItemSource.pages(size: 30) { number, _ in try box.songs(at: (number - 1) * most, most).page }
+        let report = try await bench.sync(source)
+        #expect(report.outcome == .complete)
+        #expect(try await bench.songs == box.songs)
+    }
+
+    @Test("offsets: short and oversized pages; the next offset counts what came (X7)", arguments: [3, 25])
+    func unevenPages(most: Int) async throws {
+        let bench = Bench(), box = Jukebox(48)
+        let source = try ItemSource.offsets(pageSize: 10) { offset, _ in try box.songs(at: offset, most).page }
+        let report = try await bench.sync(source) { $0.concurrency = 1 }
+        #expect(report.outcome == .complete)
+        #expect(try await bench.songs == box.songs)
+        #expect(box.places == Array(stride(from: 0, to: 48, by: most)))
+    }
+
+    @Test("the codec and the way of paging are stored with the query")
+    func lesson() async throws {
+        let bench = Bench()
+        try await bench.sync(try Style.pages.source(Jukebox(3)))
+        let record = try #require(try await bench.storage.query(bench.key))
+        #expect(record.paging == "page")
+        #expect(record.source == #"{"codec":"json/1"}"#)
+    }
+}
+
+@Suite("A source of typed items")
+struct ItemSourceTests {
+    private struct Plain: Codable, Hashable, Sendable { var slug: String }
+
+    @Test("X8: a page size that is none is refused when the source is made", arguments: [0, -1, .min])
+    func pageSize(size: Int) {
+        let refused = SourceDefinitionError.pageSize(size)
+        #expect(refused.code == .pageSize)
+        #expect(throws: refused) { try ItemSource.offsets(pageSize: size) { _, _ in [Plain]() } }
+        #expect(throws: refused) { try ItemSource.pages(size: size) { _, _ in [Plain]() } }
+        #expect(throws: refused) { try ItemSource.afterLast(pageSize: size) { (_: Plain?, _) in [Plain]() } }
+        #expect(throws: refused) {
+            try ItemSource.cursors(pageSize: size) { (_: String?, _) in CursorPage<Plain, String>(items: [], next: nil) }
+        }
+    }
+
+    @Test("each way of paging is asked in its own words, with the size of the request, or else its own")
+    func questions() async throws {
+        let asked = Mutex<[String]>([])
+        @Sendable func note(_ text: String) { asked.withLock { $0.append(text) } }
+        let offsets = try ItemSource.offsets(pageSize: 10) { offset, size in
+            note("\(offset) \(size)")
+            return [Plain]()
+        }
+        let pages = try ItemSource.pages(size: 10, firstNumber: 0) { number, size in
+            note("\(number) \(size)")
+            return [Plain]()
+        }
+        let cursors = try ItemSource.cursors { (cursor: String?, size) in
+            note("\(cursor ?? "-") \(size ?? 0)")
+            return CursorPage<Plain, String>(items: [], next: nil)
+        }
+        #expect(offsets.access == .offsets)
+        #expect(pages.access == .grid(size: 10))
+        #expect(cursors.access == .chain)
+        for source: any PageSource in [offsets, pages] {
+            for target in [PageRequest.Target.first, .offset(30)] {
+                for size in [nil, 4] { _ = try await source.fetch(PageRequest(target, size: size)) }
+                _ = try await source.fetch(PageRequest(.first))
+            }
+        }
+        for size in [nil, 4] { _ = try await cursors.fetch(PageRequest(.cursor(PageCursor(#""é""#)), size: size)) }
+        // A page number with another size would be another place: only page one can be asked for with one.
+        #expect(asked.withLock { $0 } == ["0 10", "0 4", "0 10", "30 10", "30 4", "0 10"]
+            + ["0 10", "0 4", "0 10", "3 10", "3 10", "0 10"] + ["é 0", "é 4"])
+    }
+
+    @Test("what a way of paging has no words for is refused, and is no request")
+    func notAskedThisWay() async throws {
+        for style in Style.allCases {
+            let source = try style.source(Jukebox(48))
+            var targets = [PageRequest.Target.cursor(PageCursor("{"))]
+            if source.access == .chain { targets.append(.offset(10)) }
+            // Between two pages.
+            if style == .pages { targets.append(.offset(7)) }
+            for target in targets {
+                let failure = await #expect(throws: FetchFailure.self) { try await source.fetch(PageRequest(target)) }
+                #expect(failure?.failureClass == .refused)
+                #expect(failure?.isRetryable == false)
+            }
+            #expect(source.usage.requests == 0)
+        }
+    }
+
+    @Test("requests and encoded bytes are counted, by all copies together")
+    func usage() async throws {
+        let source = try ItemSource.offsets(pageSize: 2) { offset, _ in
+            if offset > 0 { throw FetchFailure.status(500) }
+            return ["a", "é"]
+        }
+        let copy = source
+        _ = try await source.fetch(PageRequest(.first))
+        _ = try? await copy.fetch(PageRequest(.offset(2)))
+        #expect(source.usage == SourceUsage(requests: 2, bytesReceived: 3 + 4))
+        #expect(copy.usage == source.usage)
+    }
+
+    @Test("R17: ids are those of identifiable values, or are said, or there are none")
+    func ids() async throws {
+        final class Record: Identifiable, Codable, Sendable {}
+        func ids<Value>(_ source: ItemSource<Value>) async throws -> [String?] {
+            page(try await source.fetch(PageRequest(.first))).content.ids
+        }
+        let song = Song(id: 7, title: "x")
+        #expect(try await ids(.offsets(pageSize: 1) { _, _ in [song] }) == ["7"])
+        #expect(try await ids(.offsets(pageSize: 1, id: \.title) { _, _ in [song] }) == ["x"])
+        #expect(try await ids(.offsets(pageSize: 1, id: nil) { _, _ in [song] }) == [nil])
+        #expect(try await ids(.offsets(pageSize: 1) { _, _ in [Plain(slug: "s")] }) == [nil])
+        #expect(try await ids(.offsets(pageSize: 1) { _, _ in [Record()] }) == [nil], "an address is no id")
+    }
+
+    @Test("errors of the closure pass; a place that is gone is the end, and an answer that does not decode is one for good")
+    func errors() async throws {
+        struct Odd: Error, Equatable {}
+        let thrown = Mutex<any Error>(Odd())
+        let source = try ItemSource.offsets(pageSize: 10) { _, _ -> [Plain] in throw thrown.withLock { $0 } }
+        func fetch(_ target: PageRequest.Target, _ error: any Error) async throws -> PageAnswer {
+            thrown.withLock { $0 = error }
+            return try await source.fetch(PageRequest(target))
+        }
+        await #expect(throws: Odd()) { try await fetch(.first, Odd()) }
+        await #expect(throws: CancellationError.self) { try await fetch(.offset(10), CancellationError()) }
+        for status in [401, 422, 429, 503] {
+            await #expect(throws: FetchFailure.status(status)) { try await fetch(.offset(10), FetchFailure.status(status)) }
+        }
+        // R24.
+        for status in [400, 404, 416] {
+            #expect(try await fetch(.offset(10), FetchFailure.status(status)) == .pastEnd)
+            await #expect(throws: FetchFailure.status(status)) { try await fetch(.first, FetchFailure.status(status)) }
+        }
+        // R27.
+        let garbled = DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "secret"))
+        let failure = await #expect(throws: FetchFailure.self) { try await fetch(.first, garbled) }
+        #expect(failure?.failureClass == .undecodable)
+        #expect(failure?.isRetryable == false)
+        #expect(failure?.message.contains("secret") == false)
+    }
+
+    @Test("a value, or a cursor, that cannot be encoded fails the page for good")
+    func encoding() async throws {
+        struct Stubborn: Codable, Sendable {
+            init() {}
+            init(from decoder: any Decoder) {}
+            func encode(to encoder: any Encoder) throws { throw CancellationError() }
+        }
+        let sources: [any PageSource] = [
+            try ItemSource.offsets(pageSize: 1) { _, _ in [Stubborn()] },
+            try ItemSource.cursors { (_: Stubborn?, _) in CursorPage(items: [1], next: Stubborn()) },
+            try ItemSource.afterLast(pageSize: 1) { (_: Stubborn?, _) in [Stubborn()] },
+        ]
+        for source in sources {
+            let failure = await #expect(throws: FetchFailure.self) { try await source.fetch(PageRequest(.first)) }
+            #expect(failure?.failureClass == .undecodable)
+            #expect(failure?.isRetryable == false)
+        }
+    }
+
+    @Test("R24: an item after which more follows is a cursor; where the list ends, there is none", arguments: [
+        // items, total, hasMore; whether page one goes on, whether a later one does
+        (10, nil, nil, true, true), (9, nil, nil, false, false), (11, nil, nil, true, true), (0, nil, nil, false, false),
+        (10, 10, nil, false, true), (10, 11, nil, true, true), (9, 48, nil, true, true), (9, 9, nil, false, true),
+        (10, 48, false, false, false), (9, 9, true, true, true), (0, 48, true, false, false),
+    ] as [(Int, Int?, Bool?, Bool, Bool)])
+    func afterLast(items: Int, total: Int?, hasMore: Bool?, first: Bool, later: Bool) async throws {
+        let source = try ItemSource.afterLast(pageSize: 10) { _, _ in
+            ItemPage(items: Song.list(items), total: total, hasMore: hasMore)
+        }
+        let start = try page(try await source.fetch(PageRequest(.first)))
+        #expect((start.next != nil) == first)
+        #expect(start.total == total.map { .exact($0) } ?? .unknown)
+        #expect(start.hasMore == hasMore)
+        guard let next = start.next else { return }
+        #expect(try (page(try await source.fetch(PageRequest(.cursor(next)))).next != nil) == later)
+    }
+
+    @Test("R24: a cursor on a last page that says so is no way on; equal cursors are stored alike")
+    func cursors() async throws {
+        func next(_ hasMore: Bool?) async throws -> PageCursor? {
+            let source = try ItemSource.cursors { (_: Bookmark?, _) in
+                CursorPage(items: [1], next: Bookmark(after: 10), total: 1, hasMore: hasMore)
+            }
+            return try page(try await source.fetch(PageRequest(.first))).next
+        }
+        #expect(try await next(false) == nil)
+        #expect(try await next(true) == PageCursor(#"{"after":10,"shelf":"a/b"}"#))
+        #expect(try await next(nil) == next(true))
+    }
+
+    @Test("page numbers: an answer that shows another size before page one has been seen is not put anywhere")
+    func unknownGrid() async throws {
+        func answer(_ count: Int, total: Int? = nil, hasMore: Bool? = nil, after first: Int? = nil) async throws -> PagingAccess? {
+            let source = try ItemSource.pages(size: 10) { number, _ in
+                number == 1
+                    ? ItemPage(items: Song.list(first ?? 10), hasMore: true)
+                    : ItemPage(items: Song.list(count), total: total, hasMore: hasMore)
+            }
+            if first != nil { _ = try await source.fetch(PageRequest(.first)) }
+            do {
+                _ = try await source.fetch(PageRequest(.offset(20)))
+                return source.access
+            } catch let failure as FetchFailure {
+                #expect(failure.failureClass == .undecodable)
+                return nil
+            }
+        }
+        for fit in [(10, nil, nil), (10, 99, true), (8, 28, nil), (8, nil, nil), (8, nil, false), (0, 99, nil)] as [(Int, Int?, Bool?)] {
+            #expect(try await answer(fit.0, total: fit.1, hasMore: fit.2) == .grid(size: 10), "\(fit)")
+        }
+        for unfit in [(5, 99, nil), (8, 27, nil), (5, nil, true), (25, nil, nil), (25, nil, false)] as [(Int, Int?, Bool?)] {
+            #expect(try await answer(unfit.0, total: unfit.1, hasMore: unfit.2) == nil, "\(unfit)")
+        }
+        #expect(try await answer(3, total: 99, after: 5) == .grid(size: 5))
+        #expect(try await answer(3, total: 99, after: 10) == .grid(size: 10))
+    }
+
+    @Test("page one alone teaches how the list is read")
+    func lessons() async throws {
+        for style in Style.allCases {
+            let source = try style.source(Jukebox(48))
+            let first = try page(try await source.fetch(PageRequest(.first)))
+            #expect(first.lesson?.source == #"{"codec":"json/1"}"#)
+            #expect(first.lesson?.warnings == [])
+            let next = try await source.fetch(PageRequest(first.next.map { .cursor($0) } ?? .offset(10)))
+            #expect(try page(next).lesson == nil)
+            #expect(try page(next).content.ids.first == "110")
+        }
+    }
+
+    @Test("responses of one's own are taken as they are")
+    func responses() async throws {
+        struct Counted: PaginatedResponse { let items: [Int], total: Int }
+        struct Uncounted: PaginatedResponse { let items: [Int] }
+        struct Perhaps: PaginatedResponse { let items: [Int], total: Int?, hasMore: Bool? }
+        struct Certain<Element: Sendable>: PaginatedResponse { let items: [Element], total: Total, hasMore: Bool }
+        struct Renamed: PaginatedResponse {
+            let results: [Int], count: Int
+            var items: [Int] { results }
+            var total: Int { count }
+        }
+        func check(_ response: some ItemPageConvertible<Int>, _ total: Total, _ hasMore: Bool?) {
+            #expect(response.itemPage.items == [1, 2])
+            #expect(response.itemPage.total == total)
+            #expect(response.itemPage.hasMore == hasMore)
+        }
+        check(Counted(items: [1, 2], total: 48), .exact(48), nil)
+        check(Counted(items: [1, 2], total: -1), .unknown, nil)
+        check(Counted(items: [1, 2], total: .max), .exact(Total.largest), nil)
+        check(Uncounted(items: [1, 2]), .unknown, nil)
+        check(Perhaps(items: [1, 2], total: nil, hasMore: nil), .unknown, nil)
+        check(Perhaps(items: [1, 2], total: 2, hasMore: true), .exact(2), true)
+        check(Certain(items: [1, 2], total: .estimate(9), hasMore: false), .estimate(9), false)
+        check(Renamed(results: [1, 2], count: 5), .exact(5), nil)
+        check([1, 2], .unknown, nil)
+        check(ItemPage(items: [1, 2], total: nil), .unknown, nil)
+        check(ItemPage(items: [1, 2], total: 3, hasMore: false), .exact(3), false)
+    }
+}
