@@ -294,7 +294,8 @@ struct ItemSourceTests {
     func ids() async throws {
         final class Record: Identifiable, Codable, Sendable {}
         func ids<Value>(_ source: ItemSource<Value>) async throws -> [String?] {
-            page(try await source.fetch(PageRequest(.first))).content.ids
+            guard case .page(let answer) = try await source.fetch(PageRequest(.first)) else { return [] }
+            return answer.content.ids
         }
         let song = Song(id: 7, title: "x")
         #expect(try await ids(.offsets(pageSize: 1) { _, _ in [song] }) == ["7"])
