@@ -9,6 +9,9 @@ public protocol PageStorage: Sendable {
     /// The query with this key; nil when there is none.
     func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord?
 
+    /// The record of every query that is whole, by id. Costs a row a query, however long the lists are.
+    func records() async throws(StorageError) -> [QueryRecord]
+
     /// Every query with its outline and size, by id.
     func summaries() async throws(StorageError) -> [QuerySummary]
 
@@ -61,6 +64,9 @@ public protocol PageStorage: Sendable {
     ///
     /// A slow observer costs bounded memory: what it missed is told as `.mayHaveChanged`.
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice>
+
+    /// The queries that somebody in this process observes by name.
+    var observedQueries: Set<QueryID> { get }
 }
 
 /// Where a list holds an item.

@@ -135,6 +135,10 @@ public final class PageStore: PageStorage {
         try await read(isBrief: true) { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
     }
 
+    public func records() async throws(StorageError) -> [QueryRecord] {
+        try await read { reading throws(StorageError) in try QueryTable.all(in: reading.connection) }
+    }
+
     public func summaries() async throws(StorageError) -> [QuerySummary] {
         try await read { reading throws(StorageError) in try reading.summaries() }
     }
@@ -178,6 +182,8 @@ public final class PageStore: PageStorage {
     public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
         announcer.notices(of: query)
     }
+
+    public var observedQueries: Set<QueryID> { announcer.hub.observedQueries }
 
     // MARK: Writing
 

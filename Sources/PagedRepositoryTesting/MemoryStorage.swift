@@ -46,6 +46,10 @@ public final class MemoryStorage: PageStorage {
         state.withLock { $0.list(key)?.record }
     }
 
+    public func records() async throws(StorageError) -> [QueryRecord] {
+        state.withLock { $0.inOrder.map(\.record) }
+    }
+
     public func summaries() async throws(StorageError) -> [QuerySummary] {
         state.withLock { $0.inOrder.map { QuerySummary(outline: $0.outline(), bytes: $0.bytes) } }
     }
@@ -80,6 +84,8 @@ public final class MemoryStorage: PageStorage {
         // The sort is stable: what is due together comes by query and offset.
         return due.filter { $0.moment <= moment }.sorted { $0.moment < $1.moment }.prefix(max(limit, 0)).map(\.fetch)
     }
+
+    public var observedQueries: Set<QueryID> { hub.observedQueries }
 
     public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { hub.notices(of: query) }
 

@@ -67,6 +67,8 @@ final class WatchedStorage: PageStorage {
     func evict(to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp) async throws(StorageError) -> EvictionReport {
         try await storage.evict(to: budget, exempt: exempt, at: now)
     }
+    func records() async throws(StorageError) -> [QueryRecord] { try await storage.records() }
+    var observedQueries: Set<QueryID> { storage.observedQueries }
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { storage.notices(of: query) }
 }
 

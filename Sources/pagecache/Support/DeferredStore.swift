@@ -81,6 +81,10 @@ final class DeferredStore: PageStorage {
         opened?.notices(of: query) ?? AsyncStream { $0.finish() }
     }
 
+    func records() async throws(StorageError) -> [QueryRecord] { try await opened?.records() ?? [] }
+
+    var observedQueries: Set<QueryID> { opened?.observedQueries ?? [] }
+
     private var opened: PageStore? { store.withLock { $0 } }
 
     private func existing() throws(StorageError) -> PageStore {

@@ -1,0 +1,34 @@
+// 95 numbers from a slow origin, and once more from the store alone.
+//
+//     swift run --package-path Examples Embed [STORE]
+import Foundation
+import PageModel
+import PageStore
+import PagedRepository
+
+struct Number: Codable, Identifiable, Sendable { var id: Int }
+
+let folder = FileManager.default.temporaryDirectory.appendingPathComponent("embed-\(UUID().uuidString)").path
+let path = CommandLine.arguments.dropFirst().first ?? "\(folder)/store.sqlite"
+let store = try await PageStore.open(at: path, mode: .createIfMissing, now: SystemClock().now())
+
+let slow = try ItemSource.offsets(pageSize: 20) { offset, size in
+    try await Task.sleep(for: .milliseconds(50))
+    return ItemPage(items: (offset..<max(offset, min(offset + size, 95))).map(Number.init), total: 95)
+}
+let numbers = PagedRepository(storage: store, codec: slow.codec) { _ in slow }.list(QueryKey("numbers"))
+try await numbers.load()
+print("loaded: \(numbers.current.items.count) of \(numbers.current.total.count ?? 0)")
+try await numbers.loadAll()
+print("all pages: \(numbers.current.items.count), the last is \(numbers.current.items.last?.id ?? 0)")
+
+// Another repository knows nothing but the store, as after a restart. This time nobody answers.
+let away = try ItemSource.offsets(pageSize: 20) { _, _ -> [Number] in
+    throw FetchFailure(.transport, "nobody answers", isRetryable: true)
+}
+let again = PagedRepository(storage: store, codec: away.codec) { _ in away }.list(QueryKey("numbers"))
+try await again.load(.originFirst)
+print("origin away: \(again.current.items.count), the last is \(again.current.items.last?.id ?? 0)")
+
+await store.close()
+try? FileManager.default.removeItem(atPath: folder)

@@ -1,0 +1,22 @@
+// snippet: library
+import PageModel
+import PageStore
+import PagedRepository
+// end
+
+func readme(_ api: any EventsAPI) async throws {
+    // snippet: library
+    let store = try await PageStore.open(at: "cache/store.sqlite", mode: .createIfMissing, now: SystemClock().now())
+    let source = try ItemSource.offsets(pageSize: 20) { offset, size in try await api.events(offset, size) }
+    let list = PagedRepository(storage: store, codec: source.codec) { _ in source }.list(QueryKey("events"))
+
+    try await list.load(.originFirst)   // page one; what is cached, when the origin is away
+    show(list.current.items)
+    try await list.loadNext()           // the page behind what is held
+    // end
+    await store.close()
+}
+
+protocol EventsAPI: Sendable {
+    func events(_ offset: Int, _ size: Int) async throws -> [Item]
+}

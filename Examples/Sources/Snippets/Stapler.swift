@@ -1,0 +1,67 @@
+import PageModel
+import PageStore
+import PagedRepository
+
+// snippet: response
+struct ItemsResponse: Decodable, PaginatedResponse {
+    let items: [Item]
+    let total: Int
+}
+// end
+
+enum Stapler {
+    static func store(_ path: String) async throws -> PageStore {
+        // snippet: store
+        let store = try await PageStore.open(at: path, mode: .createIfMissing, now: SystemClock().now())
+        // end
+        return store
+    }
+
+    static func list(_ store: PageStore) throws -> PagedList<Item> {
+        // snippet: first
+        let source = try ItemSource.offsets(pageSize: 10) { offset, size in try await API.items(offset: offset, size: size) }
+        let list = PagedRepository(storage: store, codec: source.codec) { _ in source }.list(QueryKey("items"))
+        // end
+        return list
+    }
+
+    static func calls(_ list: PagedList<Item>, _ position: Int) async throws {
+        // snippet: calls
+        try await list.load()               // the initial load
+        try await list.refresh()            // page one once more
+        list.itemAppeared(at: position)     // the next page, if it is needed; returns at once
+        // end
+    }
+
+    static func binding(_ list: PagedList<Item>, _ showSpinner: (Bool) -> Void) async {
+        // snippet: binding
+        for await snapshot in list.snapshots {
+            show(snapshot.items)
+            showSpinner(snapshot.isLoadingNext)
+        }
+        // end
+    }
+
+    static func errors(_ list: PagedList<Item>) async {
+        // snippet: errors
+        for await case .failed(let failure) in list.events where failure.kind == .next { tell(failure) }
+        // end
+    }
+
+    static func restart(_ list: PagedList<Item>) async throws {
+        // snippet: restart
+        try await list.load(.originFirst)   // throws only if nothing is cached
+        show(list.current.items)
+        // end
+    }
+
+    static func lastItemOnly(_ store: PageStore, _ source: ItemSource<Item>) {
+        // snippet: distance
+        var options = PagedListOptions()
+        options.prefetchDistance = 0            // wait for the last item
+        options.automaticRetry = .perLedger     // scrolling tries again, once it is time
+        let repository = PagedRepository(storage: store, codec: source.codec, options: options) { _ in source }
+        // end
+        _ = repository
+    }
+}

@@ -1,0 +1,64 @@
+import PageModel
+import PageStore
+import PagedRepository
+
+// snippet: response
+struct NamesResponse: Decodable, PaginatedResponse {
+    let results: [String]
+    let total: Int
+    var items: [String] { results }
+}
+// end
+
+enum SwiftPaginator {
+    static func list(_ store: PageStore) throws -> PagedList<String> {
+        // snippet: first
+        let source = try ItemSource.pages(size: 10, firstNumber: 0) { page, size in try await API.names(page: page, size: size) }
+        let list = PagedRepository(storage: store, codec: source.codec) { _ in source }.list(QueryKey("names"))
+        // end
+        return list
+    }
+
+    static func handlers(
+        _ list: PagedList<String>, _ received: @escaping @Sendable ([String], Range<Int>) -> Void,
+        _ reload: @escaping @Sendable () -> Void
+    ) -> Task<Void, Never> {
+        // snippet: handlers
+        let events = list.events
+        let handling = Task {
+            for await event in events {
+                switch event {
+                case .pageLoaded(let range, let results): received(results, range)
+                case .reset, .refreshed, .changedElsewhere: reload()
+                case .failed(let failure): tell(failure)
+                case .endReached: break
+                }
+            }
+        }
+        // end
+        return handling
+    }
+
+    static func anywhere(_ repository: PagedRepository<String>) async throws {
+        // snippet: window
+        let window = try await repository.page(QueryKey("names"), offset: 5_000, limit: 20)
+        show(window.items)
+        // end
+    }
+
+    static func calls(_ list: PagedList<String>) async throws {
+        // snippet: calls
+        try await list.loadNext()           // the next page; page one, where nothing is held
+        try await list.refresh()            // page one once more, and the items stay meanwhile
+        try await list.reset()              // nothing is held, in the store either
+        // end
+    }
+}
+
+// snippet: status
+enum RequestStatus { case none, inProgress, done }
+
+extension ListSnapshot {
+    var requestStatus: RequestStatus { isLoading ? .inProgress : isLoaded || failure != nil ? .done : .none }
+}
+// end

@@ -1,0 +1,68 @@
+import PageModel
+
+/// What is to be done for lists in the background, and when: pure (R15, R29, R33).
+struct Agenda {
+    /// How background work goes.
+    struct Rules: Equatable {
+        var freshness: FreshnessPolicy
+        /// No retry waits longer than this; a later moment is a clock that was set back (R29).
+        var longestPause: Duration
+    }
+
+    /// A list that somebody wants to have, as far as it matters here.
+    struct List: Equatable {
+        var query: QueryID
+        /// Kept whole, not only fresh.
+        var isPinned: Bool
+        var validatedAt: Timestamp?
+        var isComplete: Bool
+        var isSweeping: Bool
+        /// The record of page one, when it is failing.
+        var headFailure: LedgerEntry?
+    }
+
+    struct Job: Equatable {
+        var query: QueryID
+        var work: SyncOptions.Work
+        var dueAt: Timestamp
+    }
+
+    let rules: Rules
+
+    /// What is to be done for a list that is wanted, and from when on. Nil when only an explicit call may.
+    func job(for list: List, now: Timestamp) -> Job? {
+        var dueAt = now
+        let isStale = list.validatedAt.map { rules.freshness.freshness(validatedAt: $0, now: now) != .fresh } ?? true
+        if let validatedAt = list.validatedAt, !isStale { dueAt = validatedAt + rules.freshness.staleAfter }
+        if let failure = list.headFailure {
+            // R33: what failed for good is left to people.
+            guard let next = failure.nextAttemptAt else { return nil }
+            dueAt = max(dueAt, honest(next, now))
+        }
+        if list.isSweeping { return Job(query: list.query, work: .sweep, dueAt: dueAt) }
+        // What is missing of a list that is to be whole does not wait for its age; failures have moments of their own.
+        if list.isPinned, !list.isComplete, list.headFailure == nil, list.validatedAt == nil {
+            return Job(query: list.query, work: .everything, dueAt: now)
+        }
+        return Job(query: list.query, work: list.isPinned ? .everything : .refresh, dueAt: dueAt)
+    }
+
+    /// A page whose retry is scheduled.
+    func job(for due: DueFetch, now: Timestamp) -> Job? {
+        guard let next = due.entry.nextAttemptAt else { return nil }
+        let offset = due.entry.offset
+        return Job(query: due.query, work: offset == 0 ? .refresh : .positions(offset..<offset + 1), dueAt: honest(next, now))
+    }
+
+    /// R29: a moment that no back-off could have chosen is now.
+    private func honest(_ moment: Timestamp, _ now: Timestamp) -> Timestamp {
+        moment - now > rules.longestPause ? now : moment
+    }
+
+    /// One job a list, the soonest; in the order in which they are due.
+    static func soonest(_ jobs: [Job]) -> [Job] {
+        var first: [QueryID: Job] = [:]
+        for job in jobs where first[job.query].map({ job.dueAt < $0.dueAt }) ?? true { first[job.query] = job }
+        return first.values.sorted { ($0.dueAt, $0.query.rawValue) < ($1.dueAt, $1.query.rawValue) }
+    }
+}

@@ -1,0 +1,24 @@
+public import PageModel
+
+/// How background work goes; the defaults are those of the specification.
+public struct EngineOptions: Hashable, Sendable {
+    /// How fetching goes. `work` is set for each list.
+    public var sync: SyncOptions = {
+        var options = SyncOptions()
+        // The engine waits; a run need not.
+        options.patience = .zero
+        return options
+    }()
+    /// When page one is fetched again, of lists that are pinned or observed.
+    public var freshness = FreshnessPolicy()
+    /// Lists that are worked on at a time, in all. 1…. Default: 4.
+    public var lists = 4
+    /// Lists that are worked on at a time at one origin. 1…. Default: 2.
+    public var listsPerOrigin = 2
+    /// Over what time work that is overdue is spread when the engine starts: not all of it at once (R29). Default: 10 seconds.
+    public var spread: Duration = .seconds(10)
+    /// How long an origin that was not heard so many times in a row is left alone (R32): see `SyncOptions`. Default: 30 seconds.
+    public var circuitPause: Duration = .seconds(30)
+
+    public init() {}
+}

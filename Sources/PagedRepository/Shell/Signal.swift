@@ -1,0 +1,48 @@
+import Synchronization
+
+/// Wakes one who waits; raised before somebody waits, it is remembered.
+///
+/// State: whether it is raised, and who waits; under a mutex.
+final class Signal: Sendable {
+    private struct State {
+        var isRaised = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func raise() {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let waiter = state.waiter else {
+                state.isRaised = true
+                return nil
+            }
+            state.waiter = nil
+            return waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Returns once it is raised, or the task is cancelled.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state in
+                    if state.isRaised || Task.isCancelled {
+                        state.isRaised = false
+                        return true
+                    }
+                    state.waiter = continuation
+                    return false
+                }
+                if goesOn { continuation.resume() }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+public import Logging
+public import PageModel
+
+/// Keeps lists up to date in the background: retries that are due (R28), page one of lists that are pinned or that somebody in
+/// this process observes, what pinned lists lack, sweeps that were cut off.
+///
+/// `run()` is all there is: it works until its task is cancelled, and leaves no lease behind then. Several processes may run one
+/// each on one store: leases see to it that no page is fetched twice at a time (R30).
+///
+/// ```swift
+/// let engine = SyncEngine(storage: store) { record in sources[record.key] }
+/// try await engine.run()
+/// ```
+public struct SyncEngine: Sendable {
+    /// Where a list comes from.
+    public struct Origin: Sendable {
+        /// Names what is shared: lists of one name share limits, and are away together. For HTTP: scheme, host and port.
+        public var name: String
+        public var source: any PageSource
+
+        public init(_ name: String, _ source: any PageSource) {
+            self.name = name
+            self.source = source
+        }
+    }
+
+    private let storage: any PageStorage
+    private let options: EngineOptions
+    private let clock: any SyncClock
+    private let chance: @Sendable () -> Double
+    private let logger: Logger
+    private let origin: @Sendable (QueryRecord) -> Origin?
+
+    /// - Parameters:
+    ///   - chance: random numbers in 0..<1 that spread retries (R28, R29).
+    ///   - origin: where a list comes from; nil for lists that are none of this engine's business.
+    public init(
+        storage: any PageStorage, options: EngineOptions = EngineOptions(), clock: any SyncClock = SystemClock(),
+        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, logger: Logger = Logger(label: "pagecache.engine"),
+        origin: @escaping @Sendable (QueryRecord) -> Origin?
+    ) {
+        self.storage = storage
+        self.options = options
+        self.clock = clock
+        self.chance = chance
+        self.logger = logger
+        self.origin = origin
+    }
+
+    /// Works until the task is cancelled, and returns then. Idle, it waits for a commit or for the next moment at which something
+    /// is due, and for nothing else.
+    /// - Throws: `StorageError` when the storage fails.
+    public func run() async throws(StorageError) {
+        let run = EngineRun(
+            storage: storage, options: options, clock: clock, chance: chance, logger: logger, origin: origin)
+        try await run.run()
+    }
+}

@@ -1,0 +1,148 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+/// For calls that change what they are asked of, which `#expect` does not take.
+private func equal<Value: Equatable>(_ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(value == expected, sourceLocation: sourceLocation)
+}
+
+@Suite("What is due in the background")
+struct AgendaTests {
+    private let now = Timestamp(milliseconds: 1_800_000_000_000)
+    private let agenda = Agenda(rules: Agenda.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600)))
+
+    private func list(
+        validated age: Duration?, isPinned: Bool = false, isComplete: Bool = true, isSweeping: Bool = false, failure: LedgerEntry? = nil
+    ) -> Agenda.List {
+        Agenda.List(
+            query: QueryID(rawValue: 1), isPinned: isPinned, validatedAt: age.map { now + (.zero - $0) }, isComplete: isComplete,
+            isSweeping: isSweeping, headFailure: failure)
+    }
+
+    private func failing(_ next: Timestamp?) -> LedgerEntry {
+        LedgerEntry(offset: 0, state: next == nil ? .failedPermanent : .failedRetryable, nextAttemptAt: next)
+    }
+
+    @Test("a list that was never had is due now, a fresh one when it goes stale, a stale one now")
+    func freshness() {
+        #expect(agenda.job(for: list(validated: nil), now: now)?.dueAt == now)
+        #expect(agenda.job(for: list(validated: .seconds(10)), now: now)?.dueAt == now + .seconds(50))
+        #expect(agenda.job(for: list(validated: .seconds(61)), now: now)?.dueAt == now)
+        #expect(agenda.job(for: list(validated: .seconds(-5)), now: now)?.dueAt == now, "a clock that was set back")
+    }
+
+    @Test("observed lists are refreshed, pinned ones brought in whole, sweeps taken up again")
+    func work() {
+        #expect(agenda.job(for: list(validated: .seconds(61)), now: now)?.work == .refresh)
+        #expect(agenda.job(for: list(validated: .seconds(61), isPinned: true), now: now)?.work == .everything)
+        #expect(agenda.job(for: list(validated: nil, isPinned: true, isComplete: false), now: now)?.work == .everything)
+        #expect(agenda.job(for: list(validated: .seconds(61), isSweeping: true), now: now)?.work == .sweep)
+    }
+
+    @Test("R33: page one that failed waits for its time, and what failed for good for people")
+    func failures() {
+        let waiting = agenda.job(for: list(validated: .seconds(100), failure: failing(now + .seconds(7))), now: now)
+        #expect(waiting?.dueAt == now + .seconds(7))
+        #expect(agenda.job(for: list(validated: nil, failure: failing(nil)), now: now) == nil)
+    }
+
+    @Test("R29: a retry further away than any pause could be is due now")
+    func clockJump() {
+        let due = DueFetch(query: QueryID(rawValue: 1), entry: failing(now + .seconds(3_601)))
+        #expect(agenda.job(for: due, now: now)?.dueAt == now)
+        let honest = DueFetch(query: QueryID(rawValue: 1), entry: failing(now + .seconds(3_600)))
+        #expect(agenda.job(for: honest, now: now)?.dueAt == now + .seconds(3_600))
+    }
+
+    @Test("one job a list, the soonest, and those that are due first come first")
+    func soonest() {
+        func job(_ query: Int64, _ seconds: Int) -> Agenda.Job {
+            Agenda.Job(query: QueryID(rawValue: query), work: .refresh, dueAt: now + .seconds(seconds))
+        }
+        #expect(Agenda.soonest([job(1, 9), job(2, 5), job(1, 3), job(2, 7)]) == [job(1, 3), job(2, 5)])
+    }
+}
+
+@Suite("Whether an origin may be asked")
+struct CircuitTests {
+    private let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    @Test("R32: after five transport failures in a row it is left alone; then one asks, and the others wait for that")
+    func opens() {
+        var circuit = Circuit(threshold: 5, pause: .seconds(30))
+        for _ in 0..<4 { circuit.notHeard(now: now) }
+        equal(circuit.ask(now: now), .go)
+        circuit.notHeard(now: now)
+        equal(circuit.ask(now: now), .wait(until: now + .seconds(30)))
+        equal(circuit.ask(now: now + .seconds(30)), .probe)
+        equal(circuit.ask(now: now + .seconds(30)), .wait(until: now + .seconds(60)))
+        circuit.notHeard(now: now + .seconds(31))
+        equal(circuit.ask(now: now + .seconds(40)), .wait(until: now + .seconds(61)))
+        equal(circuit.ask(now: now + .seconds(61)), .probe)
+        equal(circuit.heard(), true)
+        equal(circuit.ask(now: now + .seconds(61)), .go)
+        equal(circuit.heard(), false)
+    }
+
+    @Test("an answer in between begins the count anew")
+    func heard() {
+        var circuit = Circuit(threshold: 2, pause: .seconds(30))
+        for _ in 0..<10 {
+            circuit.notHeard(now: now)
+            _ = circuit.heard()
+        }
+        #expect(circuit.isClosed)
+    }
+
+    @Test("it is open after a restart, as far as the ledger tells; a clock that was set back does not keep it so")
+    func restored() {
+        var circuit = Circuit(threshold: 5, pause: .seconds(30), failures: 6, lastFailureAt: now)
+        equal(circuit.ask(now: now + .seconds(1)), .wait(until: now + .seconds(30)))
+        equal(circuit.ask(now: now + .seconds(-5)), .probe)
+    }
+}
+
+@Suite("What a list is doing")
+struct ListMachineTests {
+    private let failure = ListFailure(.next, FetchFailure(.transport, "away", isRetryable: true))
+
+    private func loaded(_ machine: inout ListMachine, isAtEnd: Bool = false) {
+        _ = machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: isAtEnd))
+    }
+
+    @Test("R34: with nothing loaded the next page is page one; both calls are one")
+    func first() {
+        var machine = ListMachine(gate: .never)
+        equal(machine.next(), .start(.refresh, ticket: 1, superseding: nil))
+        equal(machine.refresh(), .join(ticket: 1))
+        equal(machine.next(), .join(ticket: 1))
+    }
+
+    @Test("R36: a refresh supersedes a next page; what that brings is nobody's")
+    func supersedes() {
+        var machine = ListMachine(gate: .never)
+        loaded(&machine)
+        equal(machine.next(), .start(.next, ticket: 1, superseding: nil))
+        equal(machine.next(), .join(ticket: 1))
+        equal(machine.refresh(), .start(.refresh, ticket: 2, superseding: 1))
+        equal(machine.next(), .finished(.superseded))
+        equal(machine.ended(1, failure: failure), false)
+        #expect(machine.failure == nil)
+        equal(machine.ended(2, failure: nil), true)
+        #expect(machine.work == nil)
+    }
+
+    @Test("R38: the end is told once for each arrival")
+    func end() {
+        var machine = ListMachine(gate: .never)
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), false)
+        equal(machine.next(), .finished(.endReached))
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: false)), false)
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
+        _ = machine.reset()
+        equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)
+    }
+}

@@ -1,0 +1,158 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+@Suite("Background work")
+struct SyncEngineTests {
+    private let storage = MemoryStorage()
+    private let clock = ManualClock()
+
+    private func engine(
+        _ origin: any PageSource, _ change: (inout EngineOptions) -> Void = { _ in }
+    ) -> SyncEngine {
+        var options = EngineOptions()
+        options.spread = .zero
+        change(&options)
+        return SyncEngine(
+            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 }, origin: { _ in .init("origin", origin) })
+    }
+
+    /// Runs an engine until `condition` holds, and stops it.
+    private func run(_ engine: SyncEngine, until condition: () async throws -> Bool) async throws {
+        let running = Task { try await engine.run() }
+        while try await !condition() { await Task.yield() }
+        running.cancel()
+        try await running.value
+    }
+
+    private func list(_ origin: StagedOrigin, _ name: String = "list") -> PagedList<Row> {
+        PagedRepository(storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
+            .list(QueryKey(name))
+    }
+
+    private func outline(_ name: String = "list") async throws -> ListOutline {
+        let record = try #require(try await storage.query(QueryKey(name)))
+        return try #require(try await storage.outline(of: record.id))
+    }
+
+    @Test("a pinned list is brought in whole, and page one is had again when it is stale")
+    func pinned() async throws {
+        let origin = StagedOrigin()
+        let record = try await storage.register(QueryKey("list"), at: clock.now())
+        try await storage.setPinned(true, record.id)
+        let engine = engine(origin)
+        try await run(engine) { try await outline().isComplete }
+        let before = origin.requests.count
+        #expect(before >= 5)
+        clock.advance(by: .seconds(61))
+        origin.rows.insert(StagedOrigin.row(99), at: 0)
+        try await run(engine) { try await outline().coverage.count == 49 }
+        #expect(origin.requests.count == before + 1)
+    }
+
+    @Test("lists that nobody wants are left alone")
+    func unwanted() async throws {
+        let origin = StagedOrigin()
+        try await list(origin).load()
+        clock.advance(by: .seconds(3_600))
+        let before = origin.requests.count
+        let running = Task { try await engine(origin).run() }
+        for _ in 0..<5_000 { await Task.yield() }
+        #expect(origin.requests.count == before)
+        running.cancel()
+        try await running.value
+    }
+
+    @Test("a list that somebody observes is refreshed as soon as it is stale, and not before")
+    func observed() async throws {
+        let origin = StagedOrigin()
+        let list = list(origin)
+        try await list.load()
+        var snapshots = list.snapshots.makeAsyncIterator()
+        _ = await snapshots.next()
+        while storage.observedQueries.isEmpty { await Task.yield() }
+        let engine = engine(origin)
+        origin.rows.insert(StagedOrigin.row(99), at: 0)
+        try await run(engine) { list.current.items.first?.number == 99 }
+        #expect(clock.now() - Timestamp(milliseconds: 1_800_000_000_000) >= .seconds(60), "it waited for its time")
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test("R28, R33: a page that failed is fetched when its time has come")
+    func retries() async throws {
+        let origin = StagedOrigin()
+        let list = list(origin)
+        try await list.load()
+        origin.fail(.status(503))
+        await #expect(throws: ListFailure.self) { try await list.loadNext() }
+        let failing = try #require(try await outline().failures.first)
+        try await run(engine(origin)) { try await outline().coverage.headEnd >= 19 }
+        #expect(clock.now() >= (try #require(failing.nextAttemptAt)))
+        #expect(try await outline().failures.isEmpty)
+        #expect(origin.requests.count == 3)
+    }
+
+    @Test("R32: an origin that is away is asked once in a while; when it is back, everything that waited goes")
+    func away() async throws {
+        let origin = StagedOrigin()
+        for number in 0..<8 {
+            let record = try await storage.register(QueryKey("list\(number)"), at: clock.now())
+            try await storage.setPinned(true, record.id)
+        }
+        let failure = FetchFailure(.transport, "not heard", isRetryable: true)
+        for _ in 0..<12 { origin.fail(failure) }
+        try await run(engine(origin)) {
+            for number in 0..<8 where try await !outline("list\(number)").isComplete { return false }
+            return true
+        }
+        let whole = 8 * 6
+        #expect(origin.requests.count <= 12 + whole + 8, "\(origin.requests.count): those that are stale by then are refreshed")
+        #expect(clock.now() - Timestamp(milliseconds: 1_800_000_000_000) >= .seconds(60), "it was left alone meanwhile")
+    }
+
+    @Test("R30: stopped in the middle, it leaves no lease behind")
+    func shutdown() async throws {
+        let origin = StagedOrigin()
+        let record = try await storage.register(QueryKey("list"), at: clock.now())
+        try await storage.setPinned(true, record.id)
+        origin.hold()
+        try await run(engine(origin)) { origin.requests.count >= 1 }
+        #expect(try await outline().ledger.allSatisfy { $0.state != .inFlight })
+        origin.release()
+        try await run(engine(origin)) { try await outline().isComplete }
+    }
+
+    @Test("limits: so many lists at a time, and so many at one origin")
+    func limits() async throws {
+        let origin = StagedOrigin()
+        for number in 0..<8 {
+            let record = try await storage.register(QueryKey("list\(number)"), at: clock.now())
+            try await storage.setPinned(true, record.id)
+        }
+        origin.hold()
+        let running = Task { try await engine(origin) { $0.listsPerOrigin = 3 }.run() }
+        await origin.reached(3)
+        for _ in 0..<5_000 { await Task.yield() }
+        #expect(origin.requests.count == 3)
+        origin.release()
+        running.cancel()
+        try await running.value
+    }
+}
+
+/// A manual clock on which the engine sleeps only while it would otherwise do nothing: others get their turns first.
+struct PatientClock: SyncClock {
+    private let clock: ManualClock
+    init(_ clock: ManualClock) { self.clock = clock }
+
+    func now() -> Timestamp { clock.now() }
+
+    func sleep(until moment: Timestamp) async throws {
+        for _ in 0..<2_000 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        try await clock.sleep(until: moment)
+    }
+}
