@@ -4,11 +4,12 @@ SHELL := /bin/bash
 SWIFT ?= swift
 ORIGINS := .build/origins
 
-.PHONY: help demo test soak mutants bench bench-reconcile build strict rules embed format-check clean-origins
+.PHONY: help demo test examples soak mutants bench bench-reconcile build strict rules embed format-check clean-origins
 
 help:
 	@echo "make demo   the whole story on an embedded origin, in half a minute"
 	@echo "make test   everything that is checked: rules, tests, real servers, the package without its traits"
+	@echo "make examples   the examples, built and run; every snippet of the documentation is among them"
 	@echo "make soak   the long form of the suites on faults, damage, power loss and several processes"
 	@echo "make mutants          planted bugs, and the seed by which the simulation catches each"
 	@echo "make bench-reconcile  what it costs to find out what changed, as a table"
@@ -21,6 +22,10 @@ demo: prerequisites
 
 test: prerequisites
 	@Scripts/test
+
+examples: prerequisites
+	@Scripts/snippets
+	@Scripts/examples
 
 # Lives in each mode of the simulation.
 SEEDS ?= 20000

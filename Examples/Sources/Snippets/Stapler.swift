@@ -54,14 +54,4 @@ enum Stapler {
         show(list.current.items)
         // end
     }
-
-    static func lastItemOnly(_ store: PageStore, _ source: ItemSource<Item>) {
-        // snippet: distance
-        var options = PagedListOptions()
-        options.prefetchDistance = 0            // wait for the last item
-        options.automaticRetry = .perLedger     // scrolling tries again, once it is time
-        let repository = PagedRepository(storage: store, codec: source.codec, options: options) { _ in source }
-        // end
-        _ = repository
-    }
 }

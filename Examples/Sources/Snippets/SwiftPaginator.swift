@@ -19,24 +19,17 @@ enum SwiftPaginator {
         return list
     }
 
-    static func handlers(
-        _ list: PagedList<String>, _ received: @escaping @Sendable ([String], Range<Int>) -> Void,
-        _ reload: @escaping @Sendable () -> Void
-    ) -> Task<Void, Never> {
+    static func handlers(_ list: PagedList<String>, _ received: ([String], Range<Int>) -> Void, _ reload: () -> Void) async {
         // snippet: handlers
-        let events = list.events
-        let handling = Task {
-            for await event in events {
-                switch event {
-                case .pageLoaded(let range, let results): received(results, range)
-                case .reset, .refreshed, .changedElsewhere: reload()
-                case .failed(let failure): tell(failure)
-                case .endReached: break
-                }
+        for await event in list.events {
+            switch event {
+            case .pageLoaded(let range, let results): received(results, range)
+            case .reset, .refreshed, .changedElsewhere: reload()
+            case .failed(let failure): tell(failure)
+            case .endReached: break
             }
         }
         // end
-        return handling
     }
 
     static func anywhere(_ repository: PagedRepository<String>) async throws {

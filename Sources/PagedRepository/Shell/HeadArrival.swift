@@ -19,7 +19,7 @@ extension SyncRun {
 
     /// R16: a 304 confirms the page; it confirms the total only if that was validated too, or stands on the 304.
     private func headConfirmed(_ total: Total, _ validator: Validator?) async throws(StorageError) {
-        guard !isSuspicious, let query, let list = try await storage.outline(of: query),
+        guard !isSuspicious, let query, let list = try await storage.outline(of: query), !list.contradictsItself,
             let head = list.heldPages.first(where: { $0.offset == 0 })
         else { return askAgain() }
         let known = list.record.total
@@ -58,6 +58,7 @@ extension SyncRun {
         for _ in 0..<8 {
             guard let list = try await storage.outline(of: record.id) else { break }
             let page = page.trusted(against: list)
+            if source.access.isRandom, list.contradictsItself { isSuspicious = true }
             isShrinkConfirmed = doubt(page, list) == .isOver
             switch HeadVerdict.decide(
                 page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: isShrinkConfirmed)

@@ -30,6 +30,7 @@ extension SyncRun {
     /// From page one to the end, whatever is held.
     func walkAllAgain() {
         tailWalk = .whole
+        pagesWithoutNews = 0
         pass.mustRestart = true
     }
 
@@ -41,6 +42,8 @@ extension SyncRun {
             return
         }
         guard pagesWithoutNews < options.loopGuard else {
+            // A stored cursor may be a place in a list that has moved on, over what is held: then it is no loop.
+            if tailWalk != .whole, pass.walkedTo == 0, list.record.validatedAt != nil { return walkAllAgain() }
             return try await originLoops("\(pagesWithoutNews) pages in a row brought nothing new", offset, list)
         }
         queue.add([.follow(next, offset: offset)])
