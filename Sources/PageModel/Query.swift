@@ -39,6 +39,10 @@ public struct QueryKey: Hashable, Sendable {
     }
 }
 
+extension QueryKey: ExpressibleByStringLiteral {
+    public init(stringLiteral text: String) { self.init(text) }
+}
+
 /// The store's own number for a query; valid as long as the query is not purged.
 public struct QueryID: Hashable, Sendable {
     public var rawValue: Int64

@@ -87,7 +87,7 @@ public final class PageStore: PageStorage {
     /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `damaged`,
     ///   `inputOutput`, `full` or `busy`.
     public static func open(
-        at path: String, mode: Mode, options: Options = Options(), now: Timestamp
+        at path: String, mode: Mode = .createIfMissing, options: Options = Options(), now: Timestamp
     ) async throws(StorageError) -> PageStore {
         let file = mode == .createIfMissing ? try StoreFile.locateOrCreate(path) : try StoreFile.locate(path)
         // Refused here, if it is not one of ours, before SQLite touches it.

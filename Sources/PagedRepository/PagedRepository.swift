@@ -21,7 +21,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     ///   - chance: random numbers in 0..<1 that spread retries (R28).
     ///   - source: the origin of each list.
     public init(
-        storage: any PageStorage, codec: some ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
+        storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
         memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
         chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, logger: Logger = Logger(label: "pagecache.list"),
         source: @escaping @Sendable (QueryKey) -> any PageSource
@@ -32,6 +32,17 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         world = ListWorld(
             storage: storage, options: options, builder: builder, clock: clock, chance: chance, logger: logger)
         self.source = source
+    }
+
+    /// A repository of lists that all come from the same source, stored as it says. For one list, mostly.
+    public convenience init(
+        storage: any PageStorage, source: ItemSource<Value>, options: PagedListOptions = PagedListOptions(),
+        memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
+        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, logger: Logger = Logger(label: "pagecache.list")
+    ) {
+        self.init(
+            storage: storage, codec: source.codec, options: options, memoryBudget: memoryBudget, clock: clock, chance: chance,
+            logger: logger, source: { _ in source })
     }
 
     /// The list with this key. Asks nobody for anything (R34).
@@ -51,10 +62,11 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     }
 
     /// The items at `offset..<offset + limit`, wherever in the list that is; what is missing is fetched, where the policy lets it
-    /// and the origin can be asked for it.
+    /// and the origin can be asked for it. With `cacheThenRefresh` a window that is whole is returned without a look at the
+    /// origin, whatever its age.
     /// - Throws: `ListFailure` when something had to be fetched, could not, and nothing at all is cached there; `StorageError`.
     public func page(
-        _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .cacheThenRefresh
+        _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale
     ) async throws -> ItemWindow<Value> {
         let range = max(0, offset)..<max(0, offset) + max(0, limit)
         let cached = try await window(key, range)

@@ -45,6 +45,8 @@ struct ListMachine: Equatable {
         var work: Work
         var ticket: Int
         var isAutomatic: Bool
+        /// Whether nothing was there when it began.
+        var isFirst: Bool
     }
 
     let gate: Gate
@@ -61,6 +63,9 @@ struct ListMachine: Equatable {
 
     /// What is under way.
     var work: Work? { running?.work }
+
+    /// Whether what is under way began with nothing loaded.
+    var isFirst: Bool { running?.isFirst ?? false }
 
     func isRunning(_ ticket: Int) -> Bool { running?.ticket == ticket }
 
@@ -131,7 +136,8 @@ struct ListMachine: Equatable {
     mutating func saw(_ now: Content) -> Bool {
         content = now
         if !now.isAtEnd { hasAnnouncedEnd = false }
-        guard now.isAtEnd, !hasAnnouncedEnd else { return false }
+        // While something is under way, its pages are told first.
+        guard now.isAtEnd, running == nil, !hasAnnouncedEnd else { return false }
         hasAnnouncedEnd = true
         return true
     }
@@ -139,7 +145,7 @@ struct ListMachine: Equatable {
     private mutating func start(_ work: Work, isAutomatic: Bool) -> Answer {
         let before = running?.ticket
         tickets += 1
-        running = Running(work: work, ticket: tickets, isAutomatic: isAutomatic)
+        running = Running(work: work, ticket: tickets, isAutomatic: isAutomatic, isFirst: !content.isLoaded)
         failure = nil
         silentFailure = nil
         return .start(work, ticket: tickets, superseding: before)

@@ -58,8 +58,8 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var allowsDuplicates: Bool
     public var version: ListVersion
 
-    /// A list of which nothing is known.
-    init() {
+    /// A list of which nothing is known; for previews and tests, to be filled in.
+    public init() {
         items = PagedItems()
         runs = []
         gaps = []
@@ -88,7 +88,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// What a screen shows of it.
     public var displayState: DisplayState {
         guard items.isEmpty else {
-            if activity == .loadingNext { return .loadingNext }
+            if activity == .loadingNext || activity == .loadingAll { return .loadingNext }
             if let failure { return failure.kind == .next ? .nextFailed(failure) : .refreshFailed(failure) }
             return activity == .refreshing ? .refreshing : .items
         }

@@ -12,6 +12,7 @@ extension SyncRun {
         case .page(let page):
             asksUnconditionally = false
             if page.content.count > 0 { pageSize = fullPage(page.content.count, isWhole: end(of: page) != nil) }
+            isPageSizeSure = true
             if let lesson = page.lesson { lesson.warnings.forEach(warn) }
             try await judge(page)
         }
@@ -26,10 +27,7 @@ extension SyncRun {
         guard total == .unknown ? (head.validator?.coversTotal ?? false) || known == .unknown : total.count == known.count
         else { return askAgain() }
 
-        pageSize = fullPage(head.count, isWhole: list.record.end == head.count)
-        pageOne.count = head.count
-        pageOne.next = head.cursorOut
-        pageOne.total = known
+        adopt(head, list)
         pagesUnchanged += 1
         let outcome = try await apply(
             CommitPlan(
@@ -37,6 +35,13 @@ extension SyncRun {
                 edits: [.confirm(offset: 0, validator: validator), .validated], ledger: [.succeeded(offset: 0)]))
         guard case .committed = outcome else { return askAgain() }
         reconciled(.unchanged, list)
+    }
+
+    /// Goes by page one as it is held. A page with a validator is as it was received (R1); any other may have been joined.
+    func adopt(_ head: PageSummary, _ list: ListOutline) {
+        pageSize = fullPage(head.count, isWhole: list.record.end == head.count)
+        isPageSizeSure = head.validator != nil
+        pageOne = (head.count, head.cursorOut, list.record.total)
     }
 
     /// R24: how many items a full page has is what page one brought, whatever was asked for: a size may be clamped, or
@@ -178,7 +183,7 @@ extension SyncRun {
         isSuspicious = false
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
-        announce(0..<page.content.count, news: 0)
+        if isNews { announce(0..<page.content.count, news: 0) }
     }
 
     /// Notes what page one meant for the list. The strongest finding of a run is the one that is reported.

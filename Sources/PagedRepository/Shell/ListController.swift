@@ -18,6 +18,8 @@ actor ListController<Value: Sendable> {
     private var waiters: [Int: [Int: CheckedContinuation<LoadOutcome, any Error>]] = [:]
     private var waiterNumber = 0
     private var observer: Task<Void, Never>?
+    /// What the observer listens to; nil: to everything.
+    private var observed: QueryID?
     /// Of several snapshots that are built at once, the one that was begun last is published.
     private var builds = (begun: 0, published: 0)
     /// How far somebody has looked, and how many pages have come since by themselves (X13).
@@ -102,8 +104,7 @@ actor ListController<Value: Sendable> {
         if let ticket = machine.reset() { drop(ticket) }
         observer?.cancel()
         observer = nil
-        let known = if let query { query } else { try await world.storage.query(key)?.id }
-        if let known { _ = try await world.storage.purge([known]) }
+        if let known = try await world.storage.query(key) { _ = try await world.storage.purge([known.id]) }
         query = nil
         refetched = []
         lookedAt = -1
@@ -111,6 +112,7 @@ actor ListController<Value: Sendable> {
         builds.published = builds.begun
         publish(ListSnapshot())
         events.send(.reset)
+        observe()
     }
 
     /// What is cached counts as stale, until page one has been had.
@@ -204,7 +206,8 @@ actor ListController<Value: Sendable> {
         guard machine.ended(ticket, failure: failure) else { return answer(ticket, .success(.superseded)) }
         if case .success = result { isInvalidated = false }
         publish(current)
-        if let failure { events.send(.failed(failure)) }
+        // X13: a prefetch that failed is not told before somebody gets there.
+        if let failure, machine.failure != nil { events.send(.failed(failure)) }
         answer(ticket, result)
     }
 
@@ -271,12 +274,17 @@ actor ListController<Value: Sendable> {
     func rebuild(telling range: Range<Int>? = nil) async throws(StorageError) {
         builds.begun += 1
         let number = builds.begun
-        if query == nil { query = try await world.storage.query(key)?.id }
-        guard let query, let snapshot = try await world.builder.build(query, now: world.clock.now()) else { return }
+        var snapshot: ListSnapshot<Value>?
+        if let query { snapshot = try await world.builder.build(query, now: world.clock.now()) }
+        if snapshot == nil {
+            // Not known yet; or another repository or process has purged it, and it may be there again.
+            query = try await world.storage.query(key)?.id
+            if let query { snapshot = try await world.builder.build(query, now: world.clock.now()) }
+        }
         guard number > builds.published else { return }
         builds.published = number
-        publish(snapshot, telling: range)
-        observe(query)
+        publish(snapshot ?? ListSnapshot(), telling: range)
+        observe()
     }
 
     private func publish(_ content: ListSnapshot<Value>, telling range: Range<Int>? = nil) {
@@ -286,9 +294,9 @@ actor ListController<Value: Sendable> {
         snapshot.activity =
             switch machine.work {
             case nil: .idle
-            case .refresh: content.isLoaded ? .refreshing : .loadingFirst
+            case .refresh: machine.isFirst ? .loadingFirst : .refreshing
             case .next: .loadingNext
-            case .all: content.isLoaded ? .loadingAll : .loadingFirst
+            case .all: machine.isFirst && !content.isLoaded ? .loadingFirst : .loadingAll
             }
         snapshots.send(snapshot)
         if let range { tellLoaded(range) }
@@ -302,8 +310,11 @@ actor ListController<Value: Sendable> {
         try? await rebuild()
     }
 
-    private func observe(_ query: QueryID) {
-        guard observer == nil, snapshots.hasListeners || events.hasListeners else { return }
+    /// Of a list that nobody has stored yet, everything that happens may be its beginning.
+    private func observe() {
+        guard observer == nil || observed != query, snapshots.hasListeners || events.hasListeners else { return }
+        observer?.cancel()
+        observed = query
         let notices = world.storage.notices(of: query)
         observer = Task { [weak self] in
             for await notice in notices {
@@ -317,6 +328,10 @@ actor ListController<Value: Sendable> {
         guard snapshots.hasListeners || events.hasListeners else {
             observer = nil
             return false
+        }
+        guard query != nil else {
+            if machine.work == nil { try? await rebuild() }
+            return !Task.isCancelled
         }
         switch notice {
         case .mayHaveChanged:
@@ -332,9 +347,9 @@ actor ListController<Value: Sendable> {
         if set.changes.contains(.purged) {
             // By `reset` of this list nobody is told here: the observer went with it.
             query = nil
-            _ = machine.saw(ListMachine.Content())
             publish(ListSnapshot())
-            return events.send(.reset)
+            events.send(.reset)
+            return observe()
         }
         // A work of this list's own builds its snapshots itself, page by page.
         let isOwn = machine.work != nil

@@ -30,7 +30,7 @@ extension SyncRun {
         }
         // R21: what was received with what is held proves the seams between them.
         edits.append(.verify(arrived))
-        let ending = EndOfList.decide(page.knowing(list.record.total), at: start, full: pageSize, access: source.access)
+        let ending = EndOfList.decide(page.knowing(list.record.total), at: start, full: isPageSizeSure ? pageSize : nil, access: source.access)
         if case .end(let position) = ending, list.record.total.exactCount == nil || position == list.record.total.exactCount {
             // R20: one short answer does not take away what is held behind it.
             let last = try await storage.excerpt(of: query, position..<Int.max)?.coverage.runs.last?.upperBound ?? 0

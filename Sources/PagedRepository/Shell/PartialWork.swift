@@ -7,8 +7,7 @@ extension SyncRun {
         guard !options.work.refreshesHead, passCount == 0, let query, let list = try await storage.outline(of: query),
             list.record.validatedAt != nil, let head = list.heldPages.first, head.offset == 0
         else { return false }
-        pageSize = fullPage(head.count, isWhole: list.record.end == head.count)
-        pageOne = (head.count, head.cursorOut, list.record.total)
+        adopt(head, list)
         goal = list.coverage.headEnd
         return true
     }
@@ -29,8 +28,7 @@ extension SyncRun {
 
     /// Whether a chain that is held up to `end` need not be gone on with.
     func isEnough(_ end: Int) -> Bool {
-        guard tailWalk == nil else { return false }
-        return switch options.work {
+        switch options.work {
         case .everything, .refresh, .sweep: false
         case .next: end > goal
         case .positions(let range): end >= range.upperBound

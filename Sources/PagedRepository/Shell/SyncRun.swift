@@ -20,6 +20,9 @@ final class SyncRun {
     var query: QueryID?
     /// How many items a full page of this origin has: see `fullPage`.
     var pageSize = 1
+    /// Whether a page of fewer items is a short one. Not, where all that is known of the size is a page that others were joined
+    /// to.
+    var isPageSizeSure = true
     var pass = Pass()
     var sweeping = SweepState()
     /// What this run last knew of the origin's page one.
@@ -188,9 +191,7 @@ final class SyncRun {
             if let validatedAt = list.record.validatedAt, validatedAt >= startedAt, options.work != .sweep,
                 list.record.total.exactCount != nil || source.access == .chain
             {
-                pageSize = fullPage(list.heldPages.first?.count ?? 0, isWhole: list.heldPages.count <= 1)
-                let head = list.heldPages.first { $0.offset == 0 }
-                pageOne = (head?.count ?? 0, head?.cursorOut, list.record.total)
+                if let head = list.heldPages.first(where: { $0.offset == 0 }) { adopt(head, list) }
                 reconciled(.unchanged, list)
                 return ending
             }
