@@ -37,7 +37,7 @@ extension SyncRun {
         if isChain, !machine.isExplained {
             return try await walkFromHead(head, page, list)
         }
-        for (offset, known) in evidence where known.total == page.total {
+        for (offset, known) in evidence where known.total.count == page.total.count {
             machine.learn(
                 try await sighting(known, at: offset, list.record.id, isEnd: false, asked: offset..<offset), total: known.total)
         }
