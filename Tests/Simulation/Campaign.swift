@@ -48,16 +48,16 @@ public struct Campaign: Sendable {
     /// One life, in the storage that its seed is for.
     public func live(_ simulation: Simulation) async throws -> Simulation.Outcome {
         guard simulation.seed % sqliteEvery == sqliteEvery - 1 else {
-            return try await SeededExecutor.run(seed: simulation.seed, waitsForOthers: false) {
-                try await simulation.run(in: MemoryStorage())
+            return try await SeededExecutor.run(seed: simulation.seed, waitsForOthers: false) { executor in
+                try await simulation.run(in: MemoryStorage(), on: executor)
             }
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-life-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let store = try await PageStore.open(
             at: "\(folder)/store.sqlite", mode: .createIfMissing, now: Timestamp(milliseconds: 1_800_000_000_000))
-        let outcome = try await SeededExecutor.run(seed: simulation.seed, waitsForOthers: true) {
-            try await simulation.run(in: store)
+        let outcome = try await SeededExecutor.run(seed: simulation.seed, waitsForOthers: true) { executor in
+            try await simulation.run(in: store, on: executor)
         }
         await store.close()
         return outcome
@@ -98,7 +98,7 @@ extension Campaign {
     public static let rules = [
         "R16 confirmed", "R17 the head explains it", "R18 bisected", "R19 replaced", "R20 asked once more", "R20 a total corrected",
         "R21 drift seen while loading", "R22 spliced", "R23 swept", "R24 the end found", "R25 repeated ids noticed", "R31 resumed",
-        "R22 a cursor rejected", "R4 two at once", "origin.insert", "origin.delete", "origin.move", "origin.edit", "origin.resort",
+        "R22 a cursor rejected", "R4 two at once", "R31 killed", "origin.insert", "origin.delete", "origin.move", "origin.edit", "origin.resort",
         "origin.replaceAll", "origin.append", "origin.fault.transport", "origin.fault.timeout", "origin.fault.429",
         "origin.fault.500", "origin.fault.503", "origin.cursorExpired", "origin.emptyAnswer", "origin.emptyMinute", "origin.shortPage", "origin.304",
         "origin.304.totalChanged", "origin.pastEnd", "origin.clamped", "origin.sizeIgnored", "origin.lag", "origin.capped", "origin.estimated",

@@ -39,7 +39,7 @@ final class SeededExecutor: TaskExecutor {
     ///
     /// - Parameter waitsForOthers: whether something outside of the life's own tasks may wake them up.
     static func run<Success: Sendable>(
-        seed: UInt64, waitsForOthers: Bool, _ life: @escaping @Sendable () async throws -> Success
+        seed: UInt64, waitsForOthers: Bool, _ life: @escaping @Sendable (SeededExecutor) async throws -> Success
     ) async throws -> Success {
         let executor = SeededExecutor(seed: seed, patience: waitsForOthers ? .seconds(60) : .seconds(0))
         return try await withCheckedThrowingContinuation { continuation in
@@ -55,11 +55,11 @@ final class SeededExecutor: TaskExecutor {
     }
 
     private func start<Success: Sendable>(
-        _ life: @escaping @Sendable () async throws -> Success, _ end: @escaping @Sendable (Result<Success, any Error>) -> Void
+        _ life: @escaping @Sendable (SeededExecutor) async throws -> Success, _ end: @escaping @Sendable (Result<Success, any Error>) -> Void
     ) {
         Task(executorPreference: self) {
             do {
-                end(.success(try await life()))
+                end(.success(try await life(self)))
             } catch {
                 end(.failure(error))
             }

@@ -33,7 +33,8 @@ public struct Simulation: Sendable {
         public var requests = 0
     }
 
-    public func run(in storage: any PageStorage) async throws -> Outcome {
+    /// - Parameter executor: what runs the life; processes that are killed in it run there, too.
+    public func run(in storage: any PageStorage, on executor: any TaskExecutor = globalConcurrentExecutor) async throws -> Outcome {
         var random = SeededGenerator(seed: seed ^ 0x5eed)
         var outcome = Outcome()
         let clock = ManualClock()
@@ -73,6 +74,28 @@ public struct Simulation: Sendable {
 
         // Most callers leave the size of pages to the origin; some ask for less, or for more than it gives.
         let asked = Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
+        var dead: [(crash: Crash, process: Task<Void, Never>)] = []
+        /// A run in a process that is killed after so many calls; its leases end when their time is over.
+        func die(after calls: Int, _ change: (inout SyncOptions) -> Void) async {
+            var options = SyncOptions()
+            change(&options)
+            let luck = random.next()
+            clock.advance(by: .seconds(Int.random(in: 1...120, using: &random)))
+            let crash = Crash(after: calls)
+            let sync = ListSync(
+                storage: DoomedStorage(storage: watched, crash: crash), source: DoomedSource(source: source, crash: crash), key: key,
+                options: options, clock: clock, chance: { Double(luck >> 11) / Double(1 << 53) })
+            let executor = executor
+            let process = Task(executorPreference: executor) {
+                _ = try? await sync.run()
+                crash.survived()
+            }
+            dead.append((crash, process))
+            await crash.over()
+            trace?("run: \(options.work): killed after \(calls) calls")
+            outcome.hits["R31 killed", default: 0] += 1
+        }
+
         var runs = 0
         while runs < 12, runs < 3 || !origin.isQuiet {
             runs += 1
@@ -82,7 +105,10 @@ public struct Simulation: Sendable {
             let place = Int.random(in: 0...max(plan.count, 1), using: &random)
             let pages = Int.random(in: 1...12, using: &random)
             let concurrency = Int.random(in: 0..<3, using: &random) == 0 ? 4 : 1
-            try await sync(crowd: Int.random(in: 0..<4, using: &random) == 0 ? 2 : 1) { options in
+            let crowd = Int.random(in: 0..<4, using: &random) == 0 ? 2 : 1
+            let dies = Int.random(in: 0..<6, using: &random) == 0
+            let calls = Int.random(in: 0...60, using: &random)
+            func describe(_ options: inout SyncOptions) {
                 options.pageSize = asked
                 options.concurrency = concurrency
                 switch kind {
@@ -94,6 +120,7 @@ public struct Simulation: Sendable {
                 }
                 if kind < 6 { options.maxPages = pages }
             }
+            if dies { await die(after: calls, describe) } else { try await sync(crowd: crowd, describe) }
             outcome.violations += watched.findings
             if let lost = try await lost(before, changesBefore, watched, key, origin) { outcome.violations.append(lost) }
             guard outcome.violations.isEmpty else { break }
@@ -125,6 +152,10 @@ public struct Simulation: Sendable {
             if plan.identity == .ids, outcome.violations.isEmpty, outcome.requests > 8 * pages + 60 {
                 outcome.violations.append("G4: \(outcome.requests) requests for \(pages) pages")
             }
+        }
+        for (crash, process) in dead {
+            crash.bury()
+            await process.value
         }
         for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
         return outcome

@@ -1,0 +1,146 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+
+/// When the process dies that a run belongs to: instead of one of its calls, or right after it.
+///
+/// What died does not go on: its tasks stand still until they are buried, and touch nothing then. State: how many calls are left,
+/// who waits for the end, and what stands still; under a mutex.
+final class Crash: Sendable {
+    private struct State {
+        var callsLeft: Int
+        var waiter: CheckedContinuation<Void, Never>?
+        var isOver = false
+        var dead: [CheckedContinuation<Void, Never>] = []
+        var isBuried = false
+    }
+
+    private let state: Mutex<State>
+
+    init(after calls: Int) { state = Mutex(State(callsLeft: calls)) }
+
+    /// Every call of the run passes here, once before it is made and once after. False after the last one.
+    func pass() async -> Bool {
+        let (isDead, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+            state.callsLeft -= 1
+            guard state.callsLeft < 0 else { return (false, nil) }
+            defer { state.waiter = nil }
+            state.isOver = true
+            return (true, state.waiter)
+        }
+        waiter?.resume()
+        guard isDead else { return true }
+        await withCheckedContinuation { continuation in
+            let isBuried = state.withLock { state in
+                if !state.isBuried { state.dead.append(continuation) }
+                return state.isBuried
+            }
+            if isBuried { continuation.resume() }
+        }
+        return false
+    }
+
+    /// Lets the tasks of the dead process end, once nobody looks at the store any more.
+    func bury() {
+        let dead = state.withLock { state in
+            defer { state.dead = [] }
+            state.isBuried = true
+            return state.dead
+        }
+        for task in dead { task.resume() }
+    }
+
+    /// The run has come to its end before.
+    func survived() { end()?.resume() }
+
+    private func end() -> CheckedContinuation<Void, Never>? {
+        state.withLock { state in
+            defer { state.waiter = nil }
+            state.isOver = true
+            return state.waiter
+        }
+    }
+
+    /// Returns when the process is dead, or its work done.
+    func over() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if !state.isOver { state.waiter = continuation }
+                return state.isOver
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+}
+
+/// A source as a process sees it that will die.
+struct DoomedSource: PageSource {
+    let source: any PageSource
+    let crash: Crash
+
+    var access: PagingAccess { source.access }
+    var usage: SourceUsage { source.usage }
+    var probeSize: Int? { source.probeSize }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        guard await crash.pass() else { throw CancellationError() }
+        let answer = try await source.fetch(request)
+        guard await crash.pass() else { throw CancellationError() }
+        return answer
+    }
+}
+
+/// A storage as a process sees it that will die: what is committed stays.
+struct DoomedStorage: PageStorage {
+    let storage: any PageStorage
+    let crash: Crash
+
+    private func alive<Value>(_ call: () async throws(StorageError) -> Value) async throws(StorageError) -> Value {
+        guard await crash.pass() else { throw StorageError(.closed, "the process is dead") }
+        let value = try await call()
+        guard await crash.pass() else { throw StorageError(.closed, "the process is dead") }
+        return value
+    }
+
+    func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
+        try await alive { () async throws(StorageError) in try await storage.register(key, at: now) }
+    }
+    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+        try await alive { () async throws(StorageError) in try await storage.commit(plan) }
+    }
+    func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> [Int] {
+        try await alive { () async throws(StorageError) in try await storage.claim(offsets, of: query, until: expiry, at: now) }
+    }
+    func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
+        try await alive { () async throws(StorageError) in try await storage.record(edits, for: query, at: now) }
+    }
+    // Reading changes nothing: where a process dies between two reads makes no difference.
+    func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await storage.query(key) }
+    func records() async throws(StorageError) -> [QueryRecord] { try await storage.records() }
+    func summaries() async throws(StorageError) -> [QuerySummary] { try await storage.summaries() }
+    func outline(of query: QueryID) async throws(StorageError) -> ListOutline? { try await storage.outline(of: query) }
+    func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
+        try await storage.excerpt(of: query, range)
+    }
+    func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
+        try await storage.window(of: query, range)
+    }
+    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
+        try await storage.locate(keys, in: query)
+    }
+    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
+        try await storage.due(before: moment, limit: limit)
+    }
+    func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport { try await storage.purge(queries) }
+    func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
+        try await storage.setPinned(isPinned, query)
+    }
+    func evict(to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp) async throws(StorageError) -> EvictionReport {
+        try await storage.evict(to: budget, exempt: exempt, at: now)
+    }
+    func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { storage.notices(of: query) }
+    var observedQueries: Set<QueryID> { storage.observedQueries }
+}
