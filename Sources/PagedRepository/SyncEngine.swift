@@ -24,12 +24,12 @@ public struct SyncEngine: Sendable {
         }
     }
 
-    private let storage: any PageStorage
-    private let options: EngineOptions
-    private let clock: any SyncClock
-    private let chance: @Sendable () -> Double
-    private let logger: Logger
-    private let origin: @Sendable (QueryRecord) -> Origin?
+    let storage: any PageStorage
+    let options: EngineOptions
+    let clock: any SyncClock
+    let chance: @Sendable () -> Double
+    let logger: Logger
+    let origin: @Sendable (QueryRecord) -> Origin?
 
     /// - Parameters:
     ///   - chance: random numbers in 0..<1 that spread retries (R28, R29).
@@ -51,8 +51,6 @@ public struct SyncEngine: Sendable {
     /// is due, and for nothing else.
     /// - Throws: `StorageError` when the storage fails.
     public func run() async throws(StorageError) {
-        let run = EngineRun(
-            storage: storage, options: options, clock: clock, chance: chance, logger: logger, origin: origin)
-        try await run.run()
+        try await EngineRun(self).run()
     }
 }

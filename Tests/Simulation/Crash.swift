@@ -91,8 +91,9 @@ struct DoomedSource: PageSource {
     }
 }
 
-/// A storage as a process sees it that will die: what is committed stays.
-struct DoomedStorage: PageStorage {
+/// A storage as a process sees it that will die: what is committed stays. Reading changes nothing, so where it dies between two
+/// reads makes no difference.
+struct DoomedStorage: RelayedStorage {
     let storage: any PageStorage
     let crash: Crash
 
@@ -117,30 +118,4 @@ struct DoomedStorage: PageStorage {
     func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
         try await alive { () async throws(StorageError) in try await storage.record(edits, for: query, at: now) }
     }
-    // Reading changes nothing: where a process dies between two reads makes no difference.
-    func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await storage.query(key) }
-    func records() async throws(StorageError) -> [QueryRecord] { try await storage.records() }
-    func summaries() async throws(StorageError) -> [QuerySummary] { try await storage.summaries() }
-    func outline(of query: QueryID) async throws(StorageError) -> ListOutline? { try await storage.outline(of: query) }
-    func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
-        try await storage.excerpt(of: query, range)
-    }
-    func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
-        try await storage.window(of: query, range)
-    }
-    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
-        try await storage.locate(keys, in: query)
-    }
-    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
-        try await storage.due(before: moment, limit: limit)
-    }
-    func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport { try await storage.purge(queries) }
-    func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
-        try await storage.setPinned(isPinned, query)
-    }
-    func evict(to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp) async throws(StorageError) -> EvictionReport {
-        try await storage.evict(to: budget, exempt: exempt, at: now)
-    }
-    func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { storage.notices(of: query) }
-    var observedQueries: Set<QueryID> { storage.observedQueries }
 }

@@ -4,8 +4,8 @@ import Synchronization
 /// A storage that looks at itself after every commit: what it finds wrong is kept.
 ///
 /// State: the findings, under a mutex. Everything else is the storage's own.
-final class WatchedStorage: PageStorage {
-    private let storage: any PageStorage
+final class WatchedStorage: RelayedStorage {
+    let storage: any PageStorage
     private let inspect: @Sendable (any PageStorage, QueryID) async throws -> [String]
     private let trace: (@Sendable (String) -> Void)?
     private let found = Mutex<[String]>([])
@@ -33,43 +33,6 @@ final class WatchedStorage: PageStorage {
         }
         return outcome
     }
-
-    func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        try await storage.register(key, at: now)
-    }
-    func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await storage.query(key) }
-    func summaries() async throws(StorageError) -> [QuerySummary] { try await storage.summaries() }
-    func outline(of query: QueryID) async throws(StorageError) -> ListOutline? { try await storage.outline(of: query) }
-    func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
-        try await storage.excerpt(of: query, range)
-    }
-    func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
-        try await storage.window(of: query, range)
-    }
-    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
-        try await storage.locate(keys, in: query)
-    }
-    func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
-        try await storage.claim(offsets, of: query, until: expiry, at: now)
-    }
-    func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
-        try await storage.record(edits, for: query, at: now)
-    }
-    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
-        try await storage.due(before: moment, limit: limit)
-    }
-    func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport { try await storage.purge(queries) }
-    func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
-        try await storage.setPinned(isPinned, query)
-    }
-    func evict(to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp) async throws(StorageError) -> EvictionReport {
-        try await storage.evict(to: budget, exempt: exempt, at: now)
-    }
-    func records() async throws(StorageError) -> [QueryRecord] { try await storage.records() }
-    var observedQueries: Set<QueryID> { storage.observedQueries }
-    func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { storage.notices(of: query) }
 }
 
 extension ListEdit {
