@@ -290,6 +290,19 @@ struct ItemSourceTests {
         #expect(copy.usage == source.usage)
     }
 
+    @Test("X14: a closure that never answers is given up after the time limit, and may be asked again")
+    func timeLimit() async throws {
+        var source = try ItemSource<Song>.offsets(pageSize: 1) { _, _ -> [Song] in
+            // Ends only when its task is cancelled.
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            return []
+        }
+        source.timeLimit = .milliseconds(5)
+        let failure = await #expect(throws: FetchFailure.self) { try await source.fetch(PageRequest(.first)) }
+        #expect(failure?.failureClass == .timeout)
+        #expect(failure?.isRetryable == true)
+    }
+
     @Test("R17: ids are those of identifiable values, or are said, or there are none")
     func ids() async throws {
         final class Record: Identifiable, Codable, Sendable {}

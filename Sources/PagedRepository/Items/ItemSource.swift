@@ -32,6 +32,10 @@ public struct ItemSource<Value: Sendable>: PageSource {
         var next: PageCursor?
     }
 
+    /// How long one answer may take; then the closure's task is cancelled, and the fetch has failed with `timeout` (X14). A closure
+    /// that does not heed its cancelling is waited for. nil: no limit. Default: 60 seconds.
+    public var timeLimit: Duration? = .seconds(60)
+
     /// How values are stored; whoever reads the list decodes with it.
     public let codec: any ItemCodec<Value>
     private let id: (@Sendable (Value) -> String)?
@@ -78,7 +82,7 @@ public struct ItemSource<Value: Sendable>: PageSource {
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let handover: Handover
         do {
-            handover = try await ask(request)
+            handover = try await withinLimit { try await ask(request) }
         } catch let failure as FetchFailure where request.isForOffset && failure.mayMeanPastEnd {
             return .pastEnd
         } catch is DecodingError {
@@ -92,6 +96,23 @@ public struct ItemSource<Value: Sendable>: PageSource {
             FetchedPage(
                 content: content, total: page.total, next: handover.next, hasMore: page.hasMore,
                 lesson: request.target == .first ? lesson : nil))
+    }
+
+    private func withinLimit(_ work: @escaping @Sendable () async throws -> Handover) async throws -> Handover {
+        guard let timeLimit else { return try await work() }
+        return try await withThrowingTaskGroup(of: Handover?.self) { race in
+            race.addTask { try await work() }
+            race.addTask {
+                try await Task.sleep(for: timeLimit)
+                return nil
+            }
+            defer { race.cancelAll() }
+            // Whoever is first; both end before the group does.
+            guard let handover = try await race.next() ?? nil else {
+                throw FetchFailure(.timeout, "no answer within \(timeLimit)", isRetryable: true)
+            }
+            return handover
+        }
     }
 
     private func content(of values: [Value]) throws(FetchFailure) -> PageContent {
