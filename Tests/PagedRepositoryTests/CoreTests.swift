@@ -12,27 +12,27 @@ struct EndOfListTests {
         FetchedPage(content: named(0..<count), total: total, next: next.map { PageCursor($0) }, hasMore: hasMore)
     }
 
-    @Test("the origin's own word wins over any total")
+    @Test("C20, R24: the origin's own word wins over any total")
     func explicit() {
         #expect(EndOfList.decide(page(10, total: .exact(5), hasMore: true), at: 0, full: 10, access: .offsets) == .more)
         #expect(EndOfList.decide(page(10, total: .exact(99), hasMore: false), at: 0, full: 10, access: .offsets) == .end(at: 10))
         #expect(EndOfList.decide(page(10, total: .exact(10), next: "n"), at: 0, full: 10, access: .chain) == .more)
     }
 
-    @Test("then an exact total, reached or not")
+    @Test("C20: then an exact total, reached or not")
     func totals() {
         #expect(EndOfList.decide(page(10, total: .exact(20)), at: 10, full: 10, access: .offsets) == .end(at: 20))
         #expect(EndOfList.decide(page(4, total: .exact(20)), at: 10, full: 10, access: .offsets) == .more)
         #expect(EndOfList.decide(page(0, total: .exact(20)), at: 10, full: 10, access: .offsets) == .end(at: 10))
     }
 
-    @Test("then, for what hands over cursors, the cursor that is missing")
+    @Test("C20: then, for what hands over cursors, the cursor that is missing")
     func chains() {
         #expect(EndOfList.decide(page(10, total: .exact(99)), at: 0, full: nil, access: .chain) == .end(at: 10))
         #expect(EndOfList.decide(page(0), at: 30, full: nil, access: .chain) == .end(at: 30))
     }
 
-    @Test("a short page is the end only where nothing else speaks")
+    @Test("C20: a short page is the end only where nothing else speaks")
     func shortPages() {
         #expect(EndOfList.decide(page(4), at: 10, full: 10, access: .offsets) == .end(at: 14))
         #expect(EndOfList.decide(page(10), at: 10, full: 10, access: .offsets) == .more)

@@ -162,16 +162,22 @@ extension SyncRun {
         _ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
+        // R21: what was asked for before it is not there either.
+        guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
+            return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)
+        }
         if let total = list.record.total.exactCount, range.lowerBound < total {
             // R20: one bad answer proves nothing.
             guard pass.doubtful.contains(range.lowerBound) else {
                 pass.doubtful.insert(range.lowerBound)
                 return queue.addFirst(.span(range, overlap: overlap))
             }
-            // R21: what was asked for before it is not there either.
-            if try await !hasKnown(answer, before: range.lowerBound, overlap, query) { return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound) }
             pass.emptyFrom = min(range.lowerBound, pass.emptyFrom ?? .max)
             queue.clear(from: range.lowerBound)
+        } else if list.record.total.exactCount == nil, list.pages.contains(where: { $0.range.upperBound > range.lowerBound }),
+            !isWitnessed(range.lowerBound)
+        {
+            return askWitness(for: .span(range, overlap: overlap))
         }
         pass.fruitless.insert(range.lowerBound)
         var edits: [ListEdit] = []
