@@ -9,7 +9,7 @@ enum PaginatedListViewModel {
             let page = try await API.names(from: start ?? 0)
             return CursorPage(items: page, next: page.isEmpty ? nil : (start ?? 0) + page.count)
         }
-        let list = PagedRepository(storage: store, codec: source.codec) { _ in source }.list(QueryKey("names"))
+        let list = PagedRepository(storage: store, source: source).list(QueryKey("names"))
         // end
         return list
     }

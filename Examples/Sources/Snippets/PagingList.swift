@@ -6,7 +6,7 @@ enum PagingList {
     static func list(_ store: PageStore) throws -> PagedList<Item> {
         // snippet: first
         let source = try ItemSource.offsets(pageSize: 20) { offset, limit in try await API.list(limit: limit, offset: offset) }
-        let list = PagedRepository(storage: store, codec: source.codec) { _ in source }.list(QueryKey("items"))
+        let list = PagedRepository(storage: store, source: source).list(QueryKey("items"))
         // end
         return list
     }

@@ -14,7 +14,7 @@ enum SwiftPaginator {
     static func list(_ store: PageStore) throws -> PagedList<String> {
         // snippet: first
         let source = try ItemSource.pages(size: 10, firstNumber: 0) { page, size in try await API.names(page: page, size: size) }
-        let list = PagedRepository(storage: store, codec: source.codec) { _ in source }.list(QueryKey("names"))
+        let list = PagedRepository(storage: store, source: source).list(QueryKey("names"))
         // end
         return list
     }
