@@ -98,7 +98,8 @@ extension SyncRun {
         work.open -= 1
         switch answer {
         case .page(let page):
-            let isEnd = EndOfList.decide(page.knowing(work.machine.total), at: range.lowerBound, full: range.count, access: source.access)
+            // R20: that an answer is short proves nothing here; what lies behind it would be dropped.
+            let isEnd = EndOfList.decide(page.knowing(work.machine.total), at: range.lowerBound, full: nil, access: source.access)
                 == .end(at: range.lowerBound + page.content.count)
             let sighting = try await sighting(
                 page, at: range.lowerBound, work.list.record.id, isEnd: isEnd || page.content.isEmpty, asked: range)
