@@ -278,7 +278,8 @@ struct ToolTests {
             tool.signal(number)
             let ended = try await tool.ended()
             #expect(ended.status == 128 + number)
-            #expect(ContinuousClock.now - asked < .seconds(2))
+            // Beside hundreds of other tests a second may take several; the answers that are held would take a minute.
+            #expect(ContinuousClock.now - asked < .seconds(15))
             #expect(try await shownIDs(folder, "\(root)/items").count == 600)
             let pages = try await Tool.run(["pages", "\(root)/items", "--store", folder.store, "--json"]).jsonArray
             #expect(pages.count { $0["state"] as? String == "in_flight" } == 0)
