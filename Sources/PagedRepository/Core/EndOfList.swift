@@ -34,6 +34,12 @@ enum EndOfList: Equatable {
 }
 
 extension Total {
+    /// Whether both are exact, and differ: nothing else is a check digit.
+    func contradicts(_ other: Total) -> Bool {
+        guard let one = exactCount, let two = other.exactCount else { return false }
+        return one != two
+    }
+
     /// What is left of a claim when so many items were seen: items beyond it make it an estimate (R20).
     func believed(reached: Int) -> Total {
         if case .exact(let count) = self, count < reached { .estimate(reached) } else { self }

@@ -178,7 +178,7 @@ extension SyncRun {
             let now = page.total.count ?? page.content.count
             warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
-        witness(isSame: !isNews && page.total.exactCount == pageOne.total.exactCount)
+        witness(isSame: !isNews && !page.total.contradicts(pageOne.total))
         pageOne = (page.content.count, page.next, page.total)
         isSuspicious = false
         if isNews { pagesFetched += 1 }
