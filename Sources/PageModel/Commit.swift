@@ -19,6 +19,12 @@ public struct CommitPlan: Hashable, Sendable {
         self.edits = edits
         self.ledger = ledger
     }
+
+    /// Whether the list has another exact total afterwards, and not from page one.
+    package func bringsTotalBesidePageOne(before: Total, after: Total) -> Bool {
+        guard case .exact(let count) = after else { return false }
+        return before.count != count && !edits.contains(.validated)
+    }
 }
 
 /// One change to a list.
@@ -44,6 +50,8 @@ public enum ListEdit: Hashable, Sendable {
     case truncate(at: Int)
     /// Pages of older generations are dropped: the list is proven replaced (R19).
     case dropOlderGenerations
+    /// What the origin says about the list's length. An exact one that comes without `validated`, so not with page one, is not
+    /// the one that a validator of page one covers: "not modified" does not confirm it any more (R16).
     case setTotal(Total)
     /// Where the list ends; nil re-opens it (R24).
     case setEnd(Int?)

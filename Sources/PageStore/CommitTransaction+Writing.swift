@@ -106,6 +106,13 @@ extension CommitTransaction {
         }
     }
 
+    /// The total that the validator of page one covers is not the list's any more.
+    func uncoverTotal() throws(StorageError) {
+        guard var row = try PageTable.row(at: 0, of: query, in: connection), row.summary.validator?.coversTotal == true else { return }
+        row.summary.validator?.coversTotal = false
+        try PageTable.store(row, of: query, in: connection)
+    }
+
     mutating func confirm(_ offset: Int, _ validator: Validator?) throws(StorageError) {
         guard var row = try PageTable.row(at: offset, of: query, in: connection) else { return }
         changes.append(.confirmed(row.summary.range))

@@ -55,6 +55,7 @@ struct CommitTransaction {
         for edit in plan.edits {
             if let refusal = try apply(edit) { return refusal }
         }
+        if plan.bringsTotalBesidePageOne(before: before.total, after: record.total) { try uncoverTotal() }
         let offsets = try LedgerTable.apply(plan.ledger, query: query, at: plan.at, in: connection)
         if !offsets.isEmpty { changes.append(.ledger(offsets)) }
         if moved { record.version.revision += 1 }

@@ -22,6 +22,18 @@ struct StoreReading {
         return try outline(record)
     }
 
+    /// The outline of a list that is read in the time that it takes to wake a thread.
+    enum ShortOutline: Sendable {
+        case list(ListOutline?)
+        case tooLong
+    }
+
+    func shortOutline(of query: QueryID) throws(StorageError) -> ShortOutline {
+        guard let record = try QueryTable.find(query, in: connection) else { return .list(nil) }
+        guard try PageTable.isShort(query, in: connection) else { return .tooLong }
+        return .list(try outline(record))
+    }
+
     func excerpt(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListOutline? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
         return ListOutline(

@@ -23,8 +23,12 @@ struct MemoryList: Sendable {
     /// Applies the plan; returns what it did. After a refusal the value is worth nothing.
     mutating func apply(_ plan: CommitPlan) throws(Refusal) -> [Change] {
         var changes: [Change] = []
+        let total = record.total
         for edit in plan.edits {
             if let change = try apply(edit, at: plan.at) { changes.append(change) }
+        }
+        if plan.bringsTotalBesidePageOne(before: total, after: record.total), let head = pages.firstIndex(where: { $0.offset == 0 }) {
+            pages[head].summary.validator?.coversTotal = false
         }
         // One commit is one revision, however many of its edits moved something.
         if plan.edits.contains(where: \.movesPositions) { record.version.revision += 1 }

@@ -126,12 +126,12 @@ struct MemoryLedger: Sendable {
 
     var offsets: some Sequence<Int> { records.keys }
 
-    /// Applies the edits in order; returns the offsets they speak of, each once.
+    /// Applies the edits in order; returns the offsets that others should hear of, each once.
     mutating func apply(_ edits: [LedgerEdit], at now: Timestamp) -> [Int] {
-        edits.map { apply($0, at: now) }.eachOnce
+        edits.compactMap { apply($0, at: now) }.eachOnce
     }
 
-    private mutating func apply(_ edit: LedgerEdit, at now: Timestamp) -> Int {
+    private mutating func apply(_ edit: LedgerEdit, at now: Timestamp) -> Int? {
         switch edit {
         case .succeeded(let offset):
             // Nothing of what went wrong is left; how often it was tried stays until it is tried again.
@@ -151,12 +151,19 @@ struct MemoryLedger: Sendable {
                 retryAfterUntil: deadline)
             return offset
         case .released(let offset):
-            if records[offset]?.state == .inFlight {
-                records[offset]?.state = .pending
-                records[offset]?.leaseOwner = nil
-                records[offset]?.leaseExpiresAt = nil
+            if var entry = records[offset], entry.state == .inFlight {
+                entry.endLease()
+                entry.nextAttemptAt = entry.failure?.isRetryable == true ? now : nil
+                records[offset] = entry
             }
             return offset
+        case .renewed(let offset, let expiry):
+            if var entry = records[offset], entry.state == .inFlight {
+                entry.leaseExpiresAt = expiry
+                if entry.nextAttemptAt != nil { entry.nextAttemptAt = expiry }
+                records[offset] = entry
+            }
+            return nil
         case .forgotten(let offset):
             records[offset] = nil
             return offset
@@ -173,7 +180,8 @@ struct MemoryLedger: Sendable {
         entry.attempts = entry.state == .ok ? 1 : entry.attempts + 1
         entry.state = .inFlight
         entry.lastAttemptAt = now
-        entry.nextAttemptAt = nil
+        // A retry is due again when its lease ends: whoever tries may die of it (R31).
+        entry.nextAttemptAt = entry.failure?.isRetryable == true ? expiry : nil
         entry.leaseOwner = owner
         entry.leaseExpiresAt = expiry
         records[offset] = entry
@@ -194,14 +202,28 @@ struct MemoryLedger: Sendable {
         records = records.filter { !isGone($0.key) }
     }
 
-    /// Records move with the positions (R4).
+    /// Records move with the positions (R4); leases do not, and the record of page one stays where it is.
     mutating func shift(_ moves: [Rearrangement.Move]) {
-        let moved = entries.map { entry in
+        let moved = entries.compactMap { entry -> (Int, LedgerEntry)? in
             var entry = entry
-            entry.offset += moves.first { $0.range.contains(entry.offset) }?.distance ?? 0
+            let distance = moves.first { $0.range.contains(entry.offset) }?.distance ?? 0
+            guard distance != 0, entry.offset > 0 || distance < 0 else { return (entry.offset, entry) }
+            entry.offset += distance
+            if entry.state == .inFlight {
+                guard entry.failure != nil else { return nil }
+                entry.endLease()
+            }
             return (entry.offset, entry)
         }
         records = Dictionary(uniqueKeysWithValues: moved)
+    }
+}
+
+extension LedgerEntry {
+    fileprivate mutating func endLease() {
+        state = .pending
+        leaseOwner = nil
+        leaseExpiresAt = nil
     }
 }
 

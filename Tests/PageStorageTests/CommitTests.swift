@@ -137,6 +137,21 @@ struct CommitTests {
         #expect(list.pages.last?.validator == nil)
     }
 
+    @Test("R16: a total that another page brings is not the one that page one's validator covers; an estimate takes nothing back", arguments: StorageKind.allCases)
+    func coveredTotal(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let validator = Validator(request: "first", entityTag: "\"v1\"", lastModified: nil, coversTotal: true)
+        let head = PageWrite(offset: 0, content: items(0..<3), evidence: .verified, validator: validator)
+        try await bench.commit([.put(head), .setTotal(.exact(9)), .validated])
+        #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
+        try await bench.commit([.put(PageWrite(offset: 3, content: items(3..<6), evidence: .inferred)), .setTotal(.estimate(12))])
+        #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
+        try await bench.commit([.put(PageWrite(offset: 6, content: items(6..<8), evidence: .inferred)), .setTotal(.exact(8))])
+        #expect(try await bench.list.pages.first?.validator?.coversTotal == false)
+        try await bench.commit([.confirm(offset: 0, validator: validator), .setTotal(.exact(9)), .validated])
+        #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
+    }
+
     @Test("cutting and joining keep cursors where they belong", arguments: StorageKind.allCases)
     func cursors(kind: StorageKind) async throws {
         let bench = try await Bench(kind)

@@ -67,8 +67,10 @@ struct ProcessTests {
         }
     }
 
-    @Test("what one process commits another hears of, for 99 of 100 within 250 ms (make soak)")
+    @Test("what one process commits another hears of, for 99 of 100 within 250 ms (make soak); a third, where nothing happens, idles")
     func notices() async throws {
+        let elsewhere = Folder()
+        let idler = try await Program(ProcessTests.worker, ["idle", elsewhere.store, "0"])
         let watcher = try await start("pong", 0)
         let writer = try await start("ping", ProcessTests.seconds)
         let commits = try await writer.ended().json["commits"] as? Int ?? 0
@@ -77,6 +79,13 @@ struct ProcessTests {
         #expect(commits > 0)
         #expect(result["notices"] as? Int == commits, "each is answered before the next one")
         #expect((result["p99_ms"] as? Double ?? .infinity) <= ProcessTests.patience)
+        idler.signal(SIGTERM)
+        let idle = try await idler.ended().json
+        print("idle: \(idle)")
+        #expect(idle["seconds"] as? Double ?? 0 >= 1)
+        #expect(idle["heard"] as? Int == 0)
+        // A tenth of a per cent of one core over a minute; starting to listen takes a few milliseconds by itself.
+        #expect(idle["cpu_ms"] as? Double ?? .infinity <= (Soak.isOn ? 60 : 50))
     }
 
     @Test("somebody who may only read a store reads it, is refused when writing, and leaves it untouched; others do not get in")
@@ -104,15 +113,6 @@ struct ProcessTests {
         #expect(seen["writing"] as? String == "permission", "\(seen)")
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before.0)
         #expect(folder.contents.sorted() == before.1)
-    }
-
-    @Test("observing costs next to nothing while nothing happens")
-    func idle() async throws {
-        let result = try await start("idle", ProcessTests.seconds).ended().json
-        let used = result["cpu_ms"] as? Double ?? .infinity
-        print("idle: \(used) ms of processor in \(ProcessTests.seconds) s")
-        // A tenth of a per cent of one core over a minute; starting to listen takes a few milliseconds by itself.
-        #expect(used <= (Soak.isOn ? 60 : 50))
     }
 }
 #endif

@@ -78,20 +78,24 @@ enum Stopwatch {
         }
     }
 
-    /// Observes everything while nothing happens; the processor time that takes.
-    static func idle(_ store: PageStore, seconds: Double) async throws -> [String: Any] {
+    /// Observes everything until it is told to end, by SIGTERM; the processor time that takes.
+    static func idle(_ store: PageStore) async throws -> [String: Any] {
+        signal(SIGTERM, SIG_IGN)
+        let (told, continuation) = AsyncStream<Void>.makeStream()
+        let signals = DispatchSource.makeSignalSource(signal: SIGTERM)
+        signals.setEventHandler { continuation.finish() }
+        signals.resume()
         let notices = store.notices(of: nil)
         let watching = Task {
             var heard = 0
             for await _ in notices { heard += 1 }
             return heard
         }
-        let before = processorMilliseconds()
-        // What is measured is that nothing happens for so long.
-        try await Task.sleep(for: .seconds(seconds))
+        let (began, before) = (Date(), processorMilliseconds())
+        for await _ in told {}
         let used = processorMilliseconds() - before
         watching.cancel()
-        return ["cpu_ms": used, "heard": await watching.value]
+        return ["cpu_ms": used, "seconds": Date().timeIntervalSince(began), "heard": await watching.value]
     }
 
     private static func processorMilliseconds() -> Double {

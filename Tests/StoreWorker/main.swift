@@ -21,7 +21,7 @@ do {
         case "crowd": try await Crowd(store: store, name: name, seconds: seconds).run()
         case "ping": try await Stopwatch.ping(store, seconds: seconds)
         case "pong": try await Stopwatch.pong(store)
-        case "idle": try await Stopwatch.idle(store, seconds: seconds)
+        case "idle": try await Stopwatch.idle(store)
         default: [:]
         }
     await store.close()

@@ -66,14 +66,16 @@ final class Announcer: Sendable {
 
     private func listen() {
         guard let file = opened() else { return }
-        self.file.withLock { state in
-            guard case .open(_, nil) = state else { return }
+        let isFirst = self.file.withLock { state in
+            guard case .open(_, nil) = state else { return false }
             // First what is there, then the watch: what comes between is seen by the first look after it.
             seen.withLock { $0 = file.read() }
             let watch = NoticeWatch(path: file.path) { [weak self] in self?.look(file) }
             state = .open(file, watch)
+            return true
         }
-        look(file)
+        // The table is large, and listeners are many: later ones have the watch.
+        if isFirst { look(file) }
     }
 
     private func look(_ file: NoticeFile) {

@@ -85,8 +85,16 @@ enum LedgerTable {
         """)
     private static let release = SQL(
         """
-        UPDATE ledger SET state = 'pending', lease_owner = NULL, lease_expires_at = NULL
-        WHERE query = ? AND offset = ? AND state = 'in_flight'
+        UPDATE ledger SET
+            state = 'pending', next_attempt_at = CASE WHEN error_retryable THEN ?3 END, lease_owner = NULL,
+            lease_expires_at = NULL
+        WHERE query = ?1 AND offset = ?2 AND state = 'in_flight'
+        """)
+    private static let renew = SQL(
+        """
+        UPDATE ledger SET
+            lease_expires_at = ?3, next_attempt_at = CASE WHEN next_attempt_at IS NOT NULL THEN ?3 END
+        WHERE query = ?1 AND offset = ?2 AND state = 'in_flight'
         """)
     private static let forget = SQL("DELETE FROM ledger WHERE query = ? AND offset = ?")
     private static let forgetSuccess = SQL("DELETE FROM ledger WHERE query = ? AND offset = ? AND state = 'ok'")
@@ -96,14 +104,14 @@ enum LedgerTable {
         ON CONFLICT DO UPDATE SET state = 'pending', next_attempt_at = ?3, lease_owner = NULL, lease_expires_at = NULL
         """)
 
-    /// - Returns: the offsets that were written to, in order, each once.
+    /// - Returns: the offsets that others should hear of, in order, each once.
     @discardableResult
     static func apply(
         _ edits: [LedgerEdit], query: QueryID, at now: Timestamp, in connection: Connection
     ) throws(StorageError) -> [Int] {
         var offsets: [Int] = []
         for edit in edits {
-            let offset = try apply(edit, query: query, at: now, in: connection)
+            guard let offset = try apply(edit, query: query, at: now, in: connection) else { continue }
             if !offsets.contains(offset) { offsets.append(offset) }
         }
         return offsets
@@ -111,7 +119,7 @@ enum LedgerTable {
 
     private static func apply(
         _ edit: LedgerEdit, query: QueryID, at now: Timestamp, in connection: Connection
-    ) throws(StorageError) -> Int {
+    ) throws(StorageError) -> Int? {
         let key = SQLValue.int(query.rawValue)
         switch edit {
         case .succeeded(let offset):
@@ -127,8 +135,11 @@ enum LedgerTable {
                 .text(failure.message), .time(failure.retryAfter.map { now + $0 }))
             return offset
         case .released(let offset):
-            try connection.run(release, key, .int(offset))
+            try connection.run(release, key, .int(offset), .time(now))
             return offset
+        case .renewed(let offset, let expiry):
+            try connection.run(renew, key, .int(offset), .time(expiry))
+            return nil
         case .forgotten(let offset):
             try connection.run(forget, key, .int(offset))
             return offset
@@ -161,10 +172,11 @@ enum LedgerTable {
         VALUES (?1, ?2, 'in_flight', 1, ?3, ?4, ?5)
         ON CONFLICT DO UPDATE SET
             attempts = CASE state WHEN 'ok' THEN 1 ELSE attempts + 1 END, state = 'in_flight', last_attempt_at = ?3,
-            next_attempt_at = NULL, lease_owner = ?4, lease_expires_at = ?5
+            next_attempt_at = CASE WHEN error_retryable THEN ?5 END, lease_owner = ?4, lease_expires_at = ?5
         """)
 
-    /// Puts the page in flight under a lease, unless somebody who lives has it in flight (R30).
+    /// Puts the page in flight under a lease, unless somebody who lives has it in flight (R30). A retry is due again when its
+    /// lease ends: whoever tries may die of it (R31).
     static func claim(
         _ offset: Int, query: QueryID, until expiry: Timestamp, at now: Timestamp, owner: OwnerLock,
         in connection: Connection
@@ -186,13 +198,19 @@ enum LedgerTable {
     private static let takeAlong = SQL(
         """
         INSERT INTO temp.moving_ledger SELECT
-            query, offset + ?4, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class,
-            error_retryable, http_status, error_message, retry_after_until, lease_owner, lease_expires_at
-        FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3
+            query, offset + ?4, CASE state WHEN 'in_flight' THEN 'pending' ELSE state END, attempts, first_failure_at,
+            last_attempt_at, next_attempt_at, error_class, error_retryable, http_status, error_message, retry_after_until,
+            NULL, NULL
+        FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND (state <> 'in_flight' OR error_class IS NOT NULL)
         """)
 
     /// Moves the records of a stretch along with its pages (R4).
+    ///
+    /// What was asked for at the old positions is answered for them: leases do not move, and of a page that was only in flight
+    /// nothing is left to say. The record of page one is that of a request, not of an item, and stays where it is.
     static func shift(_ move: Rearrangement.Move, query: QueryID, in connection: Connection) throws(StorageError) {
+        var move = move
+        if move.distance > 0 { move.range = max(1, move.range.lowerBound)..<max(1, move.range.upperBound) }
         try Shift.ledger.run(move, of: query, in: connection) { range throws(StorageError) in
             try connection.run(
                 takeAlong, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound), .int(move.distance))

@@ -38,6 +38,17 @@ enum PageTable {
         return rows
     }
 
+    /// Whether the list has few pages and few entries in the ledger. No more than these few are looked at.
+    static func isShort(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
+        try connection.number(isLong, .int(query.rawValue)) == 0
+    }
+
+    private static let isLong = SQL(
+        """
+        SELECT EXISTS (SELECT 1 FROM page WHERE query = ?1 LIMIT 1 OFFSET 16)
+            OR EXISTS (SELECT 1 FROM ledger WHERE query = ?1 LIMIT 1 OFFSET 32)
+        """)
+
     static func bytes(of query: QueryID, in connection: Connection) throws(StorageError) -> Int {
         Int(clamping: try connection.number(total, .int(query.rawValue)) ?? 0)
     }

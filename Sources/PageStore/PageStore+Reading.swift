@@ -1,0 +1,73 @@
+public import PageModel
+
+// What others hold, as of one commit (R42).
+extension PageStore {
+    public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
+        try await read(isBrief: true) { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
+    }
+
+    public func records() async throws(StorageError) -> [QueryRecord] {
+        try await read { reading throws(StorageError) in try QueryTable.all(in: reading.connection) }
+    }
+
+    public func summaries() async throws(StorageError) -> [QuerySummary] {
+        try await read { reading throws(StorageError) in try reading.summaries() }
+    }
+
+    /// How many queries have a record that is damaged: `summaries` leaves them out, `verify` says which, `repair` mends them.
+    public func damagedQueries() async throws(StorageError) -> Int {
+        try await read { reading throws(StorageError) in
+            var count = 0
+            _ = try QueryTable.all(in: reading.connection) { _ in count += 1 }
+            return count
+        }
+    }
+
+    public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
+        // Most lists are short, and waking another thread takes longer than reading such a one (Decision 0002).
+        let (pool, accesses) = (pool, accesses)
+        let short = try pool.readAtOnce { connection throws(StorageError) in
+            try StoreReading(connection: connection, accesses: accesses).shortOutline(of: query)
+        }
+        if case .list(let list) = short { return list }
+        return try await read { reading throws(StorageError) in try reading.outline(of: query) }
+    }
+
+    public func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
+        try await read(isBrief: isBrief(range)) { reading throws(StorageError) in try reading.excerpt(of: query, range) }
+    }
+
+    public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
+        try await read(isBrief: isBrief(range)) { reading throws(StorageError) in try reading.window(of: query, range) }
+    }
+
+    /// The page that starts at `offset`, with its items; nil when none does, or when its bytes are damaged.
+    public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
+        try await read(isBrief: true) { reading throws(StorageError) in try reading.page(at: offset, of: query) }
+    }
+
+    public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
+        try await read { reading throws(StorageError) in try reading.locate(keys, in: query) }
+    }
+
+    public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
+        try await read { reading throws(StorageError) in
+            try LedgerTable.due(before: moment, limit: limit, in: reading.connection)
+        }
+    }
+
+    public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
+        announcer.notices(of: query)
+    }
+
+    public var observedQueries: Set<QueryID> { announcer.hub.observedQueries }
+
+    /// So many items are read in the time that it takes to wake a thread.
+    private func isBrief(_ range: Range<Int>) -> Bool { range.count <= 256 }
+}
+
+/// A page with its items.
+public struct StoredPage: Hashable, Sendable {
+    public var summary: PageSummary
+    public var content: PageContent
+}

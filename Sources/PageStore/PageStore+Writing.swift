@@ -1,0 +1,98 @@
+public import PageModel
+import Synchronization
+
+// One transaction each (R3, R4).
+extension PageStore {
+    public func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
+        // Known ones are the rule, and need no write lock.
+        if let known = try await query(key) { return known }
+        return try await write(at: now) { session throws(StorageError) in
+            let (record, isNew) = try QueryTable.register(key, at: now, in: session.connection)
+            if isNew { session.note(ChangeSet(query: record.id, version: record.version, changes: [.registered])) }
+            return record
+        }
+    }
+
+    public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+        try await withWriter { session throws(StorageError) in try CommitTransaction.apply(plan, in: session) }
+    }
+
+    public func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> [Int] {
+        try await withWriter { session throws(StorageError) in
+            try LedgerWriting.claim(offsets, of: query, until: expiry, at: now, in: session)
+        }
+    }
+
+    public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
+        try await withWriter { session throws(StorageError) in
+            try LedgerWriting.record(edits, for: query, at: now, in: session)
+        }
+    }
+
+    public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
+        try await write(at: nil) { session throws(StorageError) in
+            guard var record = try QueryTable.find(query, in: session.connection), record.isPinned != isPinned else { return }
+            record.isPinned = isPinned
+            try QueryTable.save(record, in: session.connection)
+            session.note(ChangeSet(query: query, version: record.version, changes: [.described]))
+        }
+    }
+
+    public func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
+        try await withWriter { session throws(StorageError) in try Purge.run(queries, in: session) }
+    }
+
+    /// Removes everything, and closes the store if that took emptying its file. On a full disk, where nothing can be deleted any
+    /// more because deleting writes, the file is emptied instead; that needs the store for itself.
+    /// - Throws: `full` when the disk is full and another process has the store open.
+    public func purgeAll(at now: Timestamp) async throws(StorageError) -> PurgeReport {
+        guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
+        let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
+        do throws(StorageError) {
+            return try await purge(queries)
+        } catch {
+            guard error.code == .full || error.code == .damaged else { throw error }
+            return try await recreate(removing: queries, at: now, because: error)
+        }
+    }
+
+    public func evict(
+        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
+    ) async throws(StorageError) -> EvictionReport {
+        let exempt = exempt.union(announcer.hub.observedQueries)
+        var eviction = try await withWriter { session throws(StorageError) in
+            try session.noteReads(at: now, force: true)
+            return try Eviction(budget, exempt: exempt, at: now, in: session.connection)
+        }
+        // In portions: nobody waits for the lock for longer than one of them takes.
+        while let portion = eviction.next() {
+            let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, in: session) }
+            eviction.removed(removed)
+        }
+        try await withWriter { session throws(StorageError) in try Purge.returnSpace(session.connection) }
+        return eviction.report
+    }
+
+    private func write<Value: Sendable>(
+        at now: Timestamp?, _ body: @Sendable (Session) throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        try await withWriter { session throws(StorageError) in
+            try session.write(at: now) { () throws(StorageError) in try body(session) }
+        }
+    }
+
+    private func recreate(
+        removing queries: [QueryID], at now: Timestamp, because cause: StorageError
+    ) async throws(StorageError) -> PurgeReport {
+        pool.close()
+        await writer.close()
+        place.withLock { $0 = nil }
+        let bytes = try Recreation.empty(path, because: cause)
+        // An empty store rather than an empty file, if there is room for that much.
+        _ = try? StoreOpening.openWriter(path, options: options, now: now)
+        announcer.announce(queries.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
+        return PurgeReport(queries: queries.count, pages: 0, bytes: bytes)
+    }
+}
