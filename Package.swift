@@ -144,7 +144,11 @@ let package = Package(
         ),
         .testTarget(
             name: "PagedRepositoryTests",
-            dependencies: ["PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting"],
+            dependencies: [
+                "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -172,7 +176,14 @@ let package = Package(
             dependencies: ["pagecache", "DemoOrigin", "ToolSupport", "ProgramSupport", "StorageSupport"],
             swiftSettings: settings
         ),
-        .testTarget(name: "OriginTests", dependencies: ["pagecache", "ToolSupport", "ProgramSupport", "StorageSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "OriginTests",
+            dependencies: [
+                "pagecache", "PageModel", "PageStore", "PagedRepository", "HTTPPageSource", "ToolSupport", "ProgramSupport",
+                "StorageSupport",
+            ],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -7,6 +7,7 @@ public struct EngineOptions: Hashable, Sendable {
         var options = SyncOptions()
         // The engine waits; a run need not.
         options.patience = .zero
+        options.honorsLedger = true
         return options
     }()
     /// When page one is fetched again, of lists that are pinned or observed.
@@ -15,6 +16,11 @@ public struct EngineOptions: Hashable, Sendable {
     public var lists = 4
     /// Lists that are worked on at a time at one origin. 1…. Default: 2.
     public var listsPerOrigin = 2
+    /// Requests in flight at a time at one origin, in all: `sync.concurrency` is what one list may have of them. 1….
+    /// Default: 4. An origin that brings its own `OriginGate` has the limits of that.
+    public var requestsPerOrigin = 4
+    /// Requests each second at one origin, in the long run: 0.001…1,000; nil for no such limit. Default: nil.
+    public var requestsPerSecond: Double?
     /// Over what time work that is overdue is spread when the engine starts: not all of it at once (R29). Default: 10 seconds.
     public var spread: Duration = .seconds(10)
     /// How long an origin that was not heard so many times in a row is left alone (R32): see `SyncOptions`. Default: 30 seconds.

@@ -32,7 +32,6 @@ public struct ListSync: Sendable {
     /// Runs once. A failing origin is a report, not an error; cancelling stops within one request, with everything
     /// fetched so far kept, and reports `incomplete`.
     ///
-    /// A query is registered with its first answer: an origin that never answered leaves no trace in the store.
     /// - Parameter progress: called in order, from one task at a time.
     /// - Throws: `StorageError` when the store fails.
     public func run(progress: @escaping @Sendable (SyncEvent) -> Void = { _ in }) async throws(StorageError) -> SyncReport {

@@ -12,7 +12,14 @@ public final class PagedRepository<Value: Sendable>: Sendable {
 
     private let world: ListWorld<Value>
     private let source: @Sendable (QueryKey) -> any PageSource
-    private let lists = Mutex<[QueryKey: Known]>([:])
+    private struct Lists {
+        var known: [QueryKey: Known] = [:]
+        /// From so many on, those that nobody holds any more are dropped.
+        var limit = 64
+    }
+
+    private let lists = Mutex(Lists())
+    private let reads = Meters.Reads()
 
     /// - Parameters:
     ///   - storage: where pages are kept.
@@ -20,17 +27,29 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     ///   - memoryBudget: bytes of payloads whose decoded values are kept in memory. Default: 32 MiB.
     ///   - chance: random numbers in 0..<1 that spread retries (R28).
     ///   - source: the origin of each list.
-    public init(
+    public convenience init(
         storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
         memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
         chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, logger: Logger = Logger(label: "pagecache.list"),
         source: @escaping @Sendable (QueryKey) -> any PageSource
     ) {
+        self.init(
+            storage: storage, codec: codec, options: options, memoryBudget: memoryBudget, clock: clock, chance: chance,
+            logger: logger, executor: nil, source: source)
+    }
+
+    /// - Parameter executor: what runs the tasks of lists.
+    package init(
+        storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions, memoryBudget: Int = 32 << 20,
+        clock: any SyncClock, chance: @escaping @Sendable () -> Double, logger: Logger = Logger(label: "pagecache.list"),
+        executor: (any TaskExecutor)?, source: @escaping @Sendable (QueryKey) -> any PageSource
+    ) {
         let builder = SnapshotBuilder(
             storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget), policy: options.freshness,
             itemLimit: max(1, options.itemLimit))
         world = ListWorld(
-            storage: storage, options: options, builder: builder, clock: clock, chance: chance, logger: logger)
+            storage: storage, options: options, builder: builder, clock: clock, chance: chance, logger: logger,
+            executor: executor)
         self.source = source
     }
 
@@ -52,11 +71,14 @@ public final class PagedRepository<Value: Sendable>: Sendable {
 
     private func controller(_ key: QueryKey) -> ListController<Value> {
         lists.withLock { lists in
-            if let known = lists[key]?.controller { return known }
-            // Those that nobody holds any more leave their keys behind.
-            if lists.count > 64, lists.count.isMultiple(of: 64) { lists = lists.filter { $0.value.controller != nil } }
-            let made = ListController(key: key, world: world, source: source(key))
-            lists[key] = Known(controller: made)
+            if let known = lists.known[key]?.controller { return known }
+            // Those that nobody holds any more leave their keys behind. Looked for each time that there are twice as many.
+            if lists.known.count >= lists.limit {
+                lists.known = lists.known.filter { $0.value.controller != nil }
+                lists.limit = max(64, lists.known.count * 2)
+            }
+            let made = ListController(key: key, world: world, source: source(key), reads: reads)
+            lists.known[key] = Known(controller: made)
             return made
         }
     }
@@ -70,6 +92,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     ) async throws -> ItemWindow<Value> {
         let range = max(0, offset)..<max(0, offset) + max(0, limit)
         let cached = try await window(key, range)
+        reads.asked(Metric.Cached(cached))
         let isWhole = cached.map { $0.missing.isEmpty && $0.unusable.isEmpty } ?? false
         switch policy {
         case .cacheOnly: return cached ?? ItemWindow(range: range)

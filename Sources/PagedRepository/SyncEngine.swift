@@ -17,10 +17,14 @@ public struct SyncEngine: Sendable {
         /// Names what is shared: lists of one name share limits, and are away together. For HTTP: scheme, host and port.
         public var name: String
         public var source: any PageSource
+        /// The limits that the source shares with others in this process: lists in the foreground, mostly. Nil: the engine's own
+        /// for this name, as `EngineOptions` say. All lists of one name should bring the same.
+        public var gate: OriginGate?
 
-        public init(_ name: String, _ source: any PageSource) {
+        public init(_ name: String, _ source: any PageSource, gate: OriginGate? = nil) {
             self.name = name
             self.source = source
+            self.gate = gate
         }
     }
 
@@ -49,7 +53,7 @@ public struct SyncEngine: Sendable {
 
     /// Works until the task is cancelled, and returns then. Idle, it waits for a commit or for the next moment at which something
     /// is due, and for nothing else.
-    /// - Throws: `StorageError` when the storage fails.
+    /// - Throws: `StorageError` when the storage fails for good. A store that is busy, or a disk that is full, is tried again.
     public func run() async throws(StorageError) {
         try await EngineRun(self).run()
     }

@@ -27,6 +27,13 @@ public struct SyncOptions: Hashable, Sendable {
     public var transportFailuresUntilOffline = 5
     /// How long a page in flight is held by this process (R30). Default: 60 seconds.
     public var lease: Duration = .seconds(60)
+    /// Whether a query that is unknown is registered before its origin is asked, so that nobody else asks at the same time (R30),
+    /// and a first answer that fails is in the ledger (R26). When false, with its first answer: an origin that never answered
+    /// leaves no trace in the storage. Default: true.
+    public var registersFirst = true
+    /// Whether pages whose next attempt is not due yet, or that were given up, are left alone: for automatic triggers (R33). What
+    /// could be tried again and was given up is tried once in `retry.cap`. Default: false.
+    public var honorsLedger = false
     /// How often in a row a list that changes while it is read is reconciled without anything new having come in.
     /// Default: 3.
     public var restarts = 3

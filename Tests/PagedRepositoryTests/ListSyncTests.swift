@@ -255,9 +255,13 @@ struct ListSyncTests {
         let origin = ListOrigin(names(0..<20))
         let refused = FetchFailure(.transport, "connection refused", isRetryable: true)
         origin.before { _, _ in throw refused }
-        var report = try await sync(bench, origin)
+        var report = try await sync(bench, origin) { $0.registersFirst = false }
         #expect(report.outcome == .offline)
-        #expect(report.list == nil, "a query that never answered leaves no trace")
+        #expect(report.list == nil, "it is not registered before it has answered")
+        report = try await sync(bench, origin)
+        #expect(report.outcome == .offline)
+        #expect(report.list?.failures.first?.failure == refused, "R26: every page that was ever attempted")
+        #expect(report.list?.record.validatedAt == nil)
         origin.before(nil)
         _ = try await sync(bench, origin)
         origin.before { _, _ in throw refused }

@@ -26,6 +26,18 @@ struct PagedListTests {
         repository(origin, change).list(key)
     }
 
+    /// A list with its first page, whose next one is asked for and not answered.
+    private func nextUnderWay(
+        _ origin: StagedOrigin
+    ) async throws -> (list: PagedList<Row>, next: Task<LoadOutcome, any Error>) {
+        let list = list(origin)
+        try await list.load()
+        origin.hold()
+        let next = Task { try await list.loadNext() }
+        await origin.reached(2)
+        return (list, next)
+    }
+
     private let away = FetchFailure(.transport, "the origin is not heard", isRetryable: true)
     private let refused = FetchFailure(.refused, "no", isRetryable: false, httpStatus: 400)
 
@@ -325,11 +337,7 @@ struct PagedListTests {
     @Test("X2, X4, R36: a refresh wins over a next page under way; nothing is there twice, nothing is missing")
     func refreshWins() async throws {
         let origin = StagedOrigin()
-        let list = list(origin)
-        try await list.load()
-        origin.hold()
-        let next = Task { try await list.loadNext() }
-        await origin.reached(2)
+        let (list, next) = try await nextUnderWay(origin)
         let refresh = Task { try await list.refresh() }
         while list.current.activity != .refreshing { await Task.yield() }
         #expect(try await list.loadNext() == .superseded, "the next page of a list that is being refreshed is nobody's")
@@ -345,11 +353,7 @@ struct PagedListTests {
     func lateAnswer(ignoresCancellation: Bool) async throws {
         let origin = StagedOrigin()
         if ignoresCancellation { origin.ignoreCancellation() }
-        let list = list(origin)
-        try await list.load()
-        origin.hold()
-        let next = Task { try await list.loadNext() }
-        await origin.reached(2)
+        let (list, next) = try await nextUnderWay(origin)
         try await list.reset()
         origin.release()
         #expect(try await next.value == .superseded)
@@ -436,11 +440,7 @@ struct PagedListTests {
     @Test("X12, X14: a call that is cancelled returns at once, shows no failure, and opens the door to no second request")
     func cancelled() async throws {
         let origin = StagedOrigin()
-        let list = list(origin)
-        try await list.load()
-        origin.hold()
-        let next = Task { try await list.loadNext() }
-        await origin.reached(2)
+        let (list, next) = try await nextUnderWay(origin)
         let other = Task { try await list.loadNext() }
         for _ in 0..<200 { await Task.yield() }
         next.cancel()

@@ -7,6 +7,9 @@ struct Agenda {
         var freshness: FreshnessPolicy
         /// No retry waits longer than this; a later moment is a clock that was set back (R29).
         var longestPause: Duration
+        /// After that much time, a page one that was given up though it could be tried again is tried again: what somebody
+        /// wants to have does not stay behind for good.
+        var givenUpPause: Duration = .seconds(300)
     }
 
     /// A list that somebody wants to have, as far as it matters here.
@@ -36,7 +39,8 @@ struct Agenda {
         if let validatedAt = list.validatedAt, !isStale { dueAt = validatedAt + rules.freshness.staleAfter }
         if let failure = list.headFailure {
             // R33: what failed for good is left to people.
-            guard let next = failure.nextAttemptAt else { return nil }
+            let givenUp = failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.givenUpPause : nil
+            guard let next = failure.nextAttemptAt ?? givenUp else { return nil }
             dueAt = max(dueAt, honest(next, now))
         }
         if list.isSweeping { return Job(query: list.query, work: .sweep, dueAt: dueAt) }

@@ -50,6 +50,7 @@ struct ListMachine: Equatable {
     }
 
     let gate: Gate
+    private let longestPause: Duration
     private(set) var content = Content()
     /// The last failure that is shown, until a retry starts (R37).
     private(set) var failure: ListFailure?
@@ -59,7 +60,11 @@ struct ListMachine: Equatable {
     private var tickets = 0
     private var hasAnnouncedEnd = false
 
-    init(gate: Gate) { self.gate = gate }
+    /// - Parameter longestPause: no retry waits longer than this.
+    init(gate: Gate, longestPause: Duration = .seconds(3_600)) {
+        self.gate = gate
+        self.longestPause = longestPause
+    }
 
     /// What is under way.
     var work: Work? { running?.work }
@@ -86,7 +91,8 @@ struct ListMachine: Equatable {
     /// - Parameter isAtEnd: whether somebody has got to the last item, and would see that nothing comes.
     mutating func nextByItself(isLastItem: Bool, now: Timestamp) -> Answer {
         if running == nil, let known = failure ?? silentFailure, known.kind != .refresh {
-            let isDue = known.nextAttemptAt.map { $0 <= now } ?? false
+            // R29: a moment that no back-off could have chosen is now.
+            let isDue = known.nextAttemptAt.map { $0 <= now || $0 - now > longestPause } ?? false
             guard gate == .perLedger, isDue else {
                 if isLastItem { failure = known }
                 return .finished(.notNow)

@@ -33,14 +33,27 @@ enum LoadPlan {
         }
     }
 
-    /// The end of a chain's head run that no cursor leads behind: it has to be fetched again for the walk to go on, or to
-    /// see whether it still ends there. Nil when the last cursor is the last page's, or page one's is all there is.
-    static func tailWithoutCursor(of list: ListOutline) -> Range<Int>? {
+    /// The positions that an automatic trigger leaves alone now (R33): their next attempt is not due, or they failed for good.
+    /// - Parameter pause: after that much time, what was given up though it could be tried again is tried again.
+    /// - Parameter longest: no retry waits longer than this; a later moment is a clock that was set back (R29).
+    static func barred(_ ledger: [LedgerEntry], now: Timestamp, pause: Duration, longest: Duration) -> Set<Int> {
+        Set(
+            ledger.filter { entry in
+                guard entry.state.isFailure else { return false }
+                if let next = entry.nextAttemptAt { return next > now && next - now <= longest }
+                guard entry.state == .failedRetryable, let last = entry.lastAttemptAt else { return true }
+                return last <= now && last + pause > now
+            }.map(\.offset))
+    }
+
+    /// The end of a chain's head run that no cursor leads behind: it has to be asked for again for the walk to go on, or to see
+    /// whether it still ends there. Nil when the last cursor is the last page's, or page one is all there is.
+    static func tailWithoutCursor(of list: ListOutline) -> FetchTarget? {
         let end = list.coverage.headEnd
         guard let last = list.heldPages.last(where: { $0.cursorOut != nil && $0.range.upperBound <= end }),
-            last.range.upperBound < end
+            let cursor = last.cursorOut, last.range.upperBound < end
         else { return nil }
-        return last.range.upperBound..<end
+        return .follow(cursor, offset: last.range.upperBound)
     }
 
     /// The page that would begin at or hold `position`, where the list may go on.

@@ -45,15 +45,13 @@ extension SnapshotBuilder {
         result.unusable = window.damaged
         var held: [Range<Int>] = []
         for part in window.parts {
-            for index in 0..<part.content.count {
-                let position = part.offset + index
-                guard let value = try? codec.decode(part.content.payload(at: index)) else {
-                    result.unusable.append(position..<position + 1)
-                    continue
-                }
-                result.add(value, at: position, isHeld: part.isHeld)
-                if part.isHeld { held.append(position..<position + 1) }
+            let page = decoded(part.content, of: record.id)
+            for stretch in page.stretches {
+                let begins = part.offset + stretch.index
+                result.add(stretch.values, at: begins, isHeld: part.isHeld)
+                if part.isHeld { held.append(begins..<begins + stretch.values.count) }
             }
+            for index in page.unusable { result.unusable.append(part.offset + index..<part.offset + index + 1) }
         }
         let end = record.end ?? record.total.exactCount
         let real = range.clamped(to: 0..<max(range.lowerBound, end ?? .max))
@@ -64,14 +62,23 @@ extension SnapshotBuilder {
         result.version = window.version
         return result
     }
+
+    /// From memory, if it is there. A page that the window cuts off is known by what is left of it, as another page.
+    private func decoded(_ content: PageContent, of query: QueryID) -> DecodedPage<Value> {
+        let key = DecodedPages<Value>.Key(query: query, fingerprint: content.fingerprint, count: content.count)
+        if let known = cache.pages([key])[0] { return known }
+        let page = decode(content)
+        cache.keep(page, key, cost: content.bytes.count)
+        return page
+    }
 }
 
 extension ItemWindow {
-    fileprivate mutating func add(_ value: Value, at position: Int, isHeld: Bool) {
+    fileprivate mutating func add(_ values: [Value], at position: Int, isHeld: Bool) {
         if let last = runs.last, last.range.upperBound == position, last.isHeld == isHeld {
-            runs[runs.count - 1].items.append([value])
+            runs[runs.count - 1].items.append(values)
         } else {
-            runs.append(ListSnapshot.Run(offset: position, items: PagedItems([[value]]), isHeld: isHeld))
+            runs.append(ListSnapshot.Run(offset: position, items: PagedItems([values]), isHeld: isHeld))
         }
     }
 }

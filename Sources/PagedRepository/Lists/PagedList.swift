@@ -28,14 +28,14 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// between (R39). While somebody listens, what other tasks and processes do to the list is shown, too.
     public var snapshots: AsyncStream<ListSnapshot<Value>> {
         let stream = controller.snapshots.stream(keeping: controller)
-        Task { await controller.watch() }
+        controller.beginWatching()
         return stream
     }
 
     /// What happens from now on. Whoever lags behind by more than 1,024 events loses the oldest.
     public var events: AsyncStream<ListEvent<Value>> {
         let stream = controller.events.stream(keeping: controller)
-        Task { await controller.watch() }
+        controller.beginWatching()
         return stream
     }
 
@@ -69,7 +69,7 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// The item at `position` is being looked at: what comes behind it is fetched ahead, as `PagedListOptions` say. Returns at
     /// once. A failure is not shown before somebody gets to the last item.
     public func itemAppeared(at position: Int) {
-        Task { await controller.appeared(position) }
+        controller.beginPrefetching(from: position)
     }
 
     /// The same, and returns when everything that was to be fetched has been.

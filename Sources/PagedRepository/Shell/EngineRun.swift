@@ -1,5 +1,3 @@
-import Logging
-import Metrics
 import PageModel
 import Synchronization
 
@@ -30,15 +28,22 @@ final class EngineRun {
 
     private let engine: SyncEngine
     private let agenda: Agenda
+    private let meters = Meters.Engine()
 
     private let wake = Signal()
     /// What has ended, and was not looked at.
     private let inbox = Inbox()
     private var running: [QueryID: String] = [:]
     private var circuits: [String: Circuit] = [:]
+    /// What runs at one origin share, where it brings none of its own.
+    private var gates: [String: OriginGate] = [:]
     /// Before this moment a list is left alone: overdue work is spread when the engine starts (R29), and work that has just
     /// come to nothing is not begun again at once.
     private var notBefore: [QueryID: Timestamp] = [:]
+    /// What was done last for each list.
+    private var lastDone: [QueryID: Agenda.Job] = [:]
+    /// The same job, due since the same moment, done twice: it is left for a while.
+    private var fruitless: [QueryID: (job: Agenda.Job, until: Timestamp)] = [:]
     private var isFirstLook = true
     /// The next moment at which something is due.
     private var nextLookAt: Timestamp?
@@ -47,7 +52,9 @@ final class EngineRun {
         self.engine = engine
         let retry = engine.options.sync.retry
         agenda = Agenda(
-            rules: Agenda.Rules(freshness: engine.options.freshness, longestPause: max(retry.cap, retry.longestRetryAfter)))
+            rules: Agenda.Rules(
+                freshness: engine.options.freshness, longestPause: max(retry.cap, retry.longestRetryAfter),
+                givenUpPause: retry.cap))
     }
 
     func run() async throws(StorageError) {
@@ -63,7 +70,7 @@ final class EngineRun {
             do throws(StorageError) {
                 while !Task.isCancelled {
                     for ended in inbox.take() { try learn(ended) }
-                    try await look(in: &group)
+                    do throws(StorageError) { try await look(in: &group) } catch { try comeBack(after: error) }
                     await wait()
                 }
                 return .success(())
@@ -94,6 +101,13 @@ final class EngineRun {
         let due = try await engine.storage.due(before: now + agenda.rules.longestPause * 1_000, limit: 256)
         jobs += due.compactMap { agenda.job(for: $0, now: now) }
         if isFirstLook { begin(due, records, jobs, now) }
+        // What came to nothing twice does not keep a list from what else is to be done.
+        jobs.removeAll { job in
+            guard let known = fruitless[job.query], known.job == job, known.until > now, known.until - now <= engine.options.circuitPause
+            else { return false }
+            lookAgain(at: known.until)
+            return true
+        }
         for job in Agenda.soonest(jobs) {
             guard running[job.query] == nil, let record = records[job.query], let origin = engine.origin(record) else { continue }
             start(job, record, origin, now, in: &group)
@@ -119,7 +133,11 @@ final class EngineRun {
             let known = failures[name]
             failures[name] = ((known?.count ?? 0) + fetch.entry.attempts, max(known?.last ?? at, at))
         }
-        for (name, known) in failures { circuits[name] = circuit(known.count, known.last) }
+        for (name, known) in failures {
+            let circuit = circuit(known.count, known.last)
+            circuits[name] = circuit
+            if !circuit.isClosed { circuitChanged(name, to: .open) }
+        }
     }
 
     private func circuit(_ failures: Int = 0, _ last: Timestamp? = nil) -> Circuit {
@@ -132,7 +150,10 @@ final class EngineRun {
         _ job: Agenda.Job, _ record: QueryRecord, _ origin: SyncEngine.Origin, _ now: Timestamp,
         in group: inout DiscardingTaskGroup
     ) {
-        let dueAt = max(job.dueAt, notBefore[job.query] ?? job.dueAt)
+        let longest = max(engine.options.spread, engine.options.circuitPause, engine.options.sync.retry.base)
+        // R29: a pause that none of these has chosen is one of a clock that was set back.
+        let pauseEnds = notBefore[job.query].flatMap { $0 - now > longest ? nil : $0 }
+        let dueAt = max(job.dueAt, pauseEnds ?? job.dueAt)
         guard dueAt <= now else { return lookAgain(at: dueAt) }
         // Whoever ends makes room, and is a reason to look again.
         guard running.count < max(1, engine.options.lists),
@@ -146,9 +167,9 @@ final class EngineRun {
         var options = engine.options.sync
         options.work = job.work
         let sync = ListSync(
-            storage: engine.storage, source: origin.source, key: record.key, options: options, clock: engine.clock,
-            chance: engine.chance, logger: engine.logger)
-        engine.logger.debug("background work", metadata: ["list": "\(record.key.shortID)", "work": "\(job.work)"])
+            storage: engine.storage, source: gate(of: origin).limiting(origin.source), key: record.key, options: options,
+            clock: engine.clock, chance: engine.chance, logger: engine.logger)
+        engine.tellBegun(job, record.key)
         let (wake, inbox) = (wake, inbox)
         group.addTask {
             let result: Result<SyncReport, StorageError>
@@ -158,6 +179,15 @@ final class EngineRun {
         }
     }
 
+    private func gate(of origin: SyncEngine.Origin) -> OriginGate {
+        if let gate = origin.gate ?? gates[origin.name] { return gate }
+        let options = engine.options
+        let gate = OriginGate(
+            concurrency: options.requestsPerOrigin, requestsPerSecond: options.requestsPerSecond, clock: engine.clock)
+        gates[origin.name] = gate
+        return gate
+    }
+
     private func lookAgain(at moment: Timestamp) { nextLookAt = min(nextLookAt ?? moment, moment) }
 
     // MARK: What came of it
@@ -165,8 +195,17 @@ final class EngineRun {
     private func learn(_ ended: Ended) throws(StorageError) {
         running[ended.job.query] = nil
         let now = engine.clock.now()
-        let report = try ended.result.get()
+        let report: SyncReport
+        switch ended.result {
+        case .success(let some):
+            report = some
+        case .failure(let error):
+            guard error.mayPass else { throw error }
+            notBefore[ended.job.query] = now + engine.options.circuitPause
+            return
+        }
         var circuit = circuits[ended.origin] ?? circuit()
+        let wasClosed = circuit.isClosed
         if report.outcome == .offline || report.wasNotHeard(since: ended.startedAt) {
             circuit.notHeard(now: now)
         } else if circuit.heard() {
@@ -174,9 +213,23 @@ final class EngineRun {
             notBefore = [:]
         }
         circuits[ended.origin] = circuit
-        Counter(label: "pagecache_background_runs_total", dimensions: [("outcome", report.outcome.rawValue)]).increment()
-        // A list that does not stand still, or whose source answers nothing, is not asked for without a pause.
+        if circuit.isClosed != wasClosed { circuitChanged(ended.origin, to: wasClosed ? .open : .closed) }
+        meters.ended(report.outcome)
+        // A list that does not stand still is not asked for without a pause.
         notBefore[ended.job.query] = report.outcome == .complete ? nil : now + engine.options.sync.retry.base
+        if lastDone[ended.job.query] == ended.job { fruitless[ended.job.query] = (ended.job, now + engine.options.circuitPause) }
+        lastDone[ended.job.query] = ended.job
+    }
+
+    private func circuitChanged(_ origin: String, to state: Metric.CircuitState) {
+        meters.circuitChanged(to: state)
+        engine.tellCircuit(state, origin)
+    }
+
+    /// What may pass does not end background work.
+    private func comeBack(after error: StorageError) throws(StorageError) {
+        guard error.mayPass else { throw error }
+        lookAgain(at: engine.clock.now() + engine.options.circuitPause)
     }
 
     // MARK: Waiting
@@ -186,7 +239,7 @@ final class EngineRun {
         let (clock, moment, wake) = (engine.clock, nextLookAt, wake)
         await withTaskGroup(of: Void.self) { race in
             race.addTask { await wake.wait() }
-            if let moment { race.addTask { try? await clock.sleep(until: moment) } }
+            if let moment { race.addTask { try? await clock.alarm(at: moment) } }
             await race.next()
             race.cancelAll()
         }
@@ -201,6 +254,11 @@ final class EngineRun {
             }
         }
     }
+}
+
+extension StorageError {
+    /// Whether it may be otherwise by and by, without anybody mending the store.
+    fileprivate var mayPass: Bool { [.busy, .full, .tookTooLong].contains(code) }
 }
 
 extension SyncReport {

@@ -1,5 +1,3 @@
-import Logging
-import Metrics
 import PageModel
 
 /// The part of a run that talks to the origin: leases, child tasks, failures.
@@ -10,15 +8,28 @@ extension SyncRun {
         var result: Result<PageAnswer, any Error>
     }
 
+    private enum Event: Sendable {
+        case landed(Landing)
+        /// Half of a lease's time is over.
+        case renewalDue
+    }
+
     /// Fetches until the queue has nothing more to do now.
     func drive() async throws(StorageError) -> FetchQueue.Ending {
-        let result = await withTaskGroup(of: Landing.self) { group -> Result<FetchQueue.Ending, StorageError> in
+        let result = await withTaskGroup(of: Event.self) { group -> Result<FetchQueue.Ending, StorageError> in
+            // With the last answer nothing is left but an alarm.
+            defer { group.cancelAll() }
+            var isAlarmSet = false
             do throws(StorageError) {
                 while true {
                     if Task.isCancelled { queue.stop() }
                     let (targets, action) = nextActions()
                     // What was left to others may have made room, or left nothing to wait for.
                     guard try await start(targets, in: &group) else { continue }
+                    if !isAlarmSet, !Task.isCancelled, keepsHeadLease || queue.inFlight.contains(where: \.isPage) {
+                        isAlarmSet = true
+                        setAlarm(in: &group)
+                    }
                     switch action {
                     case .fetch:
                         continue
@@ -26,20 +37,44 @@ extension SyncRun {
                         progress(.waiting(until: moment))
                         try? await clock.sleep(until: moment)
                     case .wait:
-                        guard let landing = await group.next() else {
+                        switch await group.next() {
+                        case .landed(let landing):
+                            try await handle(landing)
+                        case .renewalDue:
+                            isAlarmSet = false
+                            try await renewLeases()
+                        case nil:
                             return .failure(StorageError(.internal, "nothing is in flight, yet something is waited for"))
                         }
-                        try await handle(landing)
                     case .finish(let ending):
                         return .success(ending)
                     }
                 }
             } catch {
-                group.cancelAll()
                 return .failure(error)
             }
         }
+        if keepsHeadLease, let query {
+            keepsHeadLease = false
+            try await storage.record([.released(offset: 0)], for: query, at: clock.now())
+        }
         return try result.get()
+    }
+
+    private func setAlarm(in group: inout TaskGroup<Event>) {
+        let (clock, moment) = (clock, clock.now() + options.lease * 0.5)
+        group.addTask {
+            try? await clock.alarm(at: moment)
+            return .renewalDue
+        }
+    }
+
+    /// R30: an origin may take longer to answer than a lease lasts.
+    private func renewLeases() async throws(StorageError) {
+        let offsets = queue.inFlight.filter(\.isPage).map(\.offset) + (keepsHeadLease ? [0] : [])
+        guard let query, !offsets.isEmpty, !Task.isCancelled else { return }
+        let now = clock.now()
+        try await storage.record(offsets.map { .renewed(offset: $0, until: now + options.lease) }, for: query, at: now)
     }
 
     /// Everything to fetch at once, and what to do then.
@@ -54,7 +89,7 @@ extension SyncRun {
 
     /// False when some of them were left to others.
     private func start(
-        _ targets: [FetchTarget], in group: inout TaskGroup<Landing>
+        _ targets: [FetchTarget], in group: inout TaskGroup<Event>
     ) async throws(StorageError) -> Bool {
         guard !targets.isEmpty else { return true }
         let wanted = targets.filter(\.isPage)
@@ -64,8 +99,10 @@ extension SyncRun {
         var version: ListVersion?
         if let query, !wanted.isEmpty {
             // Before the request, so that a crash leaves a record of what was in flight (R31).
-            let granted = Set(
-                try await storage.claim(targets.map(\.offset), of: query, until: now + options.lease, at: now))
+            let ours = keepsHeadLease ? targets.filter { $0 == .head }.map(\.offset) : []
+            let open = targets.map(\.offset).filter { !ours.contains($0) }
+            var granted = Set(ours)
+            if !open.isEmpty { granted.formUnion(try await storage.claim(open, of: query, until: now + options.lease, at: now)) }
             targets.removeAll { !granted.contains($0.offset) }
             for target in wanted where !granted.contains(target.offset) { leaveToOthers(target) }
             for target in targets where try await isHeldByNow(target, query) {
@@ -79,13 +116,15 @@ extension SyncRun {
         let asked = Asked(at: now, under: version)
         for target in targets + questions {
             let request = try await request(for: target)
-            let source = source
+            let (source, meters) = (source, meters)
+            if attempts[target.offset] != nil || failing.contains(target.offset) { meters.retried() }
             group.addTask {
-                do {
-                    return Landing(target: target, asked: asked, result: .success(try await source.fetch(request)))
-                } catch {
-                    return Landing(target: target, asked: asked, result: .failure(error))
-                }
+                // Measured, not decided by.
+                let began = ContinuousClock.now
+                let result: Result<PageAnswer, any Error>
+                do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
+                meters.fetched(result, took: began.duration(to: .now))
+                return .landed(Landing(target: target, asked: asked, result: result))
             }
         }
         return targets.count == wanted.count
@@ -94,6 +133,8 @@ extension SyncRun {
     private func leaveToOthers(_ target: FetchTarget) {
         queue.leftToOthers(target)
         isElsewhere = true
+        meters.leftToOthers()
+        tellLeftToOthers(target)
     }
 
     /// Asked under the lease: from here on nobody else brings it.
@@ -135,24 +176,41 @@ extension SyncRun {
         }
     }
 
+    /// With the one that has just failed, and with those of other runs: the pause grows from one run to the next (R28, R31). A run
+    /// that waits for its retries counts its own: somebody has asked for it.
+    private func attemptsSoFar(_ target: FetchTarget) async throws(StorageError) -> Int {
+        guard options.patience <= .zero, let query, target.isPage,
+            let list = try await storage.excerpt(of: query, target.offset..<target.offset + 1)
+        else { return 0 }
+        return list.ledger.first { $0.offset == target.offset }?.attempts ?? 0
+    }
+
     private func pageWindow(_ list: ListOutline) -> Int { list.heldPages.first?.count ?? 0 }
 
     private func handle(_ landing: Landing) async throws(StorageError) {
         switch landing.result {
         case .success(let answer):
+            if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
+                return try await handle(failure, at: landing.target)
+            }
             queue.landed(landing.target)
             attempts[landing.target.offset] = nil
+            failing.remove(landing.target.offset)
+            tellAnswered(answer, landing.target)
             hasEndedLease = false
             asked = landing.asked
             switch landing.target {
-            case .head: try await headArrived(answer)
+            case .head:
+                keepsHeadLease = false
+                try await headArrived(answer)
             case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
             case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
             case .probe(let range): return try await probeArrived(answer, range)
             case .sweep(let range): return try await sweepArrived(answer, range)
             }
+            if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
             // An answer that came to nothing leaves no lease behind, or we would wait for ourselves.
-            if !hasEndedLease, let query {
+            if !hasEndedLease, !keepsHeadLease || landing.target != .head, let query {
                 try await storage.record([.released(offset: landing.target.offset)], for: query, at: clock.now())
             }
         case .failure(let error):
@@ -170,7 +228,7 @@ extension SyncRun {
             return
         }
         let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
-        let attempt = (attempts[target.offset] ?? 0) + 1
+        let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(target))
         attempts[target.offset] = attempt
         let now = clock.now()
         let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: chance())
@@ -178,8 +236,8 @@ extension SyncRun {
         if next == nil { givenUp.insert(target.offset) }
         if target == .head { headFailure = failure }
         if !target.isPage, next == nil { questionFailed(failure) }
-        Counter(label: "pagecache_fetch_failures_total").increment()
-        logger.debug("fetch failed", metadata: ["class": "\(failure.failureClass.rawValue)", "attempt": "\(attempt)"])
+        if target.isPage { meters.failed(nextAttemptAt: next) }
+        tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
         progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
         if let query, target.isPage {
             try await storage.record(

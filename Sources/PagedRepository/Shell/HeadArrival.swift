@@ -120,20 +120,10 @@ extension SyncRun {
                 edits.append(.splice(0..<page.content.count, write(page)))
             } else if options.work == .refresh || (page.total.exactCount != nil && list.record.total.exactCount != nil) {
                 end = list.record.end
-            } else {
-                // R24: without a total nobody says whether the list has grown: its last page is asked for again.
-                edits += reopening(list, behind: page)
             }
+            // R24: otherwise nobody says whether the list has grown: its end is open, and its last page is asked for again.
         }
         return try await commitHead(edits + [.setEnd(end)], page, list)
-    }
-
-    /// What makes the last page of a list be asked for once more.
-    private func reopening(_ list: ListOutline, behind page: FetchedPage) -> [ListEdit] {
-        guard list.record.end != nil, source.access == .chain, let tail = LoadPlan.tailWithoutCursor(of: list),
-            tail.lowerBound >= page.content.count
-        else { return [] }
-        return [.demote(tail)]
     }
 
     /// Stores page one where nothing, or nothing that counts, is held. False when somebody else was faster.
@@ -150,6 +140,7 @@ extension SyncRun {
     /// R19: nothing of the list is known any more, or it cannot be compared (R25). What is held stays readable until the new
     /// list has been read.
     func replace(with page: FetchedPage) async throws(StorageError) {
+        tellReplaced()
         for _ in 0..<8 {
             guard let query, let list = try await storage.outline(of: query) else { break }
             if try await store([.beginGeneration, .put(write(page))], of: page, list) {

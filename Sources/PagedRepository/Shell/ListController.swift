@@ -9,32 +9,35 @@ actor ListController<Value: Sendable> {
     nonisolated let snapshots = Broadcast<ListSnapshot<Value>>(current: ListSnapshot(), capacity: 1)
     nonisolated let events = Broadcast<ListEvent<Value>>(capacity: 1_024)
 
-    private let key: QueryKey
-    private let world: ListWorld<Value>
-    private let source: RememberingSource
-    private var machine: ListMachine
-    private var query: QueryID?
-    private var tasks: [Int: Task<Void, Never>] = [:]
-    private var waiters: [Int: [Int: CheckedContinuation<LoadOutcome, any Error>]] = [:]
-    private var waiterNumber = 0
-    private var observer: Task<Void, Never>?
+    let key: QueryKey
+    let world: ListWorld<Value>
+    let source: RememberingSource
+    private let reads: Meters.Reads
+    var machine: ListMachine
+    var query: QueryID?
+    var tasks: [Int: Task<Void, Never>] = [:]
+    var waiters = OutcomeWaiters()
+    var observer: Task<Void, Never>?
     /// What the observer listens to; nil: to everything.
-    private var observed: QueryID?
+    var observed: QueryID?
     /// Of several snapshots that are built at once, the one that was begun last is published.
     private var builds = (begun: 0, published: 0)
-    /// How far somebody has looked, and how many pages have come since by themselves (X13).
-    private var lookedAt = -1
-    private var prefetched = 0
-    private var isInvalidated = false
+    private var prefetch: Prefetch
+    var isInvalidated = false
     /// Pages that were fetched again because their bytes could not be used: once, or an origin that gives such bytes would be
     /// asked for ever.
-    private var refetched: Set<Range<Int>> = []
+    var refetched: Set<Range<Int>> = []
 
-    init(key: QueryKey, world: ListWorld<Value>, source: any PageSource) {
+    init(key: QueryKey, world: ListWorld<Value>, source: any PageSource, reads: Meters.Reads) {
         self.key = key
         self.world = world
         self.source = RememberingSource(source)
-        machine = ListMachine(gate: world.options.automaticRetry == .never ? .never : .perLedger)
+        self.reads = reads
+        prefetch = Prefetch(distance: world.options.prefetchDistance, limit: world.options.prefetchLimit)
+        let retry = world.options.sync.retry
+        machine = ListMachine(
+            gate: world.options.automaticRetry == .never ? .never : .perLedger,
+            longestPause: max(retry.cap, retry.longestRetryAfter))
     }
 
     deinit { observer?.cancel() }
@@ -44,6 +47,7 @@ actor ListController<Value: Sendable> {
     func load(_ policy: LoadPolicy) async throws -> LoadOutcome {
         try await rebuild()
         let snapshot = current
+        reads.asked(Metric.Cached(snapshot.freshness))
         switch policy {
         case .cacheOnly:
             return snapshot.isLoaded && !snapshot.hasMore ? .endReached : .loaded(0)
@@ -55,15 +59,15 @@ actor ListController<Value: Sendable> {
             do {
                 return try await refresh()
             } catch let failure as ListFailure where current.isLoaded {
-                world.logger.debug("the cache stands in", metadata: ["class": "\(failure.failure.failureClass.rawValue)"])
+                world.logger.debug(
+                    "the cache stands in", metadata: ["list": "\(key.shortID)", "class": "\(failure.failure.word)"])
                 return .loaded(0)
             }
         }
     }
 
     func refresh() async throws -> LoadOutcome {
-        lookedAt = -1
-        prefetched = 0
+        prefetch.restart()
         try await refetchUnusable()
         return try await perform(machine.refresh())
     }
@@ -83,20 +87,17 @@ actor ListController<Value: Sendable> {
 
     /// Somebody sees the item at `position`. Loads ahead of them, as far as the options say.
     func appeared(_ position: Int) async {
-        lookedAt = max(lookedAt, position)
-        prefetched = 0
-        while true {
-            let snapshot = current
-            let page = max(1, snapshot.items.count / max(1, snapshot.pagesLoaded))
-            let ahead = snapshot.items.count - 1 - lookedAt
-            guard snapshot.isLoaded, snapshot.hasMore, ahead <= world.options.prefetchDistance * page,
-                prefetched < max(1, world.options.prefetchLimit)
-            else { return }
-            let answer = machine.nextByItself(isLastItem: ahead <= 0, now: world.clock.now())
+        prefetch.looked(at: position)
+        while prefetch.wantsMore(of: current.extent) {
+            let answer = machine.nextByItself(isLastItem: prefetch.isAtTheEnd(of: current.extent), now: world.clock.now())
             if case .join = answer { return }
-            prefetched += 1
+            prefetch.began()
             guard case .loaded(1...) = try? await perform(answer) else { return }
         }
+    }
+
+    nonisolated func beginPrefetching(from position: Int) {
+        Task(executorPreference: world.executor) { await self.appeared(position) }
     }
 
     /// Forgets everything, here and in the storage.
@@ -107,7 +108,7 @@ actor ListController<Value: Sendable> {
         if let known = try await world.storage.query(key) { _ = try await world.storage.purge([known.id]) }
         query = nil
         refetched = []
-        lookedAt = -1
+        prefetch.restart()
         builds.begun += 1
         builds.published = builds.begun
         publish(ListSnapshot())
@@ -118,152 +119,9 @@ actor ListController<Value: Sendable> {
     /// What is cached counts as stale, until page one has been had.
     func invalidate() { isInvalidated = true }
 
-    // MARK: Work
-
-    private func perform(_ answer: ListMachine.Answer) async throws -> LoadOutcome {
-        switch answer {
-        case .finished(let outcome):
-            publish(current)
-            return outcome
-        case .join(let ticket):
-            return try await outcome(of: ticket).joined
-        case .start(let work, let ticket, let superseded):
-            if let superseded { drop(superseded) }
-            publish(current)
-            tasks[ticket] = Task { await self.run(work, ticket) }
-            return try await outcome(of: ticket)
-        }
-    }
-
-    private func run(_ work: ListMachine.Work, _ ticket: Int) async {
-        let before = current
-        var options = world.options.sync
-        switch work {
-        case .refresh: options.work = .refresh
-        case .next: options.work = .next
-        case .all: options.work = .everything
-        }
-        let sync = ListSync(
-            storage: world.storage, source: source, key: key, options: options, clock: world.clock, chance: world.chance,
-            logger: world.logger)
-        let (progress, continuation) = AsyncStream<SyncEvent>.makeStream()
-        // The run tells while it goes on; what it tells is handled here, in order.
-        async let running: SyncReport = {
-            defer { continuation.finish() }
-            return try await sync.run { continuation.yield($0) }
-        }()
-        for await event in progress { await progressed(event, ticket) }
-        do {
-            let report = try await running
-            try await rebuild()
-            finish(ticket, ending(of: work, report, before))
-        } catch {
-            finish(ticket, .failure(error))
-        }
-    }
-
-    /// A page of this list's own work is stored.
-    private func progressed(_ event: SyncEvent, _ ticket: Int) async {
-        guard machine.isRunning(ticket), case .stored(let range, _, _) = event else { return }
-        guard events.hasListeners || snapshots.hasListeners else { return }
-        try? await rebuild(telling: range)
-    }
-
-    private func tellLoaded(_ range: Range<Int>) {
-        guard events.hasListeners, let run = current.runs.first(where: { $0.isHeld && $0.range.overlaps(range) }) else { return }
-        let part = range.clamped(to: run.range)
-        events.send(.pageLoaded(part, part.map { run.items[$0 - run.offset] }))
-    }
-
-    private func ending(
-        of work: ListMachine.Work, _ report: SyncReport, _ before: ListSnapshot<Value>
-    ) -> Result<LoadOutcome, any Error> {
-        let now = current
-        let news = max(0, now.runs.count { $0.isHeld } == 0 ? 0 : held(now) - held(before))
-        if let failure = report.headFailure {
-            return .failure(ListFailure(before.isLoaded ? .refresh : .first, failure, nextAttemptAt: report.nextAttemptAt, cause: source.cause))
-        }
-        switch work {
-        case .refresh:
-            return .success(.loaded(news))
-        case .next, .all:
-            if report.outcome == .complete || now.items.count > before.items.count {
-                return .success(news > 0 || now.hasMore ? .loaded(news) : .endReached)
-            }
-            guard let entry = report.list?.failures.first, let failure = entry.failure else { return .success(.superseded) }
-            return .failure(ListFailure(.next, failure, nextAttemptAt: entry.nextAttemptAt, cause: source.cause))
-        }
-    }
-
-    private func held(_ snapshot: ListSnapshot<Value>) -> Int {
-        snapshot.runs.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) }
-    }
-
-    private func finish(_ ticket: Int, _ result: Result<LoadOutcome, any Error>) {
-        tasks[ticket] = nil
-        var failure: ListFailure?
-        if case .failure(let error) = result { failure = error as? ListFailure }
-        guard machine.ended(ticket, failure: failure) else { return answer(ticket, .success(.superseded)) }
-        if case .success = result { isInvalidated = false }
-        publish(current)
-        // X13: a prefetch that failed is not told before somebody gets there.
-        if let failure, machine.failure != nil { events.send(.failed(failure)) }
-        answer(ticket, result)
-    }
-
-    /// Ends work that nobody wants any more.
-    private func drop(_ ticket: Int) {
-        tasks.removeValue(forKey: ticket)?.cancel()
-        answer(ticket, .success(.superseded))
-    }
-
-    /// R7: bytes that cannot be used are fetched again.
-    private func refetchUnusable() async throws {
-        let ranges = current.unusable.filter { !refetched.contains($0) }
-        guard !ranges.isEmpty, let query, let list = try await world.storage.outline(of: query) else { return }
-        refetched.formUnion(ranges)
-        _ = try await world.storage.commit(
-            CommitPlan(query: query, version: list.record.version, at: world.clock.now(), edits: ranges.map { .demote($0) }))
-    }
-
-    // MARK: Waiting
-
-    private func outcome(of ticket: Int) async throws -> LoadOutcome {
-        waiterNumber += 1
-        let number = waiterNumber
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                if Task.isCancelled {
-                    continuation.resume(throwing: CancellationError())
-                    leaveIfUnwanted(ticket)
-                } else {
-                    waiters[ticket, default: [:]][number] = continuation
-                }
-            }
-        } onCancel: {
-            Task { await self.gaveUp(ticket, number) }
-        }
-    }
-
-    /// X12: somebody does not wait any longer. The work ends with the last who waited.
-    private func gaveUp(_ ticket: Int, _ number: Int) {
-        guard let waiter = waiters[ticket]?.removeValue(forKey: number) else { return }
-        waiter.resume(throwing: CancellationError())
-        leaveIfUnwanted(ticket)
-    }
-
-    private func leaveIfUnwanted(_ ticket: Int) {
-        guard waiters[ticket]?.isEmpty ?? true else { return }
-        tasks[ticket]?.cancel()
-    }
-
-    private func answer(_ ticket: Int, _ result: Result<LoadOutcome, any Error>) {
-        for waiter in (waiters.removeValue(forKey: ticket) ?? [:]).values { waiter.resume(with: result) }
-    }
-
     // MARK: Snapshots
 
-    private var current: ListSnapshot<Value> { snapshots.current ?? ListSnapshot() }
+    var current: ListSnapshot<Value> { snapshots.current ?? ListSnapshot() }
 
     /// What was stored before this process began is content, too.
     private func knowContent() async throws {
@@ -279,6 +137,7 @@ actor ListController<Value: Sendable> {
         if snapshot == nil {
             // Not known yet; or another repository or process has purged it, and it may be there again.
             query = try await world.storage.query(key)?.id
+            observe()
             if let query { snapshot = try await world.builder.build(query, now: world.clock.now()) }
         }
         guard number > builds.published else { return }
@@ -287,7 +146,7 @@ actor ListController<Value: Sendable> {
         observe()
     }
 
-    private func publish(_ content: ListSnapshot<Value>, telling range: Range<Int>? = nil) {
+    func publish(_ content: ListSnapshot<Value>, telling range: Range<Int>? = nil) {
         var snapshot = content
         let isNewEnd = machine.saw(ListMachine.Content(isLoaded: content.isLoaded, isAtEnd: content.isAtEnd))
         snapshot.failure = machine.failure
@@ -302,74 +161,4 @@ actor ListController<Value: Sendable> {
         if let range { tellLoaded(range) }
         if isNewEnd { events.send(.endReached) }
     }
-
-    // MARK: Observing
-
-    /// Somebody listens: what others do to the list is shown, too.
-    func watch() async {
-        try? await rebuild()
-    }
-
-    /// Of a list that nobody has stored yet, everything that happens may be its beginning.
-    private func observe() {
-        guard observer == nil || observed != query, snapshots.hasListeners || events.hasListeners else { return }
-        observer?.cancel()
-        observed = query
-        let notices = world.storage.notices(of: query)
-        observer = Task { [weak self] in
-            for await notice in notices {
-                guard await self?.heard(notice) == true else { return }
-            }
-        }
-    }
-
-    /// False when nobody listens any more.
-    private func heard(_ notice: StorageNotice) async -> Bool {
-        guard snapshots.hasListeners || events.hasListeners else {
-            observer = nil
-            return false
-        }
-        guard query != nil else {
-            if machine.work == nil { try? await rebuild() }
-            return !Task.isCancelled
-        }
-        switch notice {
-        case .mayHaveChanged:
-            try? await rebuild()
-            events.send(.changedElsewhere)
-        case .changed(let set):
-            await heard(set)
-        }
-        return true
-    }
-
-    private func heard(_ set: ChangeSet) async {
-        if set.changes.contains(.purged) {
-            // By `reset` of this list nobody is told here: the observer went with it.
-            query = nil
-            publish(ListSnapshot())
-            events.send(.reset)
-            return observe()
-        }
-        // A work of this list's own builds its snapshots itself, page by page.
-        let isOwn = machine.work != nil
-        if !isOwn { try? await rebuild() }
-        for change in set.changes {
-            switch change {
-            case .rearranged(let difference): events.send(.refreshed(difference))
-            case .stored(let range) where !isOwn: tellLoaded(range)
-            default: break
-            }
-        }
-    }
-}
-
-/// Everything that the lists of one repository share.
-struct ListWorld<Value: Sendable>: Sendable {
-    let storage: any PageStorage
-    let options: PagedListOptions
-    let builder: SnapshotBuilder<Value>
-    let clock: any SyncClock
-    let chance: @Sendable () -> Double
-    let logger: Logger
 }

@@ -116,9 +116,9 @@ extension SyncRun {
             let shifts = identities.enumerated().compactMap { index, identity in
                 places[identity.key].map { start + index - $0.position }
             }.filter { $0 != 0 }
-            if conflicts <= options.restarts, Set(shifts).count == 1, page.total == .unknown || source.access != .offsets {
-                return listMoved(page, at: start)
-            }
+            let isShifted = Set(shifts).count == 1 && (page.total == .unknown || source.access != .offsets)
+            // A page of nothing but what is held elsewhere takes nothing from its place (G6): page one tells what it means.
+            if conflicts <= options.restarts, isShifted || places.count == identities.count { return listMoved(page, at: start) }
             if conflicts > options.restarts * 4 || held.contains(where: { $0.lowerBound == start }) {
                 warn("the origin repeats item ids; repeated items are kept")
                 plan.edits.insert(.allowDuplicates, at: 0)

@@ -55,8 +55,27 @@ extension SyncRun {
     /// Ends such a run. A list that became whole by it is tidied up.
     func partlyDone(_ list: ListOutline, _ ending: FetchQueue.Ending) async throws(StorageError) -> FetchQueue.Ending {
         isPartDone = isDone(list) || list.isComplete
+        if case .positions(let range) = options.work { try await forgetWhatIsMoot(in: range, list) }
         if list.isComplete { _ = try await finish([], list) }
         return ending
+    }
+}
+
+extension SyncRun {
+    /// What could not be fetched at positions that are held by now, or do not exist, is of no use to anybody; nor is a retry that
+    /// was due and for which nothing was to be asked: pages have other beginnings since. Page one's record is its own.
+    private func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
+        let now = clock.now()
+        let known = list.coverage
+        let end = list.record.end ?? list.record.total.exactCount ?? .max
+        let moot = list.ledger.filter { entry in
+            guard range.contains(entry.offset), entry.offset > 0, attempts[entry.offset] == nil, entry.state != .inFlight else { return false }
+            guard entry.state.isFailure || entry.nextAttemptAt != nil else { return false }
+            if entry.offset >= end || known.gaps(in: entry.offset..<entry.offset + 1).isEmpty { return true }
+            return entry.nextAttemptAt.map { $0 <= now } ?? false
+        }
+        guard !moot.isEmpty else { return }
+        try await storage.record(moot.map { .forgotten(offset: $0.offset) }, for: list.record.id, at: now)
     }
 }
 

@@ -21,8 +21,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
 
     private struct Decoded {
         var summary: PageSummary
-        /// Nil where bytes cannot be used.
-        var values: [Value?]
+        var page: DecodedPage<Value>?
     }
 
     /// Nil when the items are not those of the outline any more.
@@ -34,8 +33,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             items += page.count
             wanted.append(page)
         }
-        var decoded = wanted.map { page in Decoded(summary: page, values: cache.values(key(page, list)) ?? []) }
-        let missing = decoded.indices.filter { decoded[$0].values.isEmpty }
+        var decoded = zip(wanted, cache.pages(wanted.map { key($0, list) })).map { Decoded(summary: $0, page: $1) }
+        let missing = decoded.indices.filter { decoded[$0].page == nil }
         guard let first = missing.first, let last = missing.last else { return decoded }
         // In one read, what lies between included: it costs less than a read for each.
         let range = decoded[first].summary.offset..<decoded[last].summary.range.upperBound
@@ -45,15 +44,28 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             let page = decoded[index].summary
             guard let part = parts[page.offset], part.content.count == page.count else {
                 guard window.damaged.contains(page.range) else { return nil }
-                decoded[index].values = Array(repeating: nil, count: page.count)
+                decoded[index].page = DecodedPage(unusable: Array(0..<page.count))
                 continue
             }
             guard part.content.fingerprint == page.fingerprint else { return nil }
-            let values = (0..<page.count).map { try? codec.decode(part.content.payload(at: $0)) }
+            let values = decode(part.content)
             cache.keep(values, key(page, list), cost: part.content.bytes.count)
-            decoded[index].values = values
+            decoded[index].page = values
         }
         return decoded
+    }
+
+    func decode(_ content: PageContent) -> DecodedPage<Value> {
+        var page = DecodedPage<Value>()
+        page.values.reserveCapacity(content.count)
+        for index in 0..<content.count {
+            if let value = try? codec.decode(content.payload(at: index)) {
+                page.values.append(value)
+            } else {
+                page.unusable.append(index)
+            }
+        }
+        return page
     }
 
     private func key(_ page: PageSummary, _ list: ListOutline) -> DecodedPages<Value>.Key {
@@ -64,19 +76,13 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         let record = list.record
         var snapshot = ListSnapshot<Value>()
         var whole = 0
-        for page in pages {
-            let isHeld = page.summary.generation == record.version.generation
-            if page.values.allSatisfy({ $0 != nil }) {
-                let values = page.values.compactMap { $0 }
-                let begins = page.summary.offset
-                if isHeld, begins == whole { snapshot.pagesLoaded += 1 }
-                snapshot.add(values, at: begins, isHeld: isHeld)
-            } else {
-                for (index, value) in page.values.enumerated() {
-                    let position = page.summary.offset + index
-                    if let value { snapshot.add([value], at: position, isHeld: isHeld) } else { snapshot.addUnusable(position) }
-                }
-            }
+        for entry in pages {
+            guard let page = entry.page else { continue }
+            let isHeld = entry.summary.generation == record.version.generation
+            let begins = entry.summary.offset
+            if isHeld, begins == whole, page.unusable.isEmpty { snapshot.pagesLoaded += 1 }
+            for stretch in page.stretches { snapshot.add(stretch.values, at: begins + stretch.index, isHeld: isHeld) }
+            for index in page.unusable { snapshot.addUnusable(begins + index) }
             if let first = snapshot.runs.first, first.offset == 0, first.isHeld { whole = first.items.count }
         }
         if let first = snapshot.runs.first, first.offset == 0, first.isHeld { snapshot.items = first.items }

@@ -69,7 +69,9 @@ extension SyncRun {
         guard let query, let list = try await storage.outline(of: query) else { return }
         let start = question(sweeping.position).lowerBound
         if list.record.version != sweeping.version { return try await listMovedInSweep(list) }
-        if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then { return try await listMovedInSweep(list) }
+        if let now = page.total.exactCount, now != list.record.total.exactCount ?? now || contradictsPageOne(now) {
+            return try await listMovedInSweep(list)
+        }
         var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
         if sighting.repeatsItems { return try await listMovedInSweep(list) }
         var content = page.content
@@ -104,6 +106,15 @@ extension SyncRun {
         // Where a page was shorter than its place on the grid, what is left of it comes again.
         sweeping.position = after
         if after != aligned(after) || content.count < sweepStep { queue.clear() }
+    }
+
+    /// Fewer items than page one has just brought, from an origin that is not known to count wrong: a bad minute (R20).
+    private func contradictsPageOne(_ total: Int) -> Bool {
+        switch pageOne.total {
+        case .exact(let count): total < pageOne.count && count >= pageOne.count
+        case .unknown: total < pageOne.count
+        case .estimate: false
+        }
     }
 
     /// The last answer: nothing is held behind it any more. One answer alone does not take much away (R20).

@@ -1,5 +1,4 @@
 import Logging
-import Metrics
 import PageModel
 
 /// One run of a `ListSync`: carries out what `FetchQueue`, `HeadVerdict`, `Reconciler`, `Walk` and `LoadPlan` decide.
@@ -13,10 +12,11 @@ final class SyncRun {
     let clock: any SyncClock
     let chance: @Sendable () -> Double
     let logger: Logger
+    let meters = Meters.Run()
     let progress: @Sendable (SyncEvent) -> Void
 
     var queue: FetchQueue
-    /// Nil until the first answer of an unknown query.
+    /// Nil until an unknown query is registered.
     var query: QueryID?
     /// How many items a full page of this origin has: see `fullPage`.
     var pageSize = 1
@@ -34,6 +34,8 @@ final class SyncRun {
     var warnings: [String] = []
     /// Failed attempts in this run, by position.
     var attempts: [Int: Int] = [:]
+    /// Positions that had failed when this run began, as the ledger tells, and have not been had since.
+    var failing: Set<Int> = []
     /// Positions this run will not ask for again: they failed for good.
     var givenUp: Set<Int> = []
     /// Somebody else has a page in flight that this run wanted (R30).
@@ -42,6 +44,8 @@ final class SyncRun {
     var asked: Asked
     /// Whether the answer that is being handled has ended its lease by what it stored.
     var hasEndedLease = false
+    /// What page one means is being found out: until then nobody else asks for it (R30).
+    var keepsHeadLease = false
     var restarts = 0
     var passCount = 0
     /// However much comes in: a list that has not stood still for so long will not.
@@ -88,7 +92,7 @@ final class SyncRun {
         self.options = options
         self.clock = clock
         self.chance = chance
-        self.logger = logger
+        self.logger = logger.about(key)
         self.progress = progress
         startedAt = clock.now()
         asked = Asked(at: startedAt)
@@ -101,15 +105,20 @@ final class SyncRun {
     }
 
     func run() async throws(StorageError) -> SyncReport {
+        tellBegun()
         if let record = try await storage.query(key) {
             query = record.id
             if let list = try await storage.outline(of: record.id) {
                 progress(.opened(held: list.coverage.count, length: list.record.validatedAt == nil ? nil : list.length))
                 if list.record.validatedAt != nil, !list.isComplete { reconciliation = .resumed }
+                failing = Set(list.failures.map(\.offset))
             }
         }
+        if query == nil, options.registersFirst { query = try await storage.register(key, at: clock.now()).id }
         let ending = try await passes()
-        return try await report(ending)
+        let report = try await report(ending)
+        tellEnded(report)
+        return report
     }
 
     /// Page one, then what is missing; again from page one when the list moved meanwhile. Passes that bring something new
@@ -132,8 +141,8 @@ final class SyncRun {
                 if isDone(list) { return try await partlyDone(list, ending) }
                 var targets = options.work.refreshesHead || tailWalk == .whole ? rewalk(of: list) : []
                 if targets.isEmpty { targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list) }
+                if targets.isEmpty { targets = tail(of: list) }
                 if targets.isEmpty {
-                    if try await reopenTail(of: list) { continue }
                     if !options.work.refreshesHead, !pass.mustRestart { return try await partlyDone(list, ending) }
                     break
                 }
@@ -158,23 +167,25 @@ final class SyncRun {
         }
     }
 
-    /// A chain whose last page has lost its cursor (a splice took its end) goes on from the last one that has one.
-    private func reopenTail(of list: ListOutline) async throws(StorageError) -> Bool {
+    /// A chain whose end is open, and whose last page hands over to nothing, is gone on with from the last one that does: what
+    /// is held behind it is walked through, and stays held if nothing comes of it (R14).
+    private func tail(of list: ListOutline) -> [FetchTarget] {
         guard source.access == .chain, !list.isComplete, givenUp.isEmpty, pass.reopenings < 2,
-            let tail = LoadPlan.tailWithoutCursor(of: list)
-        else { return false }
-        let plan = CommitPlan(
-            query: list.record.id, version: list.record.version, at: clock.now(), edits: [.demote(tail)])
+            let target = LoadPlan.tailWithoutCursor(of: list)
+        else { return [] }
         pass.reopenings += 1
-        if case .committed = try await apply(plan) { return true }
-        pass.mustRestart = true
-        return false
+        if tailWalk == nil { tailWalk = .untilExplained }
+        return [target]
     }
 
     /// What to ask for now: what is missing, less what was asked for in vain.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
-        LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: min(options.overlap, source.largestOverlap ?? .max)).filter {
-            !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max
+        let longest = max(options.retry.cap, options.retry.longestRetryAfter)
+        let barred = options.honorsLedger
+            ? LoadPlan.barred(list.ledger, now: clock.now(), pause: options.retry.cap, longest: longest) : []
+        let overlap = min(options.overlap, source.largestOverlap ?? .max)
+        return LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: overlap).filter {
+            !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max && !barred.contains($0.offset)
         }
     }
 
@@ -206,9 +217,13 @@ final class SyncRun {
 
     /// Applies a plan. Ledger edits in it end the lease of the page that has just arrived.
     func apply(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+        // Measured, not decided by: no clock that is an argument is fine enough.
+        let began = ContinuousClock.now
         let outcome = try await storage.commit(plan)
+        meters.committed(plan, outcome, took: began.duration(to: .now))
         if case .committed(let version) = outcome {
             if !plan.ledger.isEmpty { hasEndedLease = true }
+            if plan.ledger.contains(where: { $0.offset == 0 }) { keepsHeadLease = false }
             if sweeping.version == plan.version { sweeping.version = version }
         }
         return outcome
@@ -224,7 +239,6 @@ final class SyncRun {
 
     /// Tells whoever watches that a page was stored, which brought so many new items.
     func announce(_ range: Range<Int>, news: Int) {
-        if news > 0 { Counter(label: "pagecache_pages_committed_total").increment() }
         heldItems += news
         pass.newItems += news
         progress(.stored(range, held: heldItems, length: knownLength))

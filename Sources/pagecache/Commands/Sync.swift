@@ -123,6 +123,8 @@ struct Sync: AsyncParsableCommand {
         options.overlap = overlap
         options.retry.attempts = retries
         options.patience = wait.duration
+        // A URL that is mistyped leaves no trace.
+        options.registersFirst = false
         return options
     }
 

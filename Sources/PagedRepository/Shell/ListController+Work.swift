@@ -1,0 +1,144 @@
+import PageModel
+
+// Begins what the machine decides, hears how it goes, and ends it.
+extension ListController {
+    func perform(_ answer: ListMachine.Answer) async throws -> LoadOutcome {
+        switch answer {
+        case .finished(let outcome):
+            publish(current)
+            return outcome
+        case .join(let ticket):
+            return try await outcome(of: ticket).joined
+        case .start(let work, let ticket, let superseded):
+            if let superseded { drop(superseded) }
+            publish(current)
+            tasks[ticket] = Task(executorPreference: world.executor) { await self.run(work, ticket) }
+            return try await outcome(of: ticket)
+        }
+    }
+
+    private func run(_ work: ListMachine.Work, _ ticket: Int) async {
+        let before = current
+        var options = world.options.sync
+        switch work {
+        case .refresh: options.work = .refresh
+        case .next: options.work = .next
+        case .all: options.work = .everything
+        }
+        let sync = ListSync(
+            storage: world.storage, source: source, key: key, options: options, clock: world.clock, chance: world.chance,
+            logger: world.logger)
+        let (progress, continuation) = AsyncStream<SyncEvent>.makeStream()
+        // The run tells while it goes on; what it tells is handled here, in order.
+        async let running: SyncReport = {
+            defer { continuation.finish() }
+            return try await sync.run { continuation.yield($0) }
+        }()
+        for await event in progress { await progressed(event, ticket) }
+        do {
+            let report = try await running
+            try await rebuild()
+            finish(ticket, ending(of: work, report, before))
+        } catch {
+            finish(ticket, .failure(error))
+        }
+    }
+
+    /// A page of this list's own work is stored.
+    private func progressed(_ event: SyncEvent, _ ticket: Int) async {
+        guard machine.isRunning(ticket), case .stored(let range, _, _) = event else { return }
+        guard events.hasListeners || snapshots.hasListeners else { return }
+        try? await rebuild(telling: range)
+    }
+
+    func tellLoaded(_ range: Range<Int>) {
+        guard events.hasListeners, let run = current.runs.first(where: { $0.isHeld && $0.range.overlaps(range) }) else { return }
+        let part = range.clamped(to: run.range)
+        events.send(.pageLoaded(part, part.map { run.items[$0 - run.offset] }))
+    }
+
+    private func ending(
+        of work: ListMachine.Work, _ report: SyncReport, _ before: ListSnapshot<Value>
+    ) -> Result<LoadOutcome, any Error> {
+        let now = current
+        let news = max(0, now.runs.count { $0.isHeld } == 0 ? 0 : held(now) - held(before))
+        if let failure = report.headFailure {
+            return .failure(ListFailure(before.isLoaded ? .refresh : .first, failure, nextAttemptAt: report.nextAttemptAt, cause: source.cause))
+        }
+        switch work {
+        case .refresh:
+            return .success(.loaded(news))
+        case .next, .all:
+            if report.outcome == .complete || now.items.count > before.items.count {
+                return .success(news > 0 || now.hasMore ? .loaded(news) : .endReached)
+            }
+            // The one that was just tried: others may have failed before, and elsewhere.
+            let entry = report.list?.failures.max { ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0) }
+            guard let entry, let failure = entry.failure else {
+                // X12: who gave up is shown no failure; who waits is not sent away with nothing.
+                guard report.list != nil, !Task.isCancelled else { return .success(.superseded) }
+                let why = report.warnings.last ?? "the origin's answers contradict each other; nothing more came"
+                return .failure(ListFailure(.next, FetchFailure(.doubtful, why, isRetryable: true)))
+            }
+            return .failure(ListFailure(.next, failure, nextAttemptAt: entry.nextAttemptAt, cause: source.cause))
+        }
+    }
+
+    private func held(_ snapshot: ListSnapshot<Value>) -> Int {
+        snapshot.runs.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) }
+    }
+
+    private func finish(_ ticket: Int, _ result: Result<LoadOutcome, any Error>) {
+        tasks[ticket] = nil
+        var failure: ListFailure?
+        if case .failure(let error) = result { failure = error as? ListFailure }
+        guard machine.ended(ticket, failure: failure) else { return waiters.answer(ticket, .success(.superseded)) }
+        if case .success = result { isInvalidated = false }
+        publish(current)
+        // X13: a prefetch that failed is not told before somebody gets there.
+        if let failure, machine.failure != nil { events.send(.failed(failure)) }
+        waiters.answer(ticket, result)
+    }
+
+    /// Ends work that nobody wants any more.
+    func drop(_ ticket: Int) {
+        tasks.removeValue(forKey: ticket)?.cancel()
+        waiters.answer(ticket, .success(.superseded))
+    }
+
+    /// R7: bytes that cannot be used are fetched again.
+    func refetchUnusable() async throws {
+        let ranges = current.unusable.filter { !refetched.contains($0) }
+        guard !ranges.isEmpty, let query, let list = try await world.storage.outline(of: query) else { return }
+        refetched.formUnion(ranges)
+        _ = try await world.storage.commit(
+            CommitPlan(query: query, version: list.record.version, at: world.clock.now(), edits: ranges.map { .demote($0) }))
+    }
+
+    // MARK: Waiting
+
+    private func outcome(of ticket: Int) async throws -> LoadOutcome {
+        let number = waiters.number()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if Task.isCancelled {
+                    continuation.resume(throwing: CancellationError())
+                    leaveIfUnwanted(ticket)
+                } else {
+                    waiters.add(continuation, number, for: ticket)
+                }
+            }
+        } onCancel: {
+            Task(executorPreference: world.executor) { await self.gaveUp(ticket, number) }
+        }
+    }
+
+    /// X12: somebody does not wait any longer. The work ends with the last who waited.
+    private func gaveUp(_ ticket: Int, _ number: Int) {
+        if waiters.giveUp(number, ticket) { leaveIfUnwanted(ticket) }
+    }
+
+    private func leaveIfUnwanted(_ ticket: Int) {
+        if !waiters.areThere(for: ticket) { tasks[ticket]?.cancel() }
+    }
+}

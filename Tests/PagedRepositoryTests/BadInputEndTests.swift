@@ -1,0 +1,247 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+/// An origin of 48 rows that can be asked for a known item with each page, and answers with what the test says.
+private final class CrookedOrigin: PageSource {
+    private let asked = Mutex(0)
+    private let answer: @Sendable (Int) -> Range<Int>
+
+    /// - Parameter answer: which rows come for an offset.
+    init(_ answer: @escaping @Sendable (Int) -> Range<Int>) { self.answer = answer }
+
+    var access: PagingAccess { .offsets }
+    var usage: SourceUsage { SourceUsage(requests: asked.withLock { $0 }) }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        asked.withLock { $0 += 1 }
+        let offset = if case .offset(let offset) = request.target { offset } else { 0 }
+        let codec = JSONItemCodec<Row>()
+        let items = try Row.list(answer(offset)).map { Item(payload: try codec.encode($0), id: $0.id) }
+        return .page(FetchedPage(content: PageContent(items), total: .exact(48)))
+    }
+}
+
+/// Ways not to bring a next page, and not to say so either.
+private enum Evasion: CaseIterable {
+    /// The total is another one in each answer.
+    case otherTotals
+    /// The origin counts more than it gives.
+    case nothingThere
+    /// Other positions are answered than were asked for.
+    case otherPlaces
+
+    func source() throws -> any PageSource {
+        switch self {
+        case .otherTotals:
+            let count = Mutex(100)
+            return try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+                ItemPage(items: Row.list(offset..<offset + size), total: count.withLock { $0 += 1; return $0 })
+            }
+        case .nothingThere:
+            return try ItemSource<Row>.offsets(pageSize: 10) { offset, _ in
+                ItemPage(items: offset == 0 ? Row.list(0..<10) : [], total: 48)
+            }
+        case .otherPlaces:
+            return CrookedOrigin { $0 == 0 ? 0..<10 : min($0 + 20, 38)..<min($0 + 30, 48) }
+        }
+    }
+}
+
+@Suite("Bad input: what a list makes of lies about where it goes on, and where it ends", .timeLimit(.minutes(1)))
+struct BadInputEndTests {
+    private let bench = BadInputBench()
+
+    // MARK: The way on
+
+    @Test("R24: a cursor that comes again, at once or later, is a loop: told, and what was read is kept", arguments: [1, 2])
+    func repeatedCursor(length: Int) async throws {
+        let source = try ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
+            // Page one leads into the circle.
+            let page = cursor ?? 0
+            return CursorPage(items: Row.list(page * 10..<page * 10 + 10), next: page % length + 1)
+        }
+        let list = bench.list(source)
+        try await list.load()
+        for _ in 0..<(length == 1 ? 0 : length) { #expect(try await list.loadNext() == .loaded(10)) }
+        let failure = await #expect(throws: ListFailure.self) { try await list.loadNext() }
+        #expect(failure?.kind == .next && failure?.failure.failureClass == .loop && failure?.failure.isRetryable == false)
+        #expect(list.current.failure == failure && list.current.failingPages == 1)
+        #expect(list.current.hasMore && list.current.end == nil, "that is no end")
+        try await bench.expectServed(0..<(length == 1 ? 10 : 30), list)
+        #expect(source.usage.requests <= 15)
+    }
+
+    @Test("R24: empty pages that lead on for ever are a loop, too")
+    func emptyForEver() async throws {
+        let source = try ItemSource<Row>.cursors { (cursor: Int?, _) in
+            CursorPage(items: cursor == nil ? Row.list(0..<10) : [], next: (cursor ?? 0) + 1)
+        }
+        let list = bench.list(source)
+        try await list.load()
+        let failure = await #expect(throws: ListFailure.self) { try await list.loadNext() }
+        #expect(failure?.failure.failureClass == .loop)
+        #expect(list.current.hasMore)
+        try await bench.expectServed(0..<10, list)
+        #expect(source.usage.requests <= 12)
+    }
+
+    @Test("R24: a page that says more follows, and not how to ask for it, is no end: it fails, says so, and is asked for again")
+    func leavesOff() async throws {
+        let isCured = Mutex(false)
+        let source = try ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
+            let start = cursor ?? 0
+            let leads = start == 0 || start == 10 && isCured.withLock { $0 }
+            return CursorPage(items: Row.list(start..<start + 10), next: leads ? start + 10 : nil, hasMore: start < 20)
+        }
+        let list = bench.list(source)
+        try await list.load()
+        let failure = await #expect(throws: ListFailure.self) { try await list.loadNext() }
+        #expect(failure?.kind == .next && failure?.failure.failureClass == .undecodable && failure?.failure.isRetryable == false)
+        #expect(failure?.nextAttemptAt == nil)
+        #expect(list.current.hasMore && list.current.end == nil && list.current.failingPages == 1)
+        try await bench.expectServed(0..<10, list)
+        #expect(source.usage.requests == 2)
+        isCured.withLock { $0 = true }
+        #expect(try await list.retry() == .loaded(10))
+        #expect(try await list.loadNext() == .loaded(10))
+        try await bench.expectServed(0..<30, list)
+        #expect(!list.current.hasMore && list.current.failure == nil && list.current.failingPages == 0)
+    }
+
+    @Test("R24, R14: such a page one is a failed refresh; of a list that was never had, a failed load", arguments: [true, false])
+    func headLeavesOff(isLoaded: Bool) async throws {
+        let leads = Mutex(isLoaded)
+        let source = try ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
+            let start = cursor ?? 0
+            let next = start < 20 && (start > 0 || leads.withLock { $0 }) ? start + 10 : nil
+            return CursorPage(items: Row.list(start..<start + 10), next: next, hasMore: start < 20)
+        }
+        let list = bench.list(source)
+        if isLoaded { try await list.loadAll() }
+        leads.withLock { $0 = false }
+        let failure = await #expect(throws: ListFailure.self) { try await list.refresh() }
+        #expect(failure?.kind == (isLoaded ? .refresh : .first) && failure?.failure.failureClass == .undecodable)
+        try await bench.expectServed(0..<(isLoaded ? 30 : 0), list)
+        leads.withLock { $0 = true }
+        try await list.retry()
+        #expect(list.current.failure == nil)
+        try await bench.expectServed(0..<(isLoaded ? 30 : 10), list)
+    }
+
+    @Test("R24: an empty page that says more follows is no end, either")
+    func emptyLeavesOff() async throws {
+        let source = try ItemSource<Row>.afterLast(pageSize: 10) { last, _ in
+            ItemPage(items: last == nil ? Row.list(0..<10) : [], hasMore: true)
+        }
+        let list = bench.list(source)
+        try await list.load()
+        let failure = await #expect(throws: ListFailure.self) { try await list.loadNext() }
+        #expect(failure?.failure.failureClass == .undecodable)
+        #expect(list.current.hasMore && list.current.end == nil)
+        try await bench.expectServed(0..<10, list)
+        #expect(source.usage.requests <= 3)
+    }
+
+    @Test("R35: a next page comes, or is the end, or a failure that is shown; never nothing at all", arguments: Evasion.allCases)
+    private func neverNothing(evasion: Evasion) async throws {
+        let source = try evasion.source()
+        let list = bench.list(source) { $0.sync.overlap = 1 }
+        try await list.load()
+        _ = try? await list.loadNext()
+        let now = list.current
+        #expect(now.items.count > 10 || !now.hasMore || now.failure?.kind == .next)
+        try await bench.expectServed(0..<now.items.count, list)
+        #expect(source.usage.requests <= 15)
+    }
+
+    @Test("R21: another page than was asked for is known by the item that was asked for again; nothing of it is kept")
+    func otherPlaces() async throws {
+        let source = try Evasion.otherPlaces.source()
+        let list = bench.list(source) { $0.sync.overlap = 1 }
+        try await list.load()
+        _ = try? await list.loadNext()
+        try await bench.expectServed(0..<10, list)
+        #expect(list.current.runs.allSatisfy { $0.items.allSatisfy { $0.number < 10 } })
+        #expect(list.current.hasMore)
+    }
+
+    // MARK: The length
+
+    @Test("C21: a chain whose total is another one in each answer is read to its end, and not walked again for that")
+    func otherTotals() async throws {
+        let count = Mutex(100)
+        let source = try ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
+            let start = cursor ?? 0
+            return CursorPage(
+                items: Row.list(start..<start + 10), next: start < 20 ? start + 10 : nil,
+                total: count.withLock { $0 += 1; return $0 })
+        }
+        let list = bench.list(source)
+        try await list.load()
+        for _ in 0..<2 { #expect(try await list.loadNext() == .loaded(10)) }
+        #expect(!list.current.hasMore)
+        try await list.refresh()
+        try await bench.expectServed(0..<30, list)
+        #expect(source.usage.requests == 4)
+    }
+
+    @Test("R20: a next page that is empty once, though more is counted, is asked for again")
+    func emptyOnce() async throws {
+        let count = Mutex(0)
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            let isEmpty = count.withLock { $0 += 1; return $0 } == 2
+            return ItemPage(items: isEmpty ? [] : Row.list(offset..<offset + size), total: 100)
+        }
+        let list = bench.list(source)
+        try await list.load()
+        #expect(try await list.loadNext() == .loaded(10))
+        try await bench.expectServed(0..<20, list)
+        #expect(source.usage.requests == 3)
+    }
+
+    @Test("R20, G6: an origin that has nothing any more is doubted for a minute, and then believed")
+    func emptied() async throws {
+        let origin = StagedOrigin()
+        let list = bench.list(origin)
+        try await list.loadAll()
+        origin.rows = []
+        for _ in 0..<3 {
+            let failure = await #expect(throws: ListFailure.self) { try await list.refresh() }
+            #expect(failure?.kind == .refresh && failure?.failure.failureClass == .doubtful && failure?.nextAttemptAt != nil)
+            #expect(list.current.failure == failure && list.current.total == .exact(48) && !list.current.hasMore)
+            try await bench.expectServed(0..<48, list)
+            bench.clock.advance(by: .seconds(10))
+        }
+        bench.clock.advance(by: .seconds(31))
+        #expect(try await list.refresh() == .loaded(0))
+        #expect(list.current.displayState == .empty && list.current.failure == nil)
+        #expect(origin.requests.count == 5 + 4)
+    }
+
+    // MARK: Nobody reads
+
+    @Test("whoever does not read costs one snapshot and 1,024 events, holds up nobody, and finds the newest")
+    func neverReads() async throws {
+        let origin = StagedOrigin()
+        let list = bench.list(origin)
+        try await list.load()
+        let (snapshots, events) = (list.snapshots, list.events)
+        for _ in 0..<1_200 {
+            origin.fail(.status(503))
+            _ = try? await list.loadNext()
+        }
+        #expect(origin.requests.count == 1_201)
+        try await list.reset()
+        var read = 0
+        for await event in events {
+            read += 1
+            if case .reset = event { break }
+        }
+        #expect((1_000...1_024).contains(read), "\(read)")
+        var newest = snapshots.makeAsyncIterator()
+        #expect(await newest.next()?.displayState == .nothing)
+    }
+}

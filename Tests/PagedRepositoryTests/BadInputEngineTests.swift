@@ -1,0 +1,128 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+extension BadInputBench {
+    /// - Parameter other: the clock to go by; nil for the bench's own, on which time passes when there is nothing else to do.
+    func engine(
+        _ source: any PageSource, on other: (any SyncClock)? = nil, _ change: (inout EngineOptions) -> Void = { _ in }
+    ) -> SyncEngine {
+        var options = EngineOptions()
+        options.spread = .zero
+        options.sync.overlap = 0
+        change(&options)
+        let chances = Mutex(-1)
+        return SyncEngine(
+            storage: storage, options: options, clock: other ?? PatientClock(clock),
+            // One after the other: 0, 1/8, 2/8…
+            chance: { Double(chances.withLock { $0 += 1; return $0 % 8 }) / 8 }, origin: { _ in .init("origin", source) })
+    }
+
+    /// Runs an engine until `condition` holds, and stops it.
+    func run(_ engine: SyncEngine, until condition: () async throws -> Bool) async throws {
+        let running = Task { try await engine.run() }
+        while try await !condition() { await Task.yield() }
+        running.cancel()
+        try await running.value
+    }
+
+    /// A list that background work is to keep whole.
+    func pin(_ key: QueryKey? = nil) async throws {
+        let record = try await storage.register(key ?? self.key, at: clock.now())
+        try await storage.setPinned(true, record.id)
+    }
+}
+
+@Suite("Bad input: what background work makes of a source that misbehaves", .timeLimit(.minutes(1)))
+struct BadInputEngineTests {
+    private let bench = BadInputBench()
+
+    /// How long background work has gone on.
+    private func elapsed(since began: Timestamp) -> Duration { bench.clock.now() - began }
+
+    @Test("R28: an origin that fails whenever it is asked is asked ever more seldom, and not a thousand times an hour")
+    func backOff() async throws {
+        try await bench.pin()
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(503) }
+        let began = bench.clock.now()
+        try await bench.run(bench.engine(source)) { source.usage.requests > 100 || elapsed(since: began) > .seconds(3_600) }
+        #expect(source.usage.requests <= 100)
+        // Stopped in the middle of an attempt, the page is none that has failed.
+        let entry = try #require(try await bench.outline?.ledger.first)
+        #expect(entry.failure?.httpStatus == 503 && entry.attempts >= source.usage.requests)
+    }
+
+    @Test("R33: page one that is refused for good is asked for once, and left to people")
+    func refused() async throws {
+        try await bench.pin()
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(403) }
+        let running = Task { try await bench.engine(source).run() }
+        while try await bench.outline?.failures.first?.state != .failedPermanent { await Task.yield() }
+        for _ in 0..<5_000 { await Task.yield() }
+        #expect(source.usage.requests == 1)
+        running.cancel()
+        try await running.value
+    }
+
+    @Test("R33: so is any other page, however often page one is had again")
+    func refusedLater() async throws {
+        try await bench.pin()
+        let refused = Mutex(0)
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            if offset > 0 {
+                refused.withLock { $0 += 1 }
+                throw FetchFailure.status(403)
+            }
+            return ItemPage(items: Row.list(0..<size), total: 20)
+        }
+        let began = bench.clock.now()
+        try await bench.run(bench.engine(source)) { elapsed(since: began) > .seconds(600) }
+        #expect(refused.withLock { $0 } == 1)
+        #expect(source.usage.requests <= 1 + 12, "page one, when it is stale")
+        let list = bench.list(source)
+        try await list.load(.cacheOnly)
+        try await bench.expectServed(0..<10, list)
+        #expect(list.current.failingPages == 1 && list.current.gaps == [10..<20])
+    }
+
+    @Test("a source that hangs is asked once, holds up nobody else, and does not keep background work from stopping (R30)")
+    func hangs() async throws {
+        let (deaf, well) = (StagedOrigin(), StagedOrigin())
+        deaf.hold()
+        let other = QueryKey("other")
+        try await bench.pin()
+        try await bench.pin(other)
+        let engine = SyncEngine(storage: bench.storage, clock: PatientClock(bench.clock), chance: { 0.5 }) { [bench] record in
+            record.key == bench.key ? .init("deaf", deaf) : .init("well", well)
+        }
+        try await bench.run(engine) {
+            guard deaf.requests.count > 0, let record = try await bench.storage.query(other) else { return false }
+            return try await bench.storage.outline(of: record.id)?.isComplete == true
+        }
+        #expect(deaf.requests.count == 1)
+        #expect(try await bench.outline?.ledger.allSatisfy { $0.state != .inFlight && $0.leaseOwner == nil } == true)
+        #expect(try await bench.outline?.record.validatedAt == nil, "it is not taken for loaded")
+    }
+
+    @Test("page one again and again, and what does not decode, are told in the ledger; the good page is kept", arguments: [
+        FetchFailure.Class.loop, .undecodable,
+    ])
+    func lies(failureClass: FetchFailure.Class) async throws {
+        try await bench.pin()
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, _ in
+            if offset > 0, failureClass == .undecodable {
+                throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no JSON"))
+            }
+            return ItemPage(items: Row.list(0..<10), total: 20)
+        }
+        try await bench.run(bench.engine(source)) { try await bench.outline?.failures.isEmpty == false }
+        let entry = try #require(try await bench.outline?.failures.first)
+        #expect(entry.failure?.failureClass == failureClass && entry.state == .failedPermanent && entry.nextAttemptAt == nil)
+        let list = bench.list(source)
+        try await list.load(.cacheOnly)
+        try await bench.expectServed(0..<10, list)
+        #expect(source.usage.requests <= 12)
+    }
+}

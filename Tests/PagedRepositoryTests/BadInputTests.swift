@@ -1,0 +1,232 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+/// A list in memory whose source misbehaves, and what has to hold of it all the same: what is cached is served, nothing is
+/// made up, nothing stays under way.
+struct BadInputBench: Sendable {
+    let storage = MemoryStorage()
+    let clock = ManualClock()
+    let key = QueryKey("rows")
+
+    func repository(_ source: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedRepository<Row> {
+        var options = PagedListOptions()
+        // Pages one behind the other, none asked for twice, so that requests can be counted.
+        options.sync.overlap = 0
+        options.sync.concurrency = 1
+        change(&options)
+        return PagedRepository(
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            source: { _ in source })
+    }
+
+    func list(_ source: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedList<Row> {
+        repository(source, change).list(key)
+    }
+
+    /// Nil while the list is not registered.
+    var outline: ListOutline? {
+        get async throws {
+            guard let record = try await storage.query(key) else { return nil }
+            return try await storage.outline(of: record.id)
+        }
+    }
+
+    /// These are shown, nothing else is held, nothing is under way.
+    func expectServed(
+        _ numbers: Range<Int>, _ list: PagedList<Row>, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let now = list.current
+        #expect(now.items.map(\.number) == Array(numbers), sourceLocation: sourceLocation)
+        #expect(now.runs.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) } == numbers.count, sourceLocation: sourceLocation)
+        #expect(now.activity == .idle && !now.isLoading && !now.isLoadingNext, sourceLocation: sourceLocation)
+        let ledger = try await outline?.ledger ?? []
+        #expect(ledger.allSatisfy { $0.state != .inFlight && $0.leaseOwner == nil }, sourceLocation: sourceLocation)
+    }
+}
+
+extension Row {
+    static func list(_ numbers: Range<Int>) -> [Row] { numbers.map(StagedOrigin.row) }
+}
+
+/// Keeps whoever comes, cancelled or not, until it is opened.
+///
+/// State: whether it is open, and who waits; under a mutex.
+private final class Gate: Sendable {
+    private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
+
+    var hasVisitors: Bool { state.withLock { !$0.waiting.isEmpty } }
+
+    func pass() async {
+        await withCheckedContinuation { visitor in
+            let goesOn = state.withLock { state in
+                if !state.isOpen { state.waiting.append(visitor) }
+                return state.isOpen
+            }
+            if goesOn { visitor.resume() }
+        }
+    }
+
+    func open() {
+        let visitors = state.withLock { state in
+            defer { state = (true, []) }
+            return state.waiting
+        }
+        for visitor in visitors { visitor.resume() }
+    }
+}
+
+@Suite("Bad input: what a list makes of a source that misbehaves", .timeLimit(.minutes(1)))
+struct BadInputTests {
+    private let bench = BadInputBench()
+    private let away = FetchFailure(.transport, "the origin is not heard", isRetryable: true)
+
+    // MARK: It throws
+
+    @Test("R37: a source that says it was cancelled, though nobody did, shows no failure; the next call asks again")
+    func cancelsItself() async throws {
+        let count = Mutex(0)
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            if count.withLock({ $0 += 1; return $0 }) == 1 { throw CancellationError() }
+            return ItemPage(items: Row.list(offset..<offset + size), total: 48)
+        }
+        let list = bench.list(source)
+        _ = try await list.load()
+        try await bench.expectServed(0..<0, list)
+        #expect(list.current.failure == nil && !list.current.isLoaded && list.current.displayState == .nothing)
+        #expect(try await list.load() == .loaded(10))
+        #expect(source.usage.requests == 2)
+    }
+
+    @Test("R14: a list that is whole stays so when page one is answered, and its end, asked for once more, is not")
+    func endFails() async throws {
+        let origin = StagedOrigin(30, access: .chain, total: nil)
+        let list = bench.list(origin)
+        try await list.loadAll()
+        try await bench.expectServed(0..<30, list)
+        origin.fail(nil, away)
+        _ = try? await list.loadAll()
+        try await bench.expectServed(0..<30, list)
+        #expect(origin.requests.count == 3 + 2)
+    }
+
+    // MARK: It hangs, or answers too late
+
+    @Test("X14: a next page that never comes is a failure after the time limit, in the ledger; who asks again gets it")
+    func hangs() async throws {
+        let origin = StagedOrigin()
+        try await bench.list(origin).load()
+        var deaf = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in
+            // Ends only when its task is cancelled.
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            return []
+        }
+        deaf.timeLimit = .milliseconds(5)
+        let list = bench.list(deaf)
+        let failure = await #expect(throws: ListFailure.self) { try await list.loadNext() }
+        #expect(failure?.kind == .next && failure?.failure.failureClass == .timeout)
+        #expect(list.current.failure == failure && list.current.failingPages == 1)
+        try await bench.expectServed(0..<10, list)
+        let entry = try #require(try await bench.outline?.failures.first)
+        #expect(entry.offset == 10 && entry.state == .failedRetryable)
+        #expect(entry.nextAttemptAt == bench.clock.now() + .milliseconds(250))
+        #expect(deaf.usage.requests == 1)
+        #expect(try await bench.list(origin).loadNext() == .loaded(10))
+        #expect(try await bench.outline?.failures == [])
+    }
+
+    @Test("X12: an answer that comes when nobody waits any more is not lost, and not asked for again")
+    func answersLate() async throws {
+        let origin = StagedOrigin()
+        origin.ignoreCancellation()
+        let list = bench.list(origin)
+        try await list.load()
+        origin.hold()
+        let next = Task { try await list.loadNext() }
+        await origin.reached(2)
+        next.cancel()
+        await #expect(throws: CancellationError.self) { try await next.value }
+        #expect(list.current.failure == nil)
+        #expect(list.current.isLoadingNext, "the source has not ended")
+        origin.release()
+        while list.current.activity != .idle { await Task.yield() }
+        try await bench.expectServed(0..<20, list)
+        #expect(list.current.failure == nil)
+        #expect(try await list.loadNext() == .loaded(10))
+        #expect(origin.requests.count == 3)
+    }
+
+    @Test("X4, R4: what a superseded next page brings when the list is another one by then is dropped")
+    func answersLateForAnotherList() async throws {
+        let gate = Gate()
+        let shown = Mutex(Row.list(0..<48))
+        var source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            let answer = shown.withLock { Array($0.dropFirst(offset).prefix(size)) }
+            if offset > 0 { await gate.pass() }
+            return ItemPage(items: answer, total: 48)
+        }
+        // What is raced against a clock is dropped when it is cancelled; this one is heard to its end.
+        source.timeLimit = nil
+        let list = bench.list(source)
+        try await list.load()
+        let next = Task { try await list.loadNext() }
+        while !gate.hasVisitors { await Task.yield() }
+        shown.withLock { $0 = Row.list(100..<148) }
+        try await list.refresh()
+        #expect(try await next.value == .superseded)
+        gate.open()
+        while try await bench.outline?.ledger.contains(where: { $0.state == .inFlight }) == true { await Task.yield() }
+        try await bench.expectServed(100..<110, list)
+        #expect(try await list.loadNext() == .loaded(10))
+        try await bench.expectServed(100..<120, list)
+    }
+
+    // MARK: It answers something else
+
+    @Test("R5, G2: one wrong page, whichever, is put right: nothing twice, nothing missing", arguments: [
+        0..<10, 20..<30, 40..<48,
+    ])
+    func wrongPageOnce(answer: Range<Int>) async throws {
+        let count = Mutex(0)
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            let isWrong = count.withLock { $0 += 1; return $0 } == 2
+            return ItemPage(items: Row.list(isWrong ? answer : offset..<min(offset + size, 48)), total: 48)
+        }
+        let list = bench.list(source)
+        try await list.load()
+        for _ in 0..<20 where list.current.hasMore { try await list.loadNext() }
+        try await bench.expectServed(0..<48, list)
+        #expect(!list.current.hasMore && list.current.failure == nil && list.current.failingPages == 0)
+        #expect(source.usage.requests <= 10)
+    }
+
+    @Test("R24: page one, whatever is asked for, is a loop that is told; page one stays what it was", arguments: [48, nil])
+    func alwaysPageOne(total: Int?) async throws {
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ in ItemPage(items: Row.list(0..<10), total: total) }
+        let list = bench.list(source)
+        try await list.load()
+        let failure = await #expect(throws: ListFailure.self) { try await list.loadNext() }
+        #expect(failure?.kind == .next && failure?.failure.failureClass == .loop && failure?.failure.isRetryable == false)
+        #expect(list.current.failure == failure && list.current.failingPages == 1)
+        #expect(list.current.hasMore, "that is no end")
+        try await bench.expectServed(0..<10, list)
+        #expect(source.usage.requests <= 12)
+    }
+
+    @Test("G6: page one is held all the while that it comes again for every other place")
+    func pageOneMeanwhile() async throws {
+        let held = Mutex<[Int]>([])
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { [bench] _, _ in
+            if let list = try await bench.outline, list.record.validatedAt != nil {
+                held.withLock { $0.append(list.coverage.headEnd) }
+            }
+            return ItemPage(items: Row.list(0..<10), total: 48)
+        }
+        let list = bench.list(source)
+        try await list.load()
+        _ = try? await list.loadNext()
+        #expect(held.withLock { $0.allSatisfy { $0 == 10 } }, "\(held.withLock { $0 })")
+    }
+}

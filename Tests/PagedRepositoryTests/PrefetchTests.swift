@@ -1,0 +1,49 @@
+import Testing
+
+@testable import PagedRepository
+
+@Suite("How far ahead pages come by themselves")
+struct PrefetchTests {
+    private let tenPages = Prefetch.Extent(items: 100, pages: 10, canGrow: true)
+
+    @Test("as many pages as the distance says before the end, and not one item sooner", arguments: [0, 1, 3])
+    func distance(_ pages: Int) {
+        var prefetch = Prefetch(distance: pages, limit: 9)
+        prefetch.looked(at: 99 - pages * 10 - 1)
+        #expect(!prefetch.wantsMore(of: tenPages))
+        prefetch.looked(at: 99 - pages * 10)
+        #expect(prefetch.wantsMore(of: tenPages))
+        #expect(prefetch.isAtTheEnd(of: tenPages) == (pages == 0))
+    }
+
+    @Test("X13: no more pages than the limit before somebody looks again; a limit below 1 is 1", arguments: [(-3, 1), (1, 1), (4, 4)])
+    func limit(_ limit: Int, _ pages: Int) {
+        var prefetch = Prefetch(distance: 100, limit: limit)
+        prefetch.looked(at: 0)
+        for _ in 0..<pages {
+            #expect(prefetch.wantsMore(of: tenPages))
+            prefetch.began()
+        }
+        #expect(!prefetch.wantsMore(of: tenPages))
+        prefetch.looked(at: 0)
+        #expect(prefetch.wantsMore(of: tenPages))
+    }
+
+    @Test("looking back does not undo how far somebody has looked; a restart does")
+    func back() {
+        var prefetch = Prefetch(distance: 0, limit: 9)
+        prefetch.looked(at: 99)
+        prefetch.looked(at: 3)
+        #expect(prefetch.wantsMore(of: tenPages))
+        prefetch.restart()
+        #expect(!prefetch.wantsMore(of: tenPages))
+    }
+
+    @Test("nothing comes ahead of a list that is not loaded, or that has ended")
+    func ended() {
+        var prefetch = Prefetch(distance: 100, limit: 9)
+        prefetch.looked(at: 5)
+        #expect(!prefetch.wantsMore(of: Prefetch.Extent(items: 100, pages: 10, canGrow: false)))
+        #expect(prefetch.wantsMore(of: Prefetch.Extent(items: 0, pages: 0, canGrow: true)), "an empty page is not an end")
+    }
+}

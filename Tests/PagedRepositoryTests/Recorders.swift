@@ -1,0 +1,121 @@
+import Logging
+import Metrics
+import Synchronization
+
+/// A back end that remembers what was counted and timed. Handed down with `withMetricsFactory`, it hears of one test alone.
+///
+/// State: what is remembered of each series, under a mutex.
+final class RecordingMetrics: MetricsFactory {
+    /// One metric with one value of its dimension; empty when it has none.
+    struct Series: Hashable {
+        var label: String
+        var dimension: String
+        var value: String
+    }
+
+    fileprivate struct State {
+        var counts: [Series: Int64] = [:]
+        var timings: [Series: [Int64]] = [:]
+    }
+
+    private final class Handler: CounterHandler, TimerHandler, RecorderHandler {
+        private let series: Series
+        private let metrics: RecordingMetrics
+
+        init(_ series: Series, _ metrics: RecordingMetrics) {
+            self.series = series
+            self.metrics = metrics
+        }
+
+        func increment(by amount: Int64) { metrics.state.withLock { $0.counts[series, default: 0] += amount } }
+        func recordNanoseconds(_ duration: Int64) { metrics.state.withLock { $0.timings[series, default: []].append(duration) } }
+        func reset() {}
+        func record(_ value: Int64) {}
+        func record(_ value: Double) {}
+    }
+
+    private let state = Mutex(State())
+
+    /// What has been looked up: counters, and timers.
+    var counters: Set<Series> { state.withLock { Set($0.counts.keys) } }
+    var timers: Set<Series> { state.withLock { Set($0.timings.keys) } }
+
+    /// What was counted, by the value of the dimension; without those that counted nothing.
+    func counts(_ label: String) -> [String: Int64] {
+        state.withLock { state in
+            let found = state.counts.filter { $0.key.label == label && $0.value != 0 }
+            return Dictionary(uniqueKeysWithValues: found.map { ($0.key.value, $0.value) })
+        }
+    }
+
+    /// What was counted in all.
+    func count(_ label: String) -> Int64 { counts(label).values.reduce(0, +) }
+
+    /// What was timed, in nanoseconds, by the value of the dimension; without those that timed nothing.
+    func timings(_ label: String) -> [String: [Int64]] {
+        state.withLock { state in
+            let found = state.timings.filter { $0.key.label == label && !$0.value.isEmpty }
+            return Dictionary(uniqueKeysWithValues: found.map { ($0.key.value, $0.value) })
+        }
+    }
+
+    private func series(_ label: String, _ dimensions: [(String, String)]) -> Series {
+        Series(label: label, dimension: dimensions.first?.0 ?? "", value: dimensions.first?.1 ?? "")
+    }
+
+    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        let series = series(label, dimensions)
+        state.withLock { $0.counts[series, default: 0] += 0 }
+        return Handler(series, self)
+    }
+
+    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        let series = series(label, dimensions)
+        state.withLock { $0.timings[series, default: []] += [] }
+        return Handler(series, self)
+    }
+
+    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        Handler(series(label, dimensions), self)
+    }
+
+    func destroyCounter(_ handler: any CounterHandler) {}
+    func destroyTimer(_ handler: any TimerHandler) {}
+    func destroyRecorder(_ handler: any RecorderHandler) {}
+}
+
+/// Every line that was logged, at whatever level.
+///
+/// State: the lines, under a mutex.
+final class RecordedLog: Sendable {
+    struct Line: Sendable {
+        var level: Logger.Level
+        var message: String
+        var metadata: Logger.Metadata
+
+        /// Everything that a back end could print of it.
+        var text: String { "\(level) \(message) \(metadata)" }
+    }
+
+    private struct Handler: LogHandler {
+        let log: RecordedLog
+        var logLevel = Logger.Level.trace
+        var metadata: Logger.Metadata = [:]
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
+            log.state.withLock { $0.append(Line(level: event.level, message: "\(event.message)", metadata: all)) }
+        }
+    }
+
+    private let state = Mutex<[Line]>([])
+
+    var lines: [Line] { state.withLock { $0 } }
+
+    func logger() -> Logger { Logger(label: "test") { _ in Handler(log: self) } }
+}
