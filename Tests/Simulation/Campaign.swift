@@ -9,7 +9,12 @@ public struct Campaign: Sendable {
     /// Every so many seeds are run in a SQLite store instead of in memory.
     public var sqliteEvery: UInt64 = 10
 
-    public init(seeds: Range<UInt64>) { self.seeds = seeds }
+    public var subject: Simulation.Subject
+
+    public init(seeds: Range<UInt64>, subject: Simulation.Subject = .runs) {
+        self.seeds = seeds
+        self.subject = subject
+    }
 
     public struct Report: Sendable {
         public var hits: [String: Int] = [:]
@@ -28,7 +33,7 @@ public struct Campaign: Sendable {
                 group.addTask {
                     var report = Report()
                     for seed in seeds where seed % UInt64(workers) == worker && report.failures.count < stopAfter {
-                        let simulation = Simulation(seed: seed, mode: mode)
+                        let simulation = Simulation(seed: seed, mode: mode, subject: subject)
                         let outcome = try await live(simulation)
                         report.lives += 1
                         report.hits.merge(outcome.hits, uniquingKeysWith: +)
@@ -48,26 +53,47 @@ public struct Campaign: Sendable {
     /// One life, in the storage that its seed is for.
     public func live(_ simulation: Simulation) async throws -> Simulation.Outcome {
         guard simulation.seed % sqliteEvery == sqliteEvery - 1 else {
-            return try await SeededExecutor.run(seed: simulation.seed, waitsForOthers: false) { executor in
-                try await simulation.run(in: MemoryStorage(), on: executor)
-            }
+            return try await live(simulation, in: MemoryStorage())
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-life-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let store = try await PageStore.open(
             at: "\(folder)/store.sqlite", mode: .createIfMissing, now: Timestamp(milliseconds: 1_800_000_000_000))
-        let outcome = try await SeededExecutor.run(seed: simulation.seed, waitsForOthers: true) { executor in
-            try await simulation.run(in: store, on: executor)
-        }
+        let outcome = try await live(simulation, in: store)
         await store.close()
         return outcome
+    }
+
+    private func live(_ simulation: Simulation, in storage: any PageStorage) async throws -> Simulation.Outcome {
+        let counted = CountedStorage(storage)
+        let clock = EventClock()
+        let idle: @Sendable () -> SeededExecutor.Idleness = {
+            if counted.isBusy { return .waitingForOthers }
+            return clock.moveOn() ? .woken : .dead
+        }
+        do {
+            return try await SeededExecutor.run(seed: simulation.seed, idle: idle) { executor in
+                switch simulation.subject {
+                case .runs:
+                    try await simulation.run(in: counted, on: executor)
+                case .engine:
+                    try await EngineSimulation(
+                        plan: simulation.plan, mode: simulation.mode, seed: simulation.seed, trace: simulation.trace
+                    ).run(in: counted, clock, on: executor)
+                }
+            }
+        } catch let dead as SeededExecutor.Dead {
+            var outcome = Simulation.Outcome()
+            outcome.violations = ["\(dead)"]
+            return outcome
+        }
     }
 
     private func describe(_ simulation: Simulation, _ outcome: Simulation.Outcome) async throws -> String {
         let (small, violations) = try await shrink(simulation, outcome)
         return """
             seed \(simulation.seed), \(simulation.mode.rawValue): \(violations.first ?? "")
-              again: swift run Simulator \(simulation.mode.rawValue) \(simulation.seed)
+              again: swift run Simulator \(simulation.subject.rawValue) \(simulation.mode.rawValue) \(simulation.seed)
               the smallest that fails: \(small.plan)
             """
     }
@@ -91,17 +117,4 @@ public struct Campaign: Sendable {
         }
         return best
     }
-}
-
-extension Campaign {
-    /// What a campaign must have met to prove anything.
-    public static let rules = [
-        "R16 confirmed", "R17 the head explains it", "R18 bisected", "R19 replaced", "R20 asked once more", "R20 a total corrected",
-        "R21 drift seen while loading", "R22 spliced", "R23 swept", "R24 the end found", "R25 repeated ids noticed", "R31 resumed",
-        "R22 a cursor rejected", "R4 two at once", "R31 killed", "origin.insert", "origin.delete", "origin.move", "origin.edit", "origin.resort",
-        "origin.replaceAll", "origin.append", "origin.fault.transport", "origin.fault.timeout", "origin.fault.429",
-        "origin.fault.500", "origin.fault.503", "origin.cursorExpired", "origin.emptyAnswer", "origin.emptyMinute", "origin.shortPage", "origin.304",
-        "origin.304.totalChanged", "origin.pastEnd", "origin.clamped", "origin.sizeIgnored", "origin.lag", "origin.capped", "origin.estimated",
-        "origin.zero", "origin.tooLow", "origin.tooHigh",
-    ]
 }

@@ -18,11 +18,23 @@ final class Crash: Sendable {
 
     private let state: Mutex<State>
 
-    init(after calls: Int) { state = Mutex(State(callsLeft: calls)) }
+    /// - Parameter calls: how many calls are left; nil: it lives until it is struck.
+    init(after calls: Int? = nil) { state = Mutex(State(callsLeft: calls ?? .max)) }
+
+    /// It dies now, between two of its calls.
+    func strike() {
+        state.withLock { $0.callsLeft = 0 }
+        end()?.resume()
+    }
+
+    var isOver: Bool { state.withLock { $0.isOver } }
 
     /// Every call of the run passes here, once before it is made and once after. False after the last one.
-    func pass() async -> Bool {
+    /// - Parameter counts: whether the process may die of it. Reading changes nothing: where it dies between two reads makes no
+    ///   difference.
+    func pass(counts: Bool = true) async -> Bool {
         let (isDead, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+            if !counts { return (state.isOver, nil) }
             state.callsLeft -= 1
             guard state.callsLeft < 0 else { return (false, nil) }
             defer { state.waiter = nil }
@@ -82,6 +94,7 @@ struct DoomedSource: PageSource {
     var access: PagingAccess { source.access }
     var usage: SourceUsage { source.usage }
     var probeSize: Int? { source.probeSize }
+    var largestOverlap: Int? { source.largestOverlap }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         guard await crash.pass() else { throw CancellationError() }
@@ -91,11 +104,37 @@ struct DoomedSource: PageSource {
     }
 }
 
-/// A storage as a process sees it that will die: what is committed stays. Reading changes nothing, so where it dies between two
-/// reads makes no difference.
+/// A storage as a process sees it that will die: what is committed stays.
 struct DoomedStorage: RelayedStorage {
     let storage: any PageStorage
     let crash: Crash
+
+    private func read<Value>(_ call: () async throws(StorageError) -> Value) async throws(StorageError) -> Value {
+        guard await crash.pass(counts: false) else { throw StorageError(.closed, "the process is dead") }
+        return try await call()
+    }
+
+    func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
+        try await read { () async throws(StorageError) in try await storage.query(key) }
+    }
+    func records() async throws(StorageError) -> [QueryRecord] {
+        try await read { () async throws(StorageError) in try await storage.records() }
+    }
+    func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
+        try await read { () async throws(StorageError) in try await storage.outline(of: query) }
+    }
+    func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
+        try await read { () async throws(StorageError) in try await storage.excerpt(of: query, range) }
+    }
+    func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
+        try await read { () async throws(StorageError) in try await storage.window(of: query, range) }
+    }
+    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
+        try await read { () async throws(StorageError) in try await storage.locate(keys, in: query) }
+    }
+    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
+        try await read { () async throws(StorageError) in try await storage.due(before: moment, limit: limit) }
+    }
 
     private func alive<Value>(_ call: () async throws(StorageError) -> Value) async throws(StorageError) -> Value {
         guard await crash.pass() else { throw StorageError(.closed, "the process is dead") }
@@ -117,5 +156,11 @@ struct DoomedStorage: RelayedStorage {
     }
     func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
         try await alive { () async throws(StorageError) in try await storage.record(edits, for: query, at: now) }
+    }
+    func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
+        try await alive { () async throws(StorageError) in try await storage.purge(queries) }
+    }
+    func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
+        try await alive { () async throws(StorageError) in try await storage.setPinned(isPinned, query) }
     }
 }

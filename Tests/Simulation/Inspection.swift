@@ -1,4 +1,5 @@
 import PageModel
+import PagedRepository
 import PagedRepositoryTesting
 
 /// What must hold of a cached list at any moment, whatever the origin did.
@@ -54,5 +55,21 @@ enum Inspection {
     /// What counts as held, in order.
     static func held(_ storage: any PageStorage, _ query: QueryID) async throws -> [Item] {
         try await storage.window(of: query, 0..<Total.largest)?.parts.filter(\.isHeld).flatMap { $0.content.items } ?? []
+    }
+
+    /// G3: how a list differs from that of an origin that has been quiet for long enough.
+    static func differences(
+        _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin, _ plan: OriginPlan, _ report: SyncReport?
+    ) async throws -> [String] {
+        guard let record = try await storage.query(key), !record.allowsDuplicates else { return [] }
+        guard plan.identity != .repeating else { return [] }
+        let held = try await held(storage, record.id)
+        let items = origin.items
+        guard held != items else { return [] }
+        let missing = Set(items.compactMap(\.id)).subtracting(held.compactMap(\.id))
+        let surplus = Set(held.compactMap(\.id)).subtracting(items.compactMap(\.id))
+        return [
+            "G3: after a sweep of a quiet origin: \(held.count) held of \(items.count); missing \(missing.sorted().prefix(6)), surplus \(surplus.sorted().prefix(6)); \(report?.outcome.rawValue ?? "") \(report?.reconciliation.rawValue ?? ""), total \(record.total), end \(String(describing: record.end)), sweep \(String(describing: record.sweep)), \(report?.warnings ?? []), \(String(describing: report?.headFailure))"
+        ]
     }
 }

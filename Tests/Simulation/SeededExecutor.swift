@@ -16,12 +16,22 @@ final class SeededExecutor: TaskExecutor {
     private let state: Mutex<State>
     /// Counts the steps that are ready.
     private let arrivals = DispatchSemaphore(value: 0)
-    /// How long nothing may be ready before the life counts as dead: all its tasks wait for each other.
-    private let patience: DispatchTimeInterval
+    /// What may still come when nothing is ready.
+    private let idle: @Sendable () -> Idleness
 
-    private init(seed: UInt64, patience: DispatchTimeInterval) {
+    private init(seed: UInt64, idle: @escaping @Sendable () -> Idleness) {
         state = Mutex(State(random: SeededGenerator(seed: seed)))
-        self.patience = patience
+        self.idle = idle
+    }
+
+    /// What nothing being ready means.
+    enum Idleness {
+        /// Somebody was woken, and is ready now.
+        case woken
+        /// Somebody outside works for one of the tasks.
+        case waitingForOthers
+        /// All tasks wait for each other.
+        case dead
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -37,11 +47,11 @@ final class SeededExecutor: TaskExecutor {
 
     /// Runs `life` to its end, with everything that it starts in groups of its own.
     ///
-    /// - Parameter waitsForOthers: whether something outside of the life's own tasks may wake them up.
+    /// - Parameter idle: asked when nothing is ready.
     static func run<Success: Sendable>(
-        seed: UInt64, waitsForOthers: Bool, _ life: @escaping @Sendable (SeededExecutor) async throws -> Success
+        seed: UInt64, idle: @escaping @Sendable () -> Idleness, _ life: @escaping @Sendable (SeededExecutor) async throws -> Success
     ) async throws -> Success {
-        let executor = SeededExecutor(seed: seed, patience: waitsForOthers ? .seconds(60) : .seconds(0))
+        let executor = SeededExecutor(seed: seed, idle: idle)
         return try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 let result = Mutex<Result<Success, any Error>?>(nil)
@@ -68,7 +78,14 @@ final class SeededExecutor: TaskExecutor {
 
     /// Takes one of the steps that are ready; false when there is none, and none comes.
     private func step() -> Bool {
-        guard arrivals.wait(timeout: .now() + patience) == .success else { return false }
+        while arrivals.wait(timeout: .now()) == .timedOut {
+            switch idle() {
+            case .woken: continue
+            case .waitingForOthers: guard arrivals.wait(timeout: .now() + .seconds(60)) == .success else { return false }
+            case .dead: return false
+            }
+            break
+        }
         let job = state.withLock { state in
             state.ready.remove(at: Int.random(in: 0..<state.ready.count, using: &state.random))
         }

@@ -12,16 +12,26 @@ public struct Simulation: Sendable {
         case safety, liveness
     }
 
+    /// Who lives.
+    public enum Subject: String, Sendable, CaseIterable {
+        /// Runs of `ListSync`, one after the other or two at once.
+        case runs
+        /// Processes with lists and background work: see `EngineSimulation`.
+        case engine
+    }
+
     public var plan: OriginPlan
     public var mode: Mode
+    public var subject: Subject
     /// How the runs are made; drawn from it alone, so that a smaller plan is run alike.
     public var seed: UInt64
     /// Is told what is asked, answered and committed, line by line.
     public var trace: (@Sendable (String) -> Void)?
 
-    public init(seed: UInt64, mode: Mode) {
+    public init(seed: UInt64, mode: Mode, subject: Subject = .runs) {
         self.seed = seed
         self.mode = mode
+        self.subject = subject
         plan = OriginPlan(seed: seed)
     }
 
@@ -146,7 +156,7 @@ public struct Simulation: Sendable {
                 if let record = try await watched.query(key), record.sweep == nil, try await isEqual(watched, key, origin) { break }
             }
             outcome.requests = origin.usage.requests - before
-            outcome.violations += try await differences(watched, key, origin, reports.last)
+            outcome.violations += try await Inspection.differences(watched, key, origin, plan, reports.last)
             let size = min(asked ?? plan.usualSize, plan.usualSize)
             let pages = origin.items.count / max(1, size - 1) + 1
             if plan.identity == .ids, outcome.violations.isEmpty, outcome.requests > 8 * pages + 60 {
@@ -201,22 +211,6 @@ public struct Simulation: Sendable {
     private func isEqual(_ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin) async throws -> Bool {
         guard let record = try await storage.query(key) else { return false }
         return try await Inspection.held(storage, record.id) == origin.items
-    }
-
-    /// G3.
-    private func differences(
-        _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin, _ report: SyncReport?
-    ) async throws -> [String] {
-        guard let record = try await storage.query(key), !record.allowsDuplicates else { return [] }
-        guard plan.identity != .repeating else { return [] }
-        let held = try await Inspection.held(storage, record.id)
-        let items = origin.items
-        guard held != items else { return [] }
-        let missing = Set(items.compactMap(\.id)).subtracting(held.compactMap(\.id))
-        let surplus = Set(held.compactMap(\.id)).subtracting(items.compactMap(\.id))
-        return [
-            "G3: after a sweep of a quiet origin: \(held.count) held of \(items.count); missing \(missing.sorted().prefix(6)), surplus \(surplus.sorted().prefix(6)); \(report?.outcome.rawValue ?? "") \(report?.reconciliation.rawValue ?? ""), total \(record.total), end \(String(describing: record.end)), sweep \(String(describing: record.sweep)), \(report?.warnings ?? []), \(String(describing: report?.headFailure))"
-        ]
     }
 }
 

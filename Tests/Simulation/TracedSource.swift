@@ -7,9 +7,9 @@ struct TracedSource: PageSource {
     let origin: SimulatedOrigin
     let trace: (@Sendable (String) -> Void)?
 
-    private let clock: ManualClock
+    private let clock: any SyncClock
 
-    init(_ origin: SimulatedOrigin, _ clock: ManualClock, _ trace: (@Sendable (String) -> Void)?) {
+    init(_ origin: SimulatedOrigin, _ clock: any SyncClock, _ trace: (@Sendable (String) -> Void)?) {
         self.origin = origin
         self.clock = clock
         self.trace = trace

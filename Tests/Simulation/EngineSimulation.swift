@@ -1,0 +1,130 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+
+/// One life of a store that several processes share: each with a list that people look at and load from, and with background
+/// work; they are killed and come again, clocks are set, and the origin changes and fails all the while.
+///
+/// *Safety*: after every commit the list is looked at (R5, G1); everything shown was true at one moment (R39); nobody asks for a
+/// page that is being asked for (R30), nor again for one that is held (R31). *Liveness*: then changes and faults stop, and
+/// background work alone makes every retry that was due, finishes a sweep that was cut off, and leaves no lease (G3).
+struct EngineSimulation {
+    let plan: OriginPlan
+    let mode: Simulation.Mode
+    let seed: UInt64
+    let trace: (@Sendable (String) -> Void)?
+
+    /// Longer than all pauses between the attempts of a page together, and the circuit's.
+    private static let aWhile = Duration.seconds(600)
+
+    private typealias World = SimulatedProcess.World
+
+    func run(
+        in storage: any PageStorage, _ clock: EventClock, on executor: any TaskExecutor
+    ) async throws -> Simulation.Outcome {
+        var random = SeededGenerator(seed: seed ^ 0xe461e)
+        let key = QueryKey("simulated")
+        let latency = Duration.milliseconds(Int.random(in: 0...3, using: &random) * 700)
+        let origin = SimulatedOrigin(plan, clock: clock, latency: .zero...latency)
+        let watched = WatchedStorage(storage, trace: trace) { storage, query in
+            try await Inspection.findings(in: storage, query, origin)
+        }
+        // Places are asked for twice where the list moves, and where its total has to be understood.
+        let isCalm = plan.events.isEmpty && plan.identity == .ids && [.exact, .none].contains(plan.totals)
+        let asked = Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
+        let log = RequestLog(isCalm: isCalm, fullPage: max(1, min(asked ?? plan.usualSize, plan.usualSize)))
+        let world = World(
+            key: key, storage: WitnessedStorage(watched, key: key), origin: origin,
+            source: TracedSource(origin, clock, trace), requests: log, clock: clock, executor: executor, trace: trace)
+
+        var life = Life(world: world, plan: plan, asked: asked, random: random, isCalm: isCalm)
+        for _ in 0..<Int.random(in: 1...3, using: &life.random) { life.begin() }
+        for _ in 0..<Int.random(in: 6...24, using: &life.random) {
+            try await life.step()
+            if !watched.findings.isEmpty || !life.findings.isEmpty || !log.findings.isEmpty { break }
+            // Some calls overlap.
+            if Int.random(in: 0..<3, using: &life.random) > 0 {
+                try await clock.sleep(for: .seconds(Double.random(in: 0...90, using: &life.random)))
+            }
+        }
+        var outcome = Simulation.Outcome()
+        outcome.violations = watched.findings + life.findings + log.findings
+        if mode == .liveness, outcome.violations.isEmpty {
+            origin.settle()
+            outcome.violations += try await settled(&life, watched)
+        }
+        outcome.violations += try await ended(&life)
+        if life.staysWhole, mode == .safety { outcome.violations += log.repeated }
+        outcome.requests = origin.usage.requests
+        outcome.hits = life.hits
+        for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
+        return outcome
+    }
+
+    // MARK: Liveness
+
+    /// The origin is quiet, and answers: what background work makes of it.
+    private func settled(_ life: inout Life, _ watched: WatchedStorage) async throws -> [String] {
+        let world = life.world
+        if life.processes.isEmpty { life.begin() }
+        try await life.pin()
+        for process in life.processes { process.work(life.engineOptions) }
+        try await world.clock.sleep(for: EngineSimulation.aWhile)
+        var wrong: [String] = []
+        let overdue = try await world.storage.due(before: world.clock.now() + .seconds(-180), limit: 16)
+        wrong += overdue.map { "R28: not tried again when it was due: \($0.entry)" }
+        // A sweep that is cut off is finished in the background.
+        let dying = life.begin()
+        let sweep = life.sweepOptions
+        dying.call("sweep") { _ in
+            _ = try await dying.sync(sweep)
+            return nil
+        }
+        try await world.clock.sleep(for: .milliseconds(Int.random(in: 0...4_000, using: &life.random)))
+        life.kill(dying)
+        try await world.clock.sleep(for: EngineSimulation.aWhile)
+        if let record = try await world.storage.query(world.key), record.sweep != nil, !record.allowsDuplicates {
+            wrong.append("R31: a sweep that was cut off is not finished: \(String(describing: record.sweep))")
+        }
+        // The proof: whatever was left to freshness.
+        for _ in 0..<3 {
+            guard let process = life.processes.first, wrong.isEmpty else { break }
+            let report = try await process.sync(sweep)
+            if report.list?.record.sweep == nil, try await Inspection.differences(world.storage, world.key, world.origin, plan, report).isEmpty { break }
+        }
+        wrong += watched.findings + life.findings
+        wrong += try await Inspection.differences(world.storage, world.key, world.origin, plan, nil)
+        return wrong
+    }
+
+    // MARK: The end
+
+    /// Everybody stops: calls come back, and nothing is in flight any more (R30).
+    private func ended(_ life: inout Life) async throws -> [String] {
+        let world = life.world
+        var wrong: [String] = []
+        for process in life.processes {
+            process.lookAway()
+            await process.rest()
+        }
+        var patience = 0
+        while life.processes.contains(where: { $0.openCalls > 0 }), patience < 120 {
+            patience += 1
+            try await world.clock.sleep(for: .seconds(60))
+        }
+        if let stuck = life.processes.first(where: { $0.openCalls > 0 }) {
+            wrong.append("X14: \(stuck.openCalls) calls of process \(stuck.number) never came back")
+        }
+        if let record = try await world.storage.query(world.key), let list = try await world.storage.outline(of: record.id) {
+            let now = world.clock.now()
+            for entry in list.ledger where entry.state == .inFlight {
+                // The dead leave leases, which end by themselves.
+                guard let end = entry.leaseExpiresAt, end > now, !life.hasKilled(within: .seconds(180)) else { continue }
+                wrong.append("R30: left in flight: \(entry)")
+            }
+        }
+        for process in life.dead { await process.bury() }
+        for process in life.processes { await process.bury() }
+        return wrong
+    }
+}

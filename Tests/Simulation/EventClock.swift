@@ -1,0 +1,68 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+/// The time of a simulated world: it stands still while anything can go on, and moves on to the next moment that somebody waits
+/// for when nothing can.
+///
+/// A wall clock in it can be set; who sleeps then sleeps as long as was meant, as tasks do (R29).
+///
+/// State: how much time has passed, how far the wall clock is off, who sleeps until when; under a mutex.
+final class EventClock: SyncClock {
+    private struct State {
+        var passed = Duration.zero
+        var wall: Timestamp
+        var sleepers: [Int: (until: Duration, waiter: CheckedContinuation<Void, any Error>)] = [:]
+        var next = 0
+    }
+
+    private let state: Mutex<State>
+
+    init(_ start: Timestamp = Timestamp(milliseconds: 1_800_000_000_000)) {
+        state = Mutex(State(wall: start))
+    }
+
+    func now() -> Timestamp { state.withLock { $0.wall + $0.passed } }
+
+    /// How much time has passed in truth.
+    var passed: Duration { state.withLock { $0.passed } }
+
+    /// Sets the wall clock forward; back, when the duration is negative.
+    func set(by duration: Duration) { state.withLock { $0.wall = $0.wall + duration } }
+
+    func sleep(until moment: Timestamp) async throws { try await sleep(for: moment - now()) }
+
+    func sleep(for duration: Duration) async throws {
+        let number = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                let result: Result<Void, any Error>? = state.withLock { state in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if duration <= .zero { return .success(()) }
+                    state.sleepers[number] = (state.passed + duration, waiter)
+                    return nil
+                }
+                if let result { waiter.resume(with: result) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.sleepers.removeValue(forKey: number)?.waiter }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Moves on to the next moment that somebody waits for; false when nobody waits.
+    func moveOn() -> Bool {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+            // One at a time: those who wake at the same moment wake in the order in which they went to sleep.
+            guard let first = state.sleepers.min(by: { ($0.value.until, $0.key) < ($1.value.until, $1.key) }) else { return nil }
+            state.sleepers[first.key] = nil
+            state.passed = max(state.passed, first.value.until)
+            return first.value.waiter
+        }
+        waiter?.resume()
+        return waiter != nil
+    }
+}

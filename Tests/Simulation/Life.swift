@@ -1,0 +1,160 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+
+/// What happens in a life of several processes, step by step, as its seed says.
+struct Life {
+    let world: SimulatedProcess.World
+    let plan: OriginPlan
+    /// The size of page that everybody asks for; nil leaves it to the origin.
+    let asked: Int?
+    var random: SeededGenerator
+    /// Wall clocks are set, in some lives: then leases end early, and pages may be asked for twice (R29).
+    let setsClocks: Bool
+    /// Nothing was taken away on purpose: what is held stays held.
+    private(set) var staysWhole: Bool
+    private(set) var processes: [SimulatedProcess] = []
+    private(set) var dead: [SimulatedProcess] = []
+    private var begun = 0
+    private var lastDeath: Duration?
+    private var ownHits: [String: Int] = [:]
+
+    init(world: SimulatedProcess.World, plan: OriginPlan, asked: Int?, random: SeededGenerator, isCalm: Bool) {
+        self.world = world
+        self.plan = plan
+        self.asked = asked
+        self.random = random
+        setsClocks = self.random.next() % 4 == 0
+        staysWhole = isCalm
+        if setsClocks {
+            staysWhole = false
+            world.requests.stopCounting()
+        }
+    }
+
+    var findings: [String] { (processes + dead).flatMap(\.findings) }
+
+    var hits: [String: Int] {
+        (processes + dead).reduce(into: ownHits) { $0.merge($1.hits, uniquingKeysWith: +) }
+    }
+
+    func hasKilled(within duration: Duration) -> Bool {
+        lastDeath.map { world.clock.passed - $0 < duration } ?? false
+    }
+
+    private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+    private mutating func hit(_ rule: String) { ownHits[rule, default: 0] += 1 }
+
+    // MARK: Processes
+
+    @discardableResult
+    mutating func begin() -> SimulatedProcess {
+        begun += 1
+        var options = PagedListOptions()
+        options.sync.pageSize = asked
+        options.sync.concurrency = number(0...2) == 0 ? 4 : 1
+        options.automaticRetry = number(0...1) == 0 ? .never : .perLedger
+        options.prefetchDistance = number(0...2)
+        let process = SimulatedProcess(begun, in: world, options: options, seed: random.next())
+        processes.append(process)
+        return process
+    }
+
+    mutating func kill(_ process: SimulatedProcess) {
+        process.kill()
+        processes.removeAll { $0 === process }
+        dead.append(process)
+        lastDeath = world.clock.passed
+    }
+
+    var engineOptions: EngineOptions {
+        var options = EngineOptions()
+        options.sync.pageSize = asked
+        return options
+    }
+
+    var sweepOptions: SyncOptions {
+        var options = SyncOptions()
+        options.work = .sweep
+        options.pageSize = asked
+        return options
+    }
+
+    mutating func pin() async throws {
+        let record = try await world.storage.register(world.key, at: world.clock.now())
+        try await world.storage.setPinned(true, record.id)
+    }
+
+    // MARK: Steps
+
+    /// One thing that somebody does.
+    mutating func step() async throws {
+        guard let process = processes.randomElement(using: &random) else { return _ = begin() }
+        let position = number(0...max(plan.count, 1))
+        switch number(0...29) {
+        case 0...2:
+            let policy = LoadPolicy.allCases[number(0...LoadPolicy.allCases.count - 1)]
+            process.call("load \(policy)") { try await $0.load(policy) }
+        case 3...4: process.call("refresh") { try await $0.refresh() }
+        case 5...8: process.call("load next") { try await $0.loadNext() }
+        case 9:
+            process.call("appeared \(position)") { list in
+                await list.prefetch(from: position)
+                return nil
+            }
+        case 10: process.call("load all") { try await $0.loadAll() }
+        case 11: process.call("retry") { try await $0.retry() }
+        case 12...13:
+            let (key, count) = (world.key, number(0...20))
+            let policy = LoadPolicy.allCases[number(0...LoadPolicy.allCases.count - 1)]
+            process.call("page \(position)+\(count) \(policy)") { _ in
+                _ = try await process.repository.page(key, offset: position, limit: count, policy: policy)
+                return nil
+            }
+        case 14...16:
+            if process.isWorking { await process.rest() } else { process.work(engineOptions) }
+        case 17...19:
+            if process.isLooking { process.lookAway() } else { process.look() }
+        case 20...22:
+            kill(process)
+            begin()
+        case 23:
+            process.call("invalidate") { list in
+                await list.invalidate()
+                return nil
+            }
+        case 24:
+            if let record = try await world.storage.query(world.key) {
+                try await world.storage.setPinned(!record.isPinned, record.id)
+            }
+        case 25: process.cancelCalls()
+        case 26 where setsClocks:
+            hit("R29 clocks set")
+            world.clock.set(by: .seconds(number(-90_000...90_000)))
+        case 27: try await takeAway(process)
+        default: break
+        }
+    }
+
+    /// Some of what is held goes, on purpose.
+    private mutating func takeAway(_ process: SimulatedProcess) async throws {
+        guard number(0...1) == 0 else { return }
+        staysWhole = false
+        world.requests.stopCounting()
+        switch number(0...2) {
+        case 0:
+            hit("R38 reset")
+            process.call("reset") { list in
+                try await list.reset()
+                return nil
+            }
+        case 1:
+            hit("R41 purged elsewhere")
+            guard let record = try await world.storage.query(world.key) else { return }
+            _ = try await world.storage.purge([record.id])
+        default:
+            hit("R40 evicted")
+            _ = try await world.storage.evict(to: EvictionBudget(bytes: number(0...2_000)), exempt: [], at: world.clock.now())
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import Logging
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+
+/// A process of a simulated world: a repository with its list, background work, people who look at the list; until it is stopped,
+/// or killed.
+///
+/// State: its tasks, and what went wrong in it; under a mutex. What is killed stands still until it is buried.
+final class SimulatedProcess: Sendable {
+    typealias List = PagedList<[UInt8]>
+
+    private struct State {
+        var engine: Task<Void, Never>?
+        var viewers: [Task<Void, Never>] = []
+        var calls: [Int: Task<Void, Never>] = [:]
+        var nextCall = 0
+        var findings: [String] = []
+        var hits: [String: Int] = [:]
+    }
+
+    let number: Int
+    let crash = Crash()
+    let repository: PagedRepository<[UInt8]>
+    let list: List
+    private let world: World
+    private let storage: DoomedStorage
+    private let source: DoomedSource
+    private let chance: Chance
+    private let state = Mutex(State())
+
+    /// What all processes of a life share.
+    struct World: Sendable {
+        var key: QueryKey
+        var storage: WitnessedStorage
+        var origin: SimulatedOrigin
+        var source: any PageSource
+        var requests: RequestLog
+        var clock: EventClock
+        var executor: any TaskExecutor
+        var trace: (@Sendable (String) -> Void)?
+    }
+
+    init(_ number: Int, in world: World, options: PagedListOptions, seed: UInt64) {
+        self.number = number
+        self.world = world
+        storage = DoomedStorage(storage: world.storage, crash: crash)
+        source = DoomedSource(source: LoggedSource(source: world.source, log: world.requests, process: number), crash: crash)
+        let chance = Chance(seed: seed)
+        self.chance = chance
+        let source = source
+        repository = PagedRepository(
+            storage: storage, codec: RawItemCodec(), options: options, clock: world.clock, chance: { chance.next() },
+            executor: world.executor, source: { _ in source })
+        list = repository.list(world.key)
+    }
+
+    var findings: [String] { state.withLock { $0.findings } }
+    var hits: [String: Int] { state.withLock { $0.hits } }
+    var isWorking: Bool { state.withLock { $0.engine != nil } }
+    var isLooking: Bool { state.withLock { !$0.viewers.isEmpty } }
+    var openCalls: Int { state.withLock { $0.calls.count } }
+
+    private func find(_ text: String) {
+        if !crash.isOver { state.withLock { $0.findings.append("process \(number): \(text)") } }
+    }
+
+    private func hit(_ rule: String) { state.withLock { $0.hits[rule, default: 0] += 1 } }
+
+    // MARK: Background work
+
+    func work(_ options: EngineOptions) {
+        guard !isWorking else { return }
+        let (chance, source) = (chance, source)
+        let engine = SyncEngine(
+            storage: storage, options: options, clock: world.clock, chance: { chance.next() },
+            origin: { _ in SyncEngine.Origin("origin", source) })
+        let task = Task(executorPreference: world.executor) {
+            do {
+                try await engine.run()
+            } catch {
+                self.find("background work ended: \(error)")
+            }
+        }
+        state.withLock { $0.engine = task }
+    }
+
+    /// Returns when background work has stopped: nothing of it is left in flight.
+    func rest() async {
+        let engine = state.withLock { state in
+            defer { state.engine = nil }
+            return state.engine
+        }
+        engine?.cancel()
+        await engine?.value
+        hit("R30 graceful shutdown")
+    }
+
+    // MARK: Calls
+
+    /// Somebody calls, and waits for what comes of it.
+    func call(_ name: String, _ body: @escaping @Sendable (List) async throws -> LoadOutcome?) {
+        let number = state.withLock { state in
+            state.nextCall += 1
+            return state.nextCall
+        }
+        world.trace?("process \(self.number): \(name)")
+        let task = Task(executorPreference: world.executor) {
+            do {
+                let outcome = try await body(self.list)
+                self.world.trace?("process \(self.number): \(name): \(outcome.map { "\($0)" } ?? "done")")
+                self.came(name, outcome)
+            } catch let failure as ListFailure {
+                self.hit("R37 \(failure.kind.rawValue) failed")
+            } catch let error as StorageError where error.code == .busy {
+                self.hit("R42 busy")
+            } catch is CancellationError {
+                self.hit("X12 given up")
+            } catch {
+                self.find("\(name): \(error)")
+            }
+            self.state.withLock { $0.calls[number] = nil }
+        }
+        state.withLock { state in
+            // It may be over already, on a thread of its own.
+            state.calls[number] = task
+        }
+    }
+
+    private func came(_ name: String, _ outcome: LoadOutcome?) {
+        switch outcome {
+        case .joined: hit("R35 joined")
+        case .superseded: hit("R36 superseded")
+        case .endReached: hit("R35 end reached")
+        case .notNow: find("R33: \(name) was told to wait")
+        case .loaded(let count) where count < 0: find("R35: \(name) loaded \(count)")
+        case .loaded, nil: break
+        }
+    }
+
+    /// Those who wait give up (X12).
+    func cancelCalls() {
+        for call in state.withLock({ Array($0.calls.values) }) { call.cancel() }
+    }
+
+    /// One run of its own, as a job of a service makes it.
+    func sync(_ options: SyncOptions) async throws(StorageError) -> SyncReport {
+        let chance = chance
+        return try await ListSync(
+            storage: storage, source: source, key: world.key, options: options, clock: world.clock, chance: { chance.next() }
+        ).run()
+    }
+
+    // MARK: People who look
+
+    func look() {
+        let (snapshots, events) = (list.snapshots, list.events)
+        let viewers = [
+            Task(executorPreference: world.executor) { for await snapshot in snapshots { await self.saw(snapshot) } },
+            Task(executorPreference: world.executor) {
+                // It may be there already.
+                var arrivals = self.world.storage.closings - 1
+                for await event in events { self.heard(event, &arrivals) }
+            },
+        ]
+        state.withLock { $0.viewers += viewers }
+    }
+
+    func lookAway() {
+        let viewers = state.withLock { state in
+            defer { state.viewers = [] }
+            return state.viewers
+        }
+        for viewer in viewers { viewer.cancel() }
+    }
+
+    /// R39: what is shown was true at one moment, all of it.
+    private func saw(_ snapshot: ListSnapshot<[UInt8]>) async {
+        hit("R39 snapshots")
+        if snapshot.activity != .idle, snapshot.failure != nil { find("R37: a failure is shown while \(snapshot.activity)") }
+        if !snapshot.unusable.isEmpty { find("R7: unusable at \(snapshot.unusable)") }
+        guard snapshot.isLoaded || !snapshot.items.isEmpty else { return }
+        let sight = WitnessedStorage.Sight(
+            version: snapshot.version, items: Array(snapshot.items), total: snapshot.total, end: snapshot.end,
+            isLoaded: snapshot.isLoaded)
+        if await !world.storage.wasTrue(sight) {
+            find("R39: shown, and never so: \(snapshot.items.count) items of \(snapshot.total), end \(String(describing: snapshot.end)), \(snapshot.version)")
+        }
+    }
+
+    private func heard(_ event: ListEvent<[UInt8]>, _ arrivals: inout Int) {
+        switch event {
+        case .pageLoaded(let range, let items):
+            if range.count != items.count { find("C24: \(items.count) items for \(range)") }
+            hit("C24 pages told")
+        case .endReached:
+            // R38: once for each arrival.
+            arrivals += 1
+            if arrivals > world.storage.closings { find("R38: the end was announced twice") }
+            hit("R38 ends told")
+        case .reset: hit("R38 resets told")
+        case .failed, .refreshed, .changedElsewhere: break
+        }
+    }
+
+    // MARK: The end
+
+    /// From here on it does nothing more, and nobody hears of it.
+    func kill() {
+        world.trace?("process \(number): killed")
+        crash.strike()
+        world.requests.died(number)
+        hit("R31 killed")
+    }
+
+    /// Its tasks end, once nobody looks at the store any more.
+    func bury() async {
+        crash.bury()
+        let tasks = state.withLock { state -> [Task<Void, Never>] in
+            defer { (state.engine, state.viewers, state.calls) = (nil, [], [:]) }
+            return [state.engine].compactMap { $0 } + state.viewers + Array(state.calls.values)
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+}

@@ -1,0 +1,85 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+/// A storage that remembers every state a list was in, so that what is shown of it can be held to that (R39).
+///
+/// Whatever changes a list is done, and looked at, before the next such call is.
+///
+/// State: the states so far, under a mutex; a lock that keeps changes apart.
+final class WitnessedStorage: RelayedStorage {
+    /// What a reader sees of a list at one moment.
+    struct Sight: Hashable {
+        var version: ListVersion
+        var items: [[UInt8]]
+        var total: Total
+        var end: Int?
+        var isLoaded: Bool
+
+        var isAtEnd: Bool { isLoaded && end.map { items.count >= $0 } ?? false }
+    }
+
+    let storage: any PageStorage
+    private let key: QueryKey
+    private let lock = SerialLock()
+    private struct State {
+        var seen: Set<Sight> = []
+        /// How often the list has come to its end.
+        var closings = 0
+        var isAtEnd = false
+    }
+
+    private let state = Mutex(State())
+
+    init(_ storage: any PageStorage, key: QueryKey) {
+        self.storage = storage
+        self.key = key
+    }
+
+    /// How often the list has come to its end so far.
+    var closings: Int { state.withLock { $0.closings } }
+
+    /// Waits for the change under way: what it has done may be shown before it is written down here.
+    func wasTrue(_ sight: Sight) async -> Bool {
+        await lock.run { state.withLock { $0.seen.contains(sight) } }
+    }
+
+    /// The list as it is now; nil when there is none.
+    func sight() async throws(StorageError) -> Sight? {
+        guard let record = try await storage.query(key), let list = try await storage.outline(of: record.id),
+            let window = try await storage.window(of: record.id, 0..<Total.largest)
+        else { return nil }
+        var items: [[UInt8]] = []
+        for part in window.parts where part.isHeld && part.offset == items.count { items += part.content.items.map(\.payload) }
+        return Sight(
+            version: list.record.version, items: items, total: list.record.total,
+            end: list.record.end ?? list.record.total.exactCount, isLoaded: list.record.validatedAt != nil)
+    }
+
+    private func changing<Value: Sendable>(_ call: () async throws(StorageError) -> Value) async throws(StorageError) -> Value {
+        try await lock.run { () async throws(StorageError) in
+            let value = try await call()
+            let sight = try await sight()
+            state.withLock { state in
+                if let sight { state.seen.insert(sight) }
+                let isAtEnd = sight?.isAtEnd ?? false
+                if isAtEnd, !state.isAtEnd { state.closings += 1 }
+                state.isAtEnd = isAtEnd
+            }
+            return value
+        }
+    }
+
+    func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
+        try await changing { () async throws(StorageError) in try await storage.register(key, at: now) }
+    }
+    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+        try await changing { () async throws(StorageError) in try await storage.commit(plan) }
+    }
+    func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
+        try await changing { () async throws(StorageError) in try await storage.purge(queries) }
+    }
+    func evict(to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp) async throws(StorageError) -> EvictionReport {
+        try await changing { () async throws(StorageError) in try await storage.evict(to: budget, exempt: exempt, at: now) }
+    }
+}
