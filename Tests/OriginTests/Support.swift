@@ -1,0 +1,114 @@
+#if Tool
+import Foundation
+import ProgramSupport
+import Testing
+
+/// A server that nobody here wrote. `Scripts/origins` starts them, and says in a variable for each where it is.
+enum RealOrigin: String, CaseIterable, Sendable {
+    case datasette, registry, kinto, ara
+
+    private static let environment = ProcessInfo.processInfo.environment
+
+    /// Whether it was started, or should have been: in CI a server that is missing is a failure, elsewhere its tests are skipped.
+    var isExpected: Bool { RealOrigin.environment[variable] != nil || RealOrigin.environment["CI"] != nil }
+
+    /// Those of them whose tests are to run.
+    static func expected(_ origins: RealOrigin...) -> [RealOrigin] { origins.filter(\.isExpected) }
+    static var expected: [RealOrigin] { allCases.filter(\.isExpected) }
+
+    var url: String { get throws { try RealOrigin.value(of: variable) } }
+
+    private var variable: String { "PAGECACHE_\(rawValue.uppercased())" }
+
+    private static func value(of variable: String) throws -> String {
+        try #require(environment[variable], "\(variable) is not set: Scripts/origins did not start that server")
+    }
+
+    // MARK: Reading
+
+    /// A plain walk by curl: every answer, from page one or from `first`, until there is no more.
+    func walk(from first: String? = nil) async throws -> [[String: Any]] {
+        var answers: [[String: Any]] = []
+        var url: String? = try first ?? self.url
+        while let asked = url {
+            let text = try await curl(["-i", asked])
+            let split = try #require(text.range(of: "\r\n\r\n"))
+            let body = Data(text[split.upperBound...].utf8)
+            let answer = try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any])
+            answers.append(answer)
+            url = next(answer, text[..<split.lowerBound].split(whereSeparator: \.isNewline), URL(string: asked))
+        }
+        return answers
+    }
+
+    /// What an answer hands over.
+    private func next(_ body: [String: Any], _ headers: [Substring], _ asked: URL?) -> String? {
+        switch self {
+        case .datasette:
+            return body["next_url"] as? String
+        case .ara:
+            return body["next"] as? String
+        case .kinto:
+            return headers.first { $0.lowercased().hasPrefix("next-page:") }
+                .map { $0.dropFirst("next-page:".count).trimmingCharacters(in: .whitespaces) }
+        case .registry:
+            return headers.first { $0.lowercased().hasPrefix("link:") }
+                .flatMap { $0.split(separator: "<").last?.split(separator: ">").first }
+                .flatMap { URL(string: String($0), relativeTo: asked)?.absoluteString }
+        }
+    }
+
+    /// The ids of the items in these answers, in order.
+    func ids(in answers: [[String: Any]]) -> [String] {
+        let member =
+            switch self {
+            case .datasette: "rows"
+            case .registry: "repositories"
+            case .kinto: "data"
+            case .ara: "results"
+            }
+        return answers.flatMap { ids(of: $0[member] as? [Any] ?? []) }
+    }
+
+    /// The ids of items as the origin sent them, byte for byte.
+    func ids(of payloads: some Collection<[UInt8]>) throws -> [String] {
+        var text = Data("[".utf8)
+        for payload in payloads {
+            if text.count > 1 { text.append(UInt8(ascii: ",")) }
+            text.append(contentsOf: payload)
+        }
+        text.append(UInt8(ascii: "]"))
+        return ids(of: try #require(try JSONSerialization.jsonObject(with: text) as? [Any]))
+    }
+
+    private func ids(of items: [Any]) -> [String] {
+        // The registry's items are their own ids.
+        items.compactMap { item in item as? String ?? (item as? [String: Any])?["id"].map { "\($0)" } }
+    }
+
+    // MARK: Changing
+
+    /// Runs SQL on the file that datasette serves: `INSERT`, `DELETE`.
+    static func editPackages(_ script: String) async throws {
+        let database = try value(of: "PAGECACHE_DATASETTE_DATABASE")
+        let program = "import sqlite3; d = sqlite3.connect('\(database)'); d.executescript(\"\(script)\"); d.commit()"
+        #expect(try await Program.run("/usr/bin/python3", ["-c", program]).status == 0)
+    }
+
+    /// Adds a record to Kinto's list: it comes first there.
+    static func addRecord(_ id: String) async throws {
+        _ = try await RealOrigin.kinto.curl(
+            ["-f", "-X", "PUT", "-H", "Content-Type: application/json", "-d", "{}", "\(RealOrigin.kinto.url)/\(id)"])
+    }
+
+    static func removeRecord(_ id: String) async throws {
+        _ = try await RealOrigin.kinto.curl(["-f", "-X", "DELETE", "\(RealOrigin.kinto.url)/\(id)"])
+    }
+
+    private func curl(_ arguments: [String]) async throws -> String {
+        let ended = try await Program.run("/usr/bin/curl", ["-sS"] + arguments)
+        #expect(ended.status == 0)
+        return ended.output
+    }
+}
+#endif
