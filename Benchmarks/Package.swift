@@ -16,6 +16,13 @@ let package = Package(
                 .product(name: "PageModel", package: "pagecache"),
                 .product(name: "PageStore", package: "pagecache"),
             ]),
+        .executableTarget(
+            name: "RepositoryBenchmark",
+            dependencies: [
+                .product(name: "PageModel", package: "pagecache"),
+                .product(name: "PageStore", package: "pagecache"),
+                .product(name: "PagedRepository", package: "pagecache"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

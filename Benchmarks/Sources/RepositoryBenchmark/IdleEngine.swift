@@ -1,0 +1,66 @@
+import PageModel
+import PageStore
+import PagedRepository
+
+/// What an engine costs that has nothing to do, and what it costs to find that out.
+enum IdleEngine {
+    private static let lists = 1_000
+
+    static func run(seconds: Int, rounds: Int) async throws {
+        // One more list is nobody's: what is committed to it is no work for the engine.
+        try await Shelf<Label>.with(lists: lists + 1) { shelf in
+            for query in shelf.queries.prefix(lists) { try await shelf.store.setPinned(true, query) }
+            try await run(shelf, seconds, rounds)
+        }
+    }
+
+    private static func run(_ shelf: Shelf<Label>, _ seconds: Int, _ rounds: Int) async throws {
+        try await Machine.settled()
+        let asleep = try await Machine.idleCost(seconds: seconds)
+
+        var options = EngineOptions()
+        // Fresh for as long as this takes.
+        options.freshness.staleAfter = .seconds(86_400)
+        let looked = Countdown()
+        looked.expect(lists)
+        // An engine asks for the origin of every list that it looks at.
+        let engine = SyncEngine(
+            storage: shelf.store, options: options,
+            origin: { _ in
+                looked.arrived()
+                return SyncEngine.Origin("origin", NobodyAsked())
+            })
+        let (start, before) = (ContinuousClock.now, Machine.processorTime)
+        let running = Task { try await engine.run() }
+        await looked.all()
+        let first = (wall: ContinuousClock.now - start, processor: Machine.processorTime - before)
+
+        try await Machine.settled()
+        let idle = try await Machine.idleCost(seconds: seconds)
+        let looks = try await looks(shelf, looked, rounds)
+        running.cancel()
+        try await running.value
+
+        Figure.title("an engine over \(lists) pinned lists, fresh and whole. limit: the same process without it")
+        Figure("idle: processor time a second, ms (1.00 is 0.1 % of a core)", idle, limit: asleep, target: .atMost(1)).print()
+        Figure("its first look at all lists, ms", first.wall.milliseconds).print()
+        Figure("  of processor time, ms", first.processor.milliseconds).print()
+        Figure("a commit to another list, and the look that follows, µs", looks).print()
+    }
+
+    /// Each commit says that a list was validated, which may be work; it is found not to be.
+    private static func looks(_ shelf: Shelf<Label>, _ looked: Countdown, _ rounds: Int) async throws -> Samples {
+        let query = shelf.queries[lists]
+        guard let version = try await shelf.store.outline(of: query)?.record.version else { throw Unexpected("expected: a list") }
+        var samples = Samples()
+        for round in 1...rounds {
+            let plan = CommitPlan(query: query, version: version, at: shelf.filledAt + .milliseconds(round), edits: [.validated])
+            looked.expect(lists)
+            try await samples.time {
+                try expect(try await shelf.store.commit(plan) == .committed(version), "a commit")
+                await looked.all()
+            }
+        }
+        return samples
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import PageModel
+import PageStore
+import PagedRepository
+
+/// A store with lists of one page each, whole and had just now.
+struct Shelf<Value: Specimen>: Sendable {
+    let store: PageStore
+    let queries: [QueryID]
+    /// The moment at which every list was had.
+    let filledAt: Timestamp
+
+    /// In a new directory, which goes with `body`.
+    static func with(lists: Int, _ body: (Shelf) async throws -> Void) async throws {
+        try await Scratch.with { directory in
+            let shelf = try await Shelf(path: directory + "/store.sqlite", lists: lists)
+            try await body(shelf)
+            await shelf.store.close()
+        }
+    }
+
+    init(path: String, lists: Int) async throws {
+        let now = SystemClock().now()
+        let store = try await PageStore.open(at: path, mode: .createIfMissing, now: now)
+        let content = try Value.page()
+        var queries: [QueryID] = []
+        for number in 0..<lists {
+            let record = try await store.register(Shelf.key(number), at: now)
+            let plan = CommitPlan(
+                query: record.id, version: record.version, at: now,
+                edits: [
+                    .put(PageWrite(offset: 0, content: content, evidence: .verified)), .setTotal(.exact(content.count)),
+                    .setEnd(content.count), .validated,
+                ],
+                ledger: [.succeeded(offset: 0)])
+            try expect(try await store.commit(plan) == .committed(record.version), "a page that is stored")
+            queries.append(record.id)
+        }
+        self.store = store
+        self.queries = queries
+        filledAt = now
+    }
+
+    static func key(_ number: Int) -> QueryKey { QueryKey("list-\(number)") }
+
+    func list(_ number: Int, of repository: PagedRepository<Value>) -> PagedList<Value> { repository.list(Shelf.key(number)) }
+
+    /// - Parameter memoryBudget: bytes of payloads whose values are kept in memory.
+    func repository(memoryBudget: Int = 32 << 20) -> PagedRepository<Value> {
+        PagedRepository(
+            storage: store, codec: JSONItemCodec<Value>(), memoryBudget: memoryBudget, source: { _ in NobodyAsked() })
+    }
+}
+
+/// An origin of lists that are served from the cache alone.
+struct NobodyAsked: PageSource {
+    var access: PagingAccess { .offsets }
+    var usage: SourceUsage { SourceUsage() }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        throw FetchFailure(.refused, "nobody is to ask", isRetryable: false)
+    }
+}
+
+/// A directory for as long as it is needed.
+enum Scratch {
+    static func with(_ body: (String) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-bench-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await body(directory)
+    }
+}

@@ -1,0 +1,62 @@
+import PageModel
+import PageStore
+import PagedRepository
+
+/// Pages that are in memory, decoded, against raw reads of the same pages.
+enum Snapshots {
+    /// As many lists as a busy program shows at a time.
+    private static let hot = 50
+
+    static func run(rounds: Int) async throws {
+        try await Shelf<Product>.with(lists: 1_000) { shelf in try await run(shelf, rounds) }
+    }
+
+    private static func run(_ shelf: Shelf<Product>, _ rounds: Int) async throws {
+        let repository = shelf.repository()
+        let lists = (0..<hot).map { shelf.list($0, of: repository) }
+        let (store, direct) = (shelf.store, shelf.store.synchronously)
+        let page = 0..<Product.countPerPage
+        for list in lists {
+            try await list.load(.cacheOnly)
+            try expect(list.current.items.count == page.count, "a list that is known to the store")
+        }
+        var (raw, rawAsync, key, outline, outlineAsync) = (Samples(), Samples(), Samples(), Samples(), Samples())
+        var (current, load, window, item) = (Samples(), Samples(), Samples(), Samples())
+        var seen = 0
+        for _ in 0..<rounds {
+            // Everybody at another list each time, and one after the other: what the machine does meanwhile happens to all.
+            let places = (0..<8).map { _ in Int.random(in: 0..<hot) }
+            let queries = places.map { shelf.queries[$0] }
+            try raw.timeAtOnce { seen += try direct.window(of: queries[0], page)?.parts.first?.content.count ?? 0 }
+            try await rawAsync.time { seen += try await store.window(of: queries[1], page)?.parts.first?.content.count ?? 0 }
+            try await key.time { seen += try await store.query(Shelf<Product>.key(places[2])) == nil ? 0 : page.count }
+            try outline.timeAtOnce { seen += try direct.outline(of: queries[3])?.length ?? 0 }
+            try await outlineAsync.time { seen += try await store.outline(of: queries[4])?.length ?? 0 }
+            let list = lists[places[5]]
+            var read = 0
+            current.timeAtOnce(calls: 100) { read += list.current.items.count }
+            seen += read / 100
+            let loaded = lists[places[6]]
+            try await load.time { try await loaded.load(.cacheOnly) }
+            seen += loaded.current.items.count
+            let shown = Shelf<Product>.key(places[7])
+            try await window.time {
+                seen += try await repository.page(shown, offset: 0, limit: page.count, policy: .cacheOnly).items.count
+            }
+            let id = "product-\(100_000 + Int.random(in: page))"
+            try await item.time { seen += try await repository.item(id: id, in: shown)?.id == id ? page.count : 0 }
+        }
+        try expect(seen == rounds * 9 * page.count, "the whole page each time")
+
+        Figure.title("50 items × 500 B, in memory, µs. limit: store.window on the caller's own thread; other: the same, async")
+        Figure("store.window, own thread", raw, limit: raw, other: rawAsync).print()
+        Figure("store.window, async", rawAsync, limit: raw, other: rawAsync).print()
+        Figure("  store.query(key), async", key, limit: raw, other: rawAsync).print()
+        Figure("  store.outline, own thread", outline, limit: raw, other: rawAsync).print()
+        Figure("  store.outline, async", outlineAsync, limit: raw, other: rawAsync).print()
+        Figure("list.current", current, limit: raw, other: rawAsync, target: .atMost(3)).print()
+        Figure("list.load(.cacheOnly)", load, limit: raw, other: rawAsync, target: .atMost(3)).print()
+        Figure("repository.page(0, 50, .cacheOnly)", window, limit: raw, other: rawAsync, target: .atMost(3)).print()
+        Figure("repository.item(id:)", item, limit: raw, other: rawAsync).print()
+    }
+}
