@@ -15,7 +15,7 @@ struct EngineSimulation {
     let trace: (@Sendable (String) -> Void)?
 
     /// Longer than all pauses between the attempts of a page together, and the circuit's.
-    private static let aWhile = Duration.seconds(600)
+    private static let aWhile = Duration.seconds(300)
 
     private typealias World = SimulatedProcess.World
 
@@ -51,6 +51,8 @@ struct EngineSimulation {
         outcome.violations = watched.findings + life.findings + log.findings
         if mode == .liveness, outcome.violations.isEmpty {
             origin.settle()
+            // That nothing is made up, lives in the other mode show.
+            watched.isWatching = false
             outcome.violations += try await settled(&life, watched)
         }
         outcome.violations += try await ended(&life)

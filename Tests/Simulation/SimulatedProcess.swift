@@ -160,8 +160,8 @@ final class SimulatedProcess: Sendable {
             Task(executorPreference: world.executor) { for await snapshot in snapshots { await self.saw(snapshot) } },
             Task(executorPreference: world.executor) {
                 // It may be there already.
-                var arrivals = self.world.storage.closings - 1
-                for await event in events { self.heard(event, &arrivals) }
+                var arrivals = await self.world.storage.closings() - 1
+                for await event in events { await self.heard(event, &arrivals) }
             },
         ]
         state.withLock { $0.viewers += viewers }
@@ -189,7 +189,7 @@ final class SimulatedProcess: Sendable {
         }
     }
 
-    private func heard(_ event: ListEvent<[UInt8]>, _ arrivals: inout Int) {
+    private func heard(_ event: ListEvent<[UInt8]>, _ arrivals: inout Int) async {
         switch event {
         case .pageLoaded(let range, let items):
             if range.count != items.count { find("C24: \(items.count) items for \(range)") }
@@ -197,7 +197,8 @@ final class SimulatedProcess: Sendable {
         case .endReached:
             // R38: once for each arrival.
             arrivals += 1
-            if arrivals > world.storage.closings { find("R38: the end was announced twice") }
+            let closings = await world.storage.closings()
+            if arrivals > closings { find("R38: the end was announced twice") }
             hit("R38 ends told")
         case .reset: hit("R38 resets told")
         case .failed, .refreshed, .changedElsewhere: break

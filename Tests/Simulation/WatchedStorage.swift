@@ -9,6 +9,7 @@ final class WatchedStorage: RelayedStorage {
     private let inspect: @Sendable (any PageStorage, QueryID) async throws -> [String]
     private let trace: (@Sendable (String) -> Void)?
     private let found = Mutex<[String]>([])
+    private let watching = Atomic(true)
 
     init(
         _ storage: any PageStorage, trace: (@Sendable (String) -> Void)?,
@@ -19,12 +20,18 @@ final class WatchedStorage: RelayedStorage {
         self.inspect = inspect
     }
 
+    /// Whether every commit is looked at.
+    var isWatching: Bool {
+        get { watching.load(ordering: .relaxed) }
+        set { watching.store(newValue, ordering: .relaxed) }
+    }
+
     var findings: [String] { found.withLock { $0 } }
 
     func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
         let outcome = try await storage.commit(plan)
         trace?("commit \(plan.edits.map(\.brief)) \(outcome)")
-        guard case .committed = outcome, findings.isEmpty else { return outcome }
+        guard case .committed = outcome, isWatching, findings.isEmpty else { return outcome }
         do {
             let wrong = try await inspect(storage, plan.query)
             if !wrong.isEmpty { found.withLock { $0 += wrong.map { "\($0); after \(plan.edits.map(\.brief))" } } }

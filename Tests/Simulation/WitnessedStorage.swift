@@ -37,7 +37,9 @@ final class WitnessedStorage: RelayedStorage {
     }
 
     /// How often the list has come to its end so far.
-    var closings: Int { state.withLock { $0.closings } }
+    func closings() async -> Int {
+        await lock.run { state.withLock { $0.closings } }
+    }
 
     /// Waits for the change under way: what it has done may be shown before it is written down here.
     func wasTrue(_ sight: Sight) async -> Bool {

@@ -24,14 +24,14 @@ extension SyncRun {
     /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no page one
     /// either: that is asked first, then the same place once more.
     func askWitness(for target: FetchTarget) {
-        pass.doubtful.insert(target.offset)
+        pass.witnessed.insert(target.offset)
         pass.awaitsWitness = target
         queue.clear()
         askAgain()
     }
 
     /// Whether this place was asked for before, and page one has answered since.
-    func isWitnessed(_ offset: Int) -> Bool { pass.doubtful.contains(offset) && pass.awaitsWitness == nil }
+    func isWitnessed(_ offset: Int) -> Bool { pass.witnessed.contains(offset) && pass.awaitsWitness == nil }
 
     /// Page one is there, and as it was: now the place in doubt.
     func witness(isSame: Bool) {

@@ -149,6 +149,7 @@ extension SyncRun {
             range = offset..<offset + 1
         }
         guard let list = try await storage.excerpt(of: query, range) else { return false }
+        if pass.rechecksEnd, let end = list.record.end, range.upperBound > end { return false }
         // Where the list ends is not known to be missing.
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty && list.coverage.count > 0

@@ -118,10 +118,10 @@ extension SyncRun {
             if list.record.end == page.content.count, page.content.count > 0 {
                 // What was the whole list goes on now: the page is stored again for its cursor.
                 edits.append(.splice(0..<page.content.count, write(page)))
-            } else if options.work == .refresh || (page.total.exactCount != nil && list.record.total.exactCount != nil) {
+            } else {
                 end = list.record.end
+                if page.total.exactCount == nil || list.record.total.exactCount == nil { pass.rechecksEnd = true }
             }
-            // R24: otherwise nobody says whether the list has grown: its end is open, and its last page is asked for again.
         }
         return try await commitHead(edits + [.setEnd(end)], page, list)
     }

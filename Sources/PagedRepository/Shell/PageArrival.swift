@@ -39,6 +39,8 @@ extension SyncRun {
                 return queue.addFirst(.span(range, overlap: overlap))
             }
             edits.append(.setEnd(position))
+        } else if let end = list.record.end, arrived.upperBound > end {
+            edits.append(.setEnd(nil))
         }
         if let total = list.record.total.count, arrived.upperBound > total {
             // R20: more items than the origin counts.

@@ -125,7 +125,7 @@ extension SyncRun {
         let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
         if lost > 0, !isCounted, !isWitnessed(position) {
             askWitness(for: .sweep(question(sweeping.position)))
-            pass.doubtful.insert(position)
+            pass.witnessed.insert(position)
             return
         }
         queue.clear()

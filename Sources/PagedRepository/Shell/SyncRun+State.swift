@@ -13,6 +13,8 @@ extension SyncRun {
         var emptyFrom: Int?
         /// Positions that answered once with less than is held, or is counted.
         var doubtful: Set<Int> = []
+        /// Places that were asked for again after page one had shown that the origin is in its senses, or will be (R20).
+        var witnessed: Set<Int> = []
         /// What is asked once more when page one has shown that the origin is in its senses (R20).
         var awaitsWitness: FetchTarget?
         /// A list is walked again once at most.
@@ -25,6 +27,9 @@ extension SyncRun {
         var hasChanged = false
         /// How often the end of a chain was asked for again.
         var reopenings = 0
+        /// Nobody says whether the list has grown (R24): what lies at its end is asked for again. Until that is answered the list
+        /// ends where it did: nothing is taken away, and no end is announced twice (R14, R38).
+        var rechecksEnd = false
     }
 
     /// What is known of the moment at which something was asked for.

@@ -133,7 +133,8 @@ final class SyncRun {
             // What a repair has moved is not the next page.
             if passCount > 0 { goal = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0 }
             if options.work == .refresh { return ending }
-            while !pass.mustRestart, let list = try await storage.outline(of: query) {
+            while !pass.mustRestart, var list = try await storage.outline(of: query) {
+                if pass.rechecksEnd { list.record.end = nil }
                 guard list.heldPages.count < options.pagesPerQuery else {
                     warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
                     return ending

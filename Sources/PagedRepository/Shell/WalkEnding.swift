@@ -16,6 +16,7 @@ extension SyncRun {
             // The page before handed over to nothing: that is no end yet.
             return askWitness(for: .follow(cursor, offset: offset))
         }
+        pass.rechecksEnd = false
         if pass.hasRewalked, pass.walkedTo == offset, !pass.hasChanged { pass.hasWalkedWhole = true }
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
         guard try await commit(edits + ending, [edits.isEmpty ? .forgotten(offset: offset) : .succeeded(offset: offset)], list)
@@ -38,6 +39,7 @@ extension SyncRun {
     func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
         pagesWithoutNews += 1
         guard let next = page.next else {
+            pass.rechecksEnd = false
             _ = try await commit([.setEnd(offset)], [.forgotten(offset: offset)], list)
             return
         }

@@ -29,7 +29,8 @@ extension SyncRun {
 
     /// What the page before `offset` handed over was answered.
     func followerArrived(_ answer: PageAnswer, _ cursor: PageCursor, at offset: Int) async throws(StorageError) {
-        guard let query, let list = try await surroundings(of: offset, query) else { return }
+        guard let query, var list = try await surroundings(of: offset, query) else { return }
+        if pass.rechecksEnd { list.record.end = nil }
         guard asked.under == list.record.version else {
             // R4: somebody has moved the place meanwhile.
             pass.mustRestart = true
