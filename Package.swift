@@ -30,8 +30,9 @@ let package = Package(
         .trait(
             name: "Tool",
             description: "The command line tool and the origin of its demo.",
-            enabledTraits: ["HTTP"]
+            enabledTraits: ["HTTP", "ServiceLifecycle"]
         ),
+        .trait(name: "ServiceLifecycle", description: "SyncEngine is a service that a ServiceGroup can own."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
@@ -40,6 +41,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.20.0", traits: []),
         .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.0", traits: []),
         .package(url: "https://github.com/apple/swift-system.git", from: "1.5.0"),
@@ -63,6 +65,8 @@ let package = Package(
                 "PageModel",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
             ],
             swiftSettings: settings
         ),
@@ -148,6 +152,8 @@ let package = Package(
                 "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
             ],
             swiftSettings: settings
         ),

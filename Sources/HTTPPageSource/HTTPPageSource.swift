@@ -10,6 +10,8 @@ public final class HTTPPageSource: PageSource {
     // Guarded by the mutex: what is known of the origin, and what was spent on it. Nothing is awaited while it is held.
     private struct State {
         var description: SourceDescription?
+        /// The check of the credential as it is stored.
+        var check: String?
         var usage = SourceUsage()
     }
 
@@ -55,8 +57,10 @@ public final class HTTPPageSource: PageSource {
         self.configuration = configuration
         self.transport = transport
         self.clock = clock
-        let known = configuration.saysSomething ? nil : stored.flatMap { SourceDescription(json: $0) }
-        state = Mutex(State(description: known))
+        state = Mutex(
+            State(
+                description: configuration.saysSomething ? nil : stored.flatMap { SourceDescription(usable: $0) },
+                check: stored.flatMap { SourceDescription(json: $0)?.credential }))
     }
 
     /// The key of the list at `url` (R45): its canonical text without paging and secrets; nil for what is no URL.
@@ -77,6 +81,30 @@ public final class HTTPPageSource: PageSource {
         guard let text = known.credential else { return credential != nil }
         guard let check = CredentialCheck(text), let credential else { return true }
         return !check.matches(credential)
+    }
+
+    /// R45: under the key of its URL, a list is that of one credential. Under a key or a scope of the caller's own, the caller
+    /// has said whose it is.
+    public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
+        let names = [configuration.limitParameter, configuration.offsetParameter, configuration.pageParameter].compactMap(\.self)
+        let isNamed = list.key != QueryKey(url.canonicalText(without: Set(names)))
+        guard isNamed || !belongsToAnother(stored: list.source) else {
+            throw FetchFailure(.forbidden, "the list was fetched with another credential, or with none", isRetryable: false)
+        }
+        let known = configuration.saysSomething ? nil : SourceDescription(usable: list.source)
+        let check = SourceDescription(json: list.source)?.credential
+        state.withLock { state in
+            state.description = state.description ?? known
+            state.check = check ?? state.check
+        }
+    }
+
+    /// What is stored of the credential. The salt stays as long as the credential does: a list that did not change is not
+    /// written again (R6).
+    private var check: String? {
+        guard let credential else { return nil }
+        if let known = state.withLock({ $0.check }), CredentialCheck(known)?.matches(credential) == true { return known }
+        return CredentialCheck(of: credential).text
     }
 
     /// What is known about how the origin pages, in one line; nil before its first answer.
@@ -151,16 +179,18 @@ public final class HTTPPageSource: PageSource {
 
     private func firstContact(_ answer: Answer) async throws -> FetchedPage {
         var draft = try Detector.describe(answer, configuration)
-        draft.description.credential = credential.map { CredentialCheck(of: $0).text }
+        draft.description.credential = check
         var page = try PageReader.page(from: answer, draft.description, isFirst: true, limits: configuration.limits)
         if draft.wantsProbes {
             draft = await probe(draft, page)
             page = try PageReader.page(from: answer, draft.description, isFirst: true, limits: configuration.limits)
         }
+        // Who asked is kept in any case.
+        draft.description.isProvisional = draft.isProvisional ? true : nil
         let description = draft.description
         state.withLock { $0.description = description }
         page.lesson = SourceLesson(
-            paging: description.style.rawValue, source: draft.isProvisional ? "" : description.json, warnings: draft.warnings)
+            paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
         return page
     }
 

@@ -18,11 +18,18 @@ public protocol PageSource: Sendable {
     var probeSize: Int? { get }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer
+
+    /// Takes up what is stored of the list: how its origin pages, and for whom it was fetched (R45). Called before anything of the
+    /// list is served or asked for, once or many times; asks nobody for anything.
+    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched for somebody else: nothing of it is served then,
+    ///   and nothing fetched.
+    func takeUp(_ list: QueryRecord) throws(FetchFailure)
 }
 
 extension PageSource {
     public var probeSize: Int? { nil }
     public var largestOverlap: Int? { nil }
+    public func takeUp(_ list: QueryRecord) throws(FetchFailure) {}
 }
 
 /// How an origin lets pages be asked for.

@@ -118,13 +118,17 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     /// The item with this id, if the list holds it; nil otherwise. The origin is not asked.
     /// - Throws: `StorageError`.
     public func item(id: String, in key: QueryKey) async throws(StorageError) -> Value? {
-        guard let query = try await world.storage.query(key) else { return nil }
+        guard let query = try await world.storage.query(key), (try? source(key).takeUp(query)) != nil else { return nil }
         let identity = ItemIdentity.key(ofID: id)
-        guard let place = try await world.storage.locate([identity], in: query.id)[identity],
-            let window = try await world.storage.window(of: query.id, place.position..<place.position + 1),
-            let part = window.parts.first, part.content.ids.first == id
-        else { return nil }
-        return try? world.builder.codec.decode(part.content.payload(at: 0))
+        // The list may move between the look for the place and the look at it: then it is looked for again.
+        for _ in 0..<8 {
+            guard let place = try await world.storage.locate([identity], in: query.id)[identity],
+                let window = try await world.storage.window(of: query.id, place.position..<place.position + 1)
+            else { return nil }
+            guard let part = window.parts.first, part.content.ids.first == id else { continue }
+            return try? world.builder.codec.decode(part.content.payload(at: 0))
+        }
+        return nil
     }
 
     private func run(_ key: QueryKey, _ options: SyncOptions) async throws(StorageError) -> SyncReport {
@@ -135,7 +139,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     }
 
     private func window(_ key: QueryKey, _ range: Range<Int>) async throws(StorageError) -> ItemWindow<Value>? {
-        guard let record = try await world.storage.query(key) else { return nil }
+        guard let record = try await world.storage.query(key), (try? source(key).takeUp(record)) != nil else { return nil }
         return try await world.builder.window(record, range, now: world.clock.now())
     }
 }

@@ -1,6 +1,10 @@
 public import Logging
 public import PageModel
 
+#if ServiceLifecycle
+public import ServiceLifecycle
+#endif
+
 /// Keeps lists up to date in the background: retries that are due (R28), page one of lists that are pinned or that somebody in
 /// this process observes, what pinned lists lack, sweeps that were cut off.
 ///
@@ -55,6 +59,21 @@ public struct SyncEngine: Sendable {
     /// is due, and for nothing else.
     /// - Throws: `StorageError` when the storage fails for good. A store that is busy, or a disk that is full, is tried again.
     public func run() async throws(StorageError) {
+        #if ServiceLifecycle
+        do {
+            try await cancelWhenGracefulShutdown { try await EngineRun(self).run() }
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            // A group that shuts down at once cancels; so does its caller. Both mean: stop.
+        }
+        #else
         try await EngineRun(self).run()
+        #endif
     }
 }
+
+#if ServiceLifecycle
+/// A `ServiceGroup` can own background work: it stops when the group shuts down, in whichever way, with every lease given back.
+extension SyncEngine: Service {}
+#endif

@@ -25,6 +25,8 @@ struct SourceDescription: Codable, Hashable, Sendable {
     var gridSize: Int?
     /// Who asked: see `CredentialCheck`.
     var credential: String?
+    /// Too little was seen to go by it; the next first answer is looked at again.
+    var isProvisional: Bool?
 
     var json: String {
         let encoder = JSONEncoder()
@@ -38,6 +40,12 @@ struct SourceDescription: Codable, Hashable, Sendable {
         // A hostile store must not make page numbers overflow (R46).
         known.firstPage = known.firstPage.map { min(max($0, 0), 1) }
         self = known
+    }
+
+    /// Nil for what is not to be gone by.
+    init?(usable json: String) {
+        self.init(json: json)
+        if isProvisional == true { return nil }
     }
 
     init(style: Style, url: String, items: JSONPointer) {

@@ -62,6 +62,8 @@ extension SyncRun {
         // Another process may commit between our look and our commit; then we look again (R4).
         for _ in 0..<8 {
             guard let list = try await storage.outline(of: record.id) else { break }
+            // Somebody else may have begun it while page one was under way.
+            guard isOurs(list.record) else { return }
             let page = page.trusted(against: list)
             if source.access.isRandom, list.contradictsItself { isSuspicious = true }
             isShrinkConfirmed = doubt(page, list) == .isOver

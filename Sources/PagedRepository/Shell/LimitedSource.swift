@@ -14,6 +14,7 @@ struct LimitedSource: PageSource {
     var usage: SourceUsage { source.usage }
     var largestOverlap: Int? { source.largestOverlap }
     var probeSize: Int? { source.probeSize }
+    func takeUp(_ list: QueryRecord) throws(FetchFailure) { try source.takeUp(list) }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         try await gate.enter()

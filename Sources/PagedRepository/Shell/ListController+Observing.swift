@@ -10,7 +10,7 @@ extension ListController {
     /// Whoever listens already sees to it that what is published is what is stored: the next listener costs no read.
     private func watch() async {
         guard observer == nil else { return }
-        if query == nil, let known = try? await world.storage.query(key) { query = known.id }
+        if query == nil { query = try? await known() }
         // Somebody else may have been faster. Listened first, read then: what is committed while it is read is heard afterwards.
         guard observer == nil else { return }
         observe()

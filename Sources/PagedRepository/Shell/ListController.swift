@@ -128,6 +128,12 @@ actor ListController<Value: Sendable> {
         if !machine.content.isLoaded { try await rebuild() }
     }
 
+    /// The list as it is known to the storage. Somebody else's is as if it were not there (R45); asking the origin says why.
+    func known() async throws(StorageError) -> QueryID? {
+        guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return nil }
+        return record.id
+    }
+
     /// - Parameter range: where pages have come, to be told once they are in the snapshot, and before its end is.
     func rebuild(telling range: Range<Int>? = nil) async throws(StorageError) {
         builds.begun += 1
@@ -136,7 +142,7 @@ actor ListController<Value: Sendable> {
         if let query { snapshot = try await world.builder.build(query, now: world.clock.now()) }
         if snapshot == nil {
             // Not known yet; or another repository or process has purged it, and it may be there again.
-            query = try await world.storage.query(key)?.id
+            query = try await known()
             observe()
             if let query { snapshot = try await world.builder.build(query, now: world.clock.now()) }
         }

@@ -107,6 +107,7 @@ final class SyncRun {
     func run() async throws(StorageError) -> SyncReport {
         tellBegun()
         if let record = try await storage.query(key) {
+            guard isOurs(record) else { return try await report(.drained) }
             query = record.id
             if let list = try await storage.outline(of: record.id) {
                 progress(.opened(held: list.coverage.count, length: list.record.validatedAt == nil ? nil : list.length))
@@ -207,6 +208,17 @@ final class SyncRun {
                 reconciled(.unchanged, list)
                 return ending
             }
+        }
+    }
+
+    /// R45: whether the list is not somebody else's. What is stored with it, the source takes up.
+    func isOurs(_ record: QueryRecord) -> Bool {
+        do {
+            try source.takeUp(record)
+            return true
+        } catch {
+            headFailure = error
+            return false
         }
     }
 

@@ -1,0 +1,64 @@
+#if HTTP
+import Foundation
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+@testable import HTTPPageSource
+
+/// An origin that gives everybody a list of their own.
+private struct Accounts: HTTPTransport {
+    func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
+        let who = request.headers.first { $0.name == "Authorization" }?.value ?? "nobody"
+        let items = (0..<5).map { #"{"id":"\#(who) \#($0)"}"# }.joined(separator: ",")
+        return HTTPPageResponse(
+            status: 200, headers: [HTTPField("Content-Type", "application/json")], body: Array(#"{"items":[\#(items)],"total":5}"#.utf8))
+    }
+}
+
+@Suite("R45: whose list it is, for those who embed the library")
+struct CredentialTests {
+    private let storage = MemoryStorage()
+    private let clock = ManualClock()
+
+    private func list(_ credential: String?, key: QueryKey = QueryKey("http://h/api")) throws -> PagedList<[UInt8]> {
+        var configuration = HTTPSourceConfiguration(url: "http://h/api")
+        if let credential { configuration.headers.append(HTTPField("Authorization", credential)) }
+        let source = try HTTPPageSource(configuration, transport: Accounts())
+        return PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, chance: { 0.5 }, source: { _ in source }).list(key)
+    }
+
+    @Test("a list under its URL is that of one credential: another one is neither shown nor mixed in", arguments: ["B", nil])
+    func another(other: String?) async throws {
+        let first = try list("A")
+        try await first.load()
+        #expect(first.current.items.count == 5)
+        let second = try list(other)
+        let failure = await #expect(throws: ListFailure.self) { try await second.load() }
+        #expect(failure?.failure.failureClass == .forbidden)
+        #expect(second.current.items.isEmpty && !second.current.isLoaded)
+        try await second.load(.cacheOnly)
+        #expect(second.current.items.isEmpty)
+        try await first.refresh()
+        #expect(first.current.items.allSatisfy { String(decoding: $0, as: UTF8.self).contains("A ") })
+    }
+
+    @Test("whose it is survives a restart, also of a list that fits one page")
+    func restart() async throws {
+        try await list("A").load()
+        let again = try list("A")
+        try await again.load(.cacheOnly)
+        #expect(again.current.items.count == 5)
+        #expect(try await again.refresh() == .loaded(0))
+    }
+
+    @Test("under a key of the caller's own, the caller says whose it is")
+    func ownKey() async throws {
+        try await list("A", key: QueryKey("mine")).load()
+        let other = try list("B", key: QueryKey("mine"))
+        try await other.load()
+        #expect(other.current.items.count == 5)
+    }
+}
+#endif
