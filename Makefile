@@ -27,13 +27,15 @@ examples: prerequisites
 	@Scripts/snippets
 	@Scripts/examples
 
-# Lives in each mode of the simulation.
+# Lives of runs in each mode of the simulation; a quarter as many of processes.
 SEEDS ?= 20000
 
 soak: prerequisites
 	@$(SWIFT) build -c release --product Simulator --quiet
-	@.build/release/Simulator safety 0 $$(($(SEEDS) - 1))
-	@.build/release/Simulator liveness 0 $$(($(SEEDS) - 1))
+	@.build/release/Simulator runs safety 0 $$(($(SEEDS) - 1))
+	@.build/release/Simulator runs liveness 0 $$(($(SEEDS) - 1))
+	@.build/release/Simulator engine safety 0 $$(($(SEEDS) / 4))
+	@.build/release/Simulator engine liveness 0 $$(($(SEEDS) / 4))
 	@Scripts/mutants
 	@PAGECACHE_SOAK=1 $(SWIFT) test --filter 'FlipTests|FaultTests|PowerLossTests|ProcessTests|DifferentialTests'
 

@@ -29,8 +29,8 @@ public struct CommitPlan: Hashable, Sendable {
 
 /// One change to a list.
 public enum ListEdit: Hashable, Sendable {
-    /// Stores a page where the list's generation holds nothing. Pages of older generations give way to it, whether
-    /// they hold the same positions or the same ids (R5, R19).
+    /// Stores a page where the list's generation holds nothing. What is left of older generations gives way to it: the items at
+    /// the same positions, and pages that hold the same ids (R5, R19).
     case put(PageWrite)
     /// The list is laid out anew: items are taken out, put in, moved, and gaps opened, in one step. Ledger rows move along;
     /// validators of what moved are void (R1, R4). The seams between the pieces are inferred. Small pages that come about

@@ -11,7 +11,9 @@ extension CommitTransaction {
         let identities = page.content.identities
         let fingerprint = PageContent.fingerprint(of: identities)
         // A page without items lies somewhere, too.
-        for row in try rows(meeting: page.offset..<page.offset + max(page.content.count, 1)) {
+        let place = page.offset..<page.offset + max(page.content.count, 1)
+        let there = try rows(meeting: place)
+        for row in there {
             let held = row.summary
             if held.generation == record.version.generation, held.count > 0 {
                 // Somebody else stored this very page meanwhile: then there is nothing to do but to agree (R6).
@@ -31,7 +33,12 @@ extension CommitTransaction {
                 try stored(page, quietly: quietly)
                 return nil
             }
-            try delete(row)
+        }
+        if !there.isEmpty {
+            // What is left from before gives way where the page lies, and nowhere else: the rest stays readable (R19).
+            try cut(at: place.lowerBound)
+            try cut(at: place.upperBound)
+            for row in try rows(meeting: place) { try delete(row) }
         }
         if !record.allowsDuplicates, let repeated = try makeRoom(for: identities, of: page) { return repeated }
         try insert(summary(of: page, fingerprint), page.content, identities)

@@ -59,16 +59,16 @@ public struct SyncEngine: Sendable {
     /// is due, and for nothing else.
     /// - Throws: `StorageError` when the storage fails for good. A store that is busy, or a disk that is full, is tried again.
     public func run() async throws(StorageError) {
+        let stop = EngineStop()
         #if ServiceLifecycle
-        do {
-            try await cancelWhenGracefulShutdown { try await EngineRun(self).run() }
-        } catch let error as StorageError {
-            throw error
-        } catch {
-            // A group that shuts down at once cancels; so does its caller. Both mean: stop.
+        let result = await withGracefulShutdownHandler { () async -> Result<Void, StorageError> in
+            do throws(StorageError) { return .success(try await EngineRun(self, stop).run()) } catch { return .failure(error) }
+        } onGracefulShutdown: {
+            stop.now()
         }
+        try result.get()
         #else
-        try await EngineRun(self).run()
+        try await EngineRun(self, stop).run()
         #endif
     }
 }

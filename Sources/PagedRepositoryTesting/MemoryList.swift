@@ -130,6 +130,9 @@ struct MemoryList: Sendable {
             ledger.dropFailures(in: new.range)
             return .stored(new.range)
         }
+        // What is left from before gives way where the page lies, and nowhere else: the rest stays readable (R19).
+        cut(at: place.lowerBound)
+        cut(at: place.upperBound)
         pages.removeAll { $0.meets(place) }
         if !record.allowsDuplicates { try makeRoom(for: new) }
         let index = pages.firstIndex { $0.offset > new.offset } ?? pages.endIndex

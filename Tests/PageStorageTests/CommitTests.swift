@@ -83,7 +83,8 @@ struct CommitTests {
         let list = try await bench.list
         #expect(list.record.version == ListVersion(generation: 2, revision: 0))
         #expect(try await bench.held == [0: "x", 1: "i5"])
-        #expect(list.pages.map(\.range) == [0..<2, 6..<9])
+        // i2 is where nothing new lies: it stays readable.
+        #expect(list.pages.map(\.range) == [0..<2, 2..<3, 6..<9])
         try await bench.commit([.dropOlderGenerations])
         #expect(try await bench.list.pages.map(\.range) == [0..<2])
     }

@@ -72,6 +72,7 @@ final class SimulatedProcess: Sendable {
 
     func work(_ options: EngineOptions) {
         guard !isWorking else { return }
+        world.trace?("process \(number): begins to work")
         let (chance, source) = (chance, source)
         let engine = SyncEngine(
             storage: storage, options: options, clock: world.clock, chance: { chance.next() },
@@ -92,8 +93,10 @@ final class SimulatedProcess: Sendable {
             defer { state.engine = nil }
             return state.engine
         }
+        world.trace?("process \(number): is told to stop working")
         engine?.cancel()
         await engine?.value
+        world.trace?("process \(number): has stopped working")
         hit("R30 graceful shutdown")
     }
 

@@ -23,15 +23,17 @@ extension SyncRun {
 
     /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no page one
     /// either: that is asked first, then the same place once more.
-    func askWitness(for target: FetchTarget) {
-        pass.witnessed.insert(target.offset)
+    func askWitness(for target: FetchTarget, end: Int) {
+        pass.witnessed.insert(Pass.Claim(place: target.offset, end: end))
         pass.awaitsWitness = target
         queue.clear()
         askAgain()
     }
 
-    /// Whether this place was asked for before, and page one has answered since.
-    func isWitnessed(_ offset: Int) -> Bool { pass.witnessed.contains(offset) && pass.awaitsWitness == nil }
+    /// Whether this place was asked for before, said the same, and page one has answered since.
+    func isWitnessed(_ place: Int, end: Int) -> Bool {
+        pass.witnessed.contains(Pass.Claim(place: place, end: end)) && pass.awaitsWitness == nil
+    }
 
     /// Page one is there, and as it was: now the place in doubt.
     func witness(isSame: Bool) {

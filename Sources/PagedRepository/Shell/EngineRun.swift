@@ -30,7 +30,8 @@ final class EngineRun {
     private let agenda: Agenda
     private let meters = Meters.Engine()
 
-    private let wake = Signal()
+    private let stop: EngineStop
+    private var wake: Signal { stop.wake }
     /// What has ended, and was not looked at.
     private let inbox = Inbox()
     private var running: [QueryID: String] = [:]
@@ -48,8 +49,9 @@ final class EngineRun {
     /// The next moment at which something is due.
     private var nextLookAt: Timestamp?
 
-    init(_ engine: SyncEngine) {
+    init(_ engine: SyncEngine, _ stop: EngineStop) {
         self.engine = engine
+        self.stop = stop
         let retry = engine.options.sync.retry
         agenda = Agenda(
             rules: Agenda.Rules(
@@ -68,7 +70,7 @@ final class EngineRun {
             // What is in flight gives its leases back before the group ends.
             defer { group.cancelAll() }
             do throws(StorageError) {
-                while !Task.isCancelled {
+                while !Task.isCancelled, !stop.isTold {
                     for ended in inbox.take() { try learn(ended) }
                     do throws(StorageError) { try await look(in: &group) } catch { try comeBack(after: error) }
                     await wait()

@@ -177,9 +177,9 @@ extension SyncRun {
             pass.emptyFrom = min(range.lowerBound, pass.emptyFrom ?? .max)
             queue.clear(from: range.lowerBound)
         } else if list.record.total.exactCount == nil, list.pages.contains(where: { $0.range.upperBound > range.lowerBound }),
-            !isWitnessed(range.lowerBound)
+            !isWitnessed(range.lowerBound, end: range.lowerBound)
         {
-            return askWitness(for: .span(range, overlap: overlap))
+            return askWitness(for: .span(range, overlap: overlap), end: range.lowerBound)
         }
         pass.fruitless.insert(range.lowerBound)
         var edits: [ListEdit] = []

@@ -123,10 +123,8 @@ extension SyncRun {
     ) async throws(StorageError) {
         let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
         let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
-        if lost > 0, !isCounted, !isWitnessed(position) {
-            askWitness(for: .sweep(question(sweeping.position)))
-            pass.witnessed.insert(position)
-            return
+        if lost > 0, !isCounted, !isWitnessed(question(sweeping.position).lowerBound, end: position) {
+            return askWitness(for: .sweep(question(sweeping.position)), end: position)
         }
         queue.clear()
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position), .setSweep(nil)]

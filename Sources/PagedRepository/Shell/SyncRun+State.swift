@@ -13,8 +13,13 @@ extension SyncRun {
         var emptyFrom: Int?
         /// Positions that answered once with less than is held, or is counted.
         var doubtful: Set<Int> = []
-        /// Places that were asked for again after page one had shown that the origin is in its senses, or will be (R20).
-        var witnessed: Set<Int> = []
+        /// What was said at a place of where the list ends, and is not believed before page one has shown that the origin is in
+        /// its senses, and the place has said it again (R20).
+        var witnessed: Set<Claim> = []
+        struct Claim: Hashable {
+            var place: Int
+            var end: Int
+        }
         /// What is asked once more when page one has shown that the origin is in its senses (R20).
         var awaitsWitness: FetchTarget?
         /// A list is walked again once at most.

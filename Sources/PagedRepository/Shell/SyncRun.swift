@@ -107,7 +107,7 @@ final class SyncRun {
     func run() async throws(StorageError) -> SyncReport {
         tellBegun()
         if let record = try await storage.query(key) {
-            guard isOurs(record) else { return try await report(.drained) }
+            guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
             if let list = try await storage.outline(of: record.id) {
                 progress(.opened(held: list.coverage.count, length: list.record.validatedAt == nil ? nil : list.length))
@@ -116,7 +116,10 @@ final class SyncRun {
             }
         }
         if query == nil, options.registersFirst { query = try await storage.register(key, at: clock.now()).id }
-        let ending = try await passes()
+        return try await ended(try await passes())
+    }
+
+    private func ended(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
         let report = try await report(ending)
         tellEnded(report)
         return report

@@ -11,10 +11,10 @@ extension SyncRun {
         if list.pages.contains(where: { $0.range.upperBound > position }) {
             // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end.
             if tailWalk != .whole { return walkAllAgain() }
-            if !isWitnessed(offset) { return askWitness(for: .follow(cursor, offset: offset)) }
-        } else if edits.isEmpty, list.record.total.exactCount != position, !isWitnessed(offset) {
+            if !isWitnessed(offset, end: position) { return askWitness(for: .follow(cursor, offset: offset), end: position) }
+        } else if edits.isEmpty, list.record.total.exactCount != position, !isWitnessed(offset, end: position) {
             // The page before handed over to nothing: that is no end yet.
-            return askWitness(for: .follow(cursor, offset: offset))
+            return askWitness(for: .follow(cursor, offset: offset), end: position)
         }
         pass.rechecksEnd = false
         if pass.hasRewalked, pass.walkedTo == offset, !pass.hasChanged { pass.hasWalkedWhole = true }
