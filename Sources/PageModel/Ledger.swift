@@ -57,8 +57,8 @@ public enum LedgerEdit: Hashable, Sendable {
     case succeeded(offset: Int)
     /// The fetch failed; `nextAttemptAt` is nil when no automatic trigger will try again.
     case failed(offset: Int, failure: FetchFailure, nextAttemptAt: Timestamp?)
-    /// The fetch was given up without a verdict (shutdown, a page that is no longer wanted): back to `pending`. A page that
-    /// was being tried again is due at once.
+    /// The fetch was given up without a verdict (shutdown, a page that is no longer wanted): back to `pending`. That
+    /// attempt does not count, and a page that was being tried again is due at once.
     case released(offset: Int)
     /// The fetch goes on for longer than was thought: its lease ends then, and not before (R30). Ignored for pages that are not
     /// in flight.

@@ -115,6 +115,8 @@ public struct SyncReport: Hashable, Sendable {
     public var pagesKept: Int
     /// How often an answer showed that the list had moved while it was read (R21).
     public var driftsSeen = 0
+    /// Whether the origin answered anything, be it a refusal.
+    var wasHeard = false
     /// What people should hear of, in order.
     public var warnings: [String]
     /// Why page one could not be had; nil when it could.

@@ -153,6 +153,7 @@ struct MemoryLedger: Sendable {
         case .released(let offset):
             if var entry = records[offset], entry.state == .inFlight {
                 entry.endLease()
+                entry.attempts = max(entry.attempts - 1, 0)
                 entry.nextAttemptAt = entry.failure?.isRetryable == true ? now : nil
                 records[offset] = entry
             }

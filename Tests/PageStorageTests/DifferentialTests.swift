@@ -251,7 +251,7 @@ private struct RandomPlans {
             let failure = FetchFailure(.server, "m", isRetryable: coin(), httpStatus: 500, retryAfter: coin() ? nil : .seconds(3))
             return .failed(offset: offset, failure: failure, nextAttemptAt: coin() ? nil : Timestamp(milliseconds: clock + 30))
         case 3: return .released(offset: offset)
-        case 4: return .renewed(offset: offset, until: Timestamp(milliseconds: clock + Int64(number(1...90))))
+        case 4: return .renewed(offset: offset, until: Timestamp(milliseconds: clock + Int64(number(1...90_000))))
         default: return .forgotten(offset: offset)
         }
     }

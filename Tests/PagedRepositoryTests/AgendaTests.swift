@@ -38,6 +38,12 @@ struct AgendaTests {
         #expect(agenda.job(for: list(validated: .seconds(61)), now: now)?.work == .refresh)
         #expect(agenda.job(for: list(validated: .seconds(61), isPinned: true), now: now)?.work == .everything)
         #expect(agenda.job(for: list(validated: nil, isPinned: true, isComplete: false), now: now)?.work == .everything)
+        // What is missing does not wait for the age of page one.
+        let part = list(validated: .seconds(1), isPinned: true, isComplete: false)
+        #expect(agenda.completion(of: part)?.work == .positions(0..<Int.max))
+        #expect(agenda.completion(of: part).map { $0.dueAt <= now } == true)
+        #expect(agenda.completion(of: list(validated: .seconds(1), isPinned: true)) == nil)
+        #expect(agenda.completion(of: list(validated: .seconds(1), isComplete: false)) == nil)
         #expect(agenda.job(for: list(validated: .seconds(61), isSweeping: true), now: now)?.work == .sweep)
     }
 

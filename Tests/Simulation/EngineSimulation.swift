@@ -75,6 +75,12 @@ struct EngineSimulation {
         var wrong: [String] = []
         let overdue = try await world.storage.due(before: world.clock.now() + .seconds(-180), limit: 16)
         wrong += overdue.map { "R28: not tried again when it was due: \($0.entry)" }
+        if plan.identity == .ids, let record = try await world.storage.query(world.key),
+            let list = try await world.storage.outline(of: record.id), !list.isComplete,
+            !list.failures.contains(where: { $0.state == .failedPermanent })
+        {
+            wrong.append("a pinned list is not brought in: \(list.coverage.count) of \(world.origin.items.count), \(list.record.total), end \(String(describing: list.record.end)), \(list.ledger)")
+        }
         // A sweep that is cut off is finished in the background.
         let dying = life.begin()
         let sweep = life.sweepOptions

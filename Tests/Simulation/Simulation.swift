@@ -202,7 +202,10 @@ public struct Simulation: Sendable {
         guard let list, list.pages.count == list.heldPages.count,
             list.gaps.isEmpty || origin.lastChange == 0
         else { return nil }
-        let there = Set(origin.items.compactMap(\.id))
+        // A total that lags behind an insert says that the last item went for it: page one explains that, and is believed (R17).
+        var items = origin.items[...]
+        if case .lagging = plan.totals, let told = list.record.total.exactCount { items = items.prefix(told) }
+        let there = Set(items.compactMap(\.id))
         let now = Set(try await served(storage, key).compactMap(\.id))
         let lost = before.compactMap(\.id).filter { there.contains($0) && !now.contains($0) }
         return lost.isEmpty ? nil : "G6: served before, at the origin still, and gone: \(lost.prefix(5))"

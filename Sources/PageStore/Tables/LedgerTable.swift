@@ -86,8 +86,8 @@ enum LedgerTable {
     private static let release = SQL(
         """
         UPDATE ledger SET
-            state = 'pending', next_attempt_at = CASE WHEN error_retryable THEN ?3 END, lease_owner = NULL,
-            lease_expires_at = NULL
+            state = 'pending', attempts = max(attempts - 1, 0), next_attempt_at = CASE WHEN error_retryable THEN ?3 END,
+            lease_owner = NULL, lease_expires_at = NULL
         WHERE query = ?1 AND offset = ?2 AND state = 'in_flight'
         """)
     private static let renew = SQL(

@@ -44,11 +44,13 @@ struct Agenda {
             dueAt = max(dueAt, honest(next, now))
         }
         if list.isSweeping { return Job(query: list.query, work: .sweep, dueAt: dueAt) }
-        // What is missing of a list that is to be whole does not wait for its age; failures have moments of their own.
-        if list.isPinned, !list.isComplete, list.headFailure == nil, list.validatedAt == nil {
-            return Job(query: list.query, work: .everything, dueAt: now)
-        }
         return Job(query: list.query, work: list.isPinned ? .everything : .refresh, dueAt: dueAt)
+    }
+
+    /// What is missing of a list that is to be whole does not wait for its age; failures have moments of their own.
+    func completion(of list: List) -> Job? {
+        guard list.isPinned, !list.isComplete, !list.isSweeping, list.headFailure == nil, let validatedAt = list.validatedAt else { return nil }
+        return Job(query: list.query, work: .positions(0..<Int.max), dueAt: validatedAt)
     }
 
     /// A page whose retry is scheduled.

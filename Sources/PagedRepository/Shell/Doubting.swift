@@ -24,6 +24,8 @@ extension SyncRun {
     /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no page one
     /// either: that is asked first, then the same place once more.
     func askWitness(for target: FetchTarget, end: Int) {
+        // Page one is on its way: asked for twice at a time, it would be refused by our own lease. This place has its turn later.
+        guard pass.awaitsWitness == nil else { return }
         pass.witnessed.insert(Pass.Claim(place: target.offset, end: end))
         pass.awaitsWitness = target
         queue.clear()

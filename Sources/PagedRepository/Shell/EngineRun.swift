@@ -45,6 +45,8 @@ final class EngineRun {
     private var lastDone: [QueryID: Agenda.Job] = [:]
     /// The same job, due since the same moment, done twice: it is left for a while.
     private var fruitless: [QueryID: (job: Agenda.Job, until: Timestamp)] = [:]
+    /// How many runs in a row have brought nothing, and not come to their end.
+    private var barren: [QueryID: Int] = [:]
     private var isFirstLook = true
     /// The next moment at which something is due.
     private var nextLookAt: Timestamp?
@@ -93,14 +95,15 @@ final class EngineRun {
         let observed = engine.storage.observedQueries
         for record in try await engine.storage.records() {
             records[record.id] = record
-            guard record.isPinned || observed.contains(record.id) || record.sweep != nil else { continue }
+            guard running[record.id] == nil, record.isPinned || observed.contains(record.id) || record.sweep != nil else { continue }
             guard let list = try await outline(of: record) else { continue }
             let state = Agenda.List(
                 query: record.id, isPinned: record.isPinned, validatedAt: record.validatedAt, isComplete: list.isComplete,
                 isSweeping: record.sweep != nil, headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
-            if let job = agenda.job(for: state, now: now) { jobs.append(job) }
+            jobs += [agenda.completion(of: state), agenda.job(for: state, now: now)].compactMap { $0 }
         }
-        let due = try await engine.storage.due(before: now + agenda.rules.longestPause * 1_000, limit: 256)
+        forgetPurged(records)
+        let due = try await dueFetches(records, now)
         jobs += due.compactMap { agenda.job(for: $0, now: now) }
         if isFirstLook { begin(due, records, jobs, now) }
         // What came to nothing twice does not keep a list from what else is to be done.
@@ -113,6 +116,30 @@ final class EngineRun {
         for job in Agenda.soonest(jobs) {
             guard running[job.query] == nil, let record = records[job.query], let origin = engine.origin(record) else { continue }
             start(job, record, origin, now, in: &group)
+        }
+    }
+
+    /// Ids are never used again.
+    private func forgetPurged(_ records: [QueryID: QueryRecord]) {
+        guard max(lastDone.count, notBefore.count, barren.count) > records.count else { return }
+        lastDone = lastDone.filter { records[$0.key] != nil }
+        fruitless = fruitless.filter { records[$0.key] != nil }
+        notBefore = notBefore.filter { records[$0.key] != nil }
+        barren = barren.filter { records[$0.key] != nil }
+    }
+
+    /// Those that cannot be made now must not hide those that can: looked for until there is enough to do, or nothing more.
+    private func dueFetches(_ records: [QueryID: QueryRecord], _ now: Timestamp) async throws(StorageError) -> [DueFetch] {
+        var limit = 256
+        while true {
+            let due = try await engine.storage.due(before: now + agenda.rules.longestPause * 1_000, limit: limit)
+            let ready = Set(
+                due.map(\.query).filter { query in
+                    guard running[query] == nil, let record = records[query], let origin = engine.origin(record) else { return false }
+                    return circuits[origin.name]?.isClosed ?? true
+                })
+            if due.count < limit || ready.count >= max(1, engine.options.lists) || limit >= 1 << 20 { return due }
+            limit *= 4
         }
     }
 
@@ -210,15 +237,18 @@ final class EngineRun {
         let wasClosed = circuit.isClosed
         if report.outcome == .offline || report.wasNotHeard(since: ended.startedAt) {
             circuit.notHeard(now: now)
-        } else if circuit.heard() {
+        } else if report.wasHeard, circuit.heard() {
             // R32: the origin is back: what waited for it goes now.
             notBefore = [:]
         }
         circuits[ended.origin] = circuit
         if circuit.isClosed != wasClosed { circuitChanged(ended.origin, to: wasClosed ? .open : .closed) }
         meters.ended(report.outcome)
-        // A list that does not stand still is not asked for without a pause.
-        notBefore[ended.job.query] = report.outcome == .complete ? nil : now + engine.options.sync.retry.base
+        // A list that does not stand still is not asked for without a pause; one of which nothing comes, ever more seldom.
+        let isBarren = report.outcome != .complete && report.pagesFetched + report.pagesUnchanged == 0
+        barren[ended.job.query] = isBarren ? barren[ended.job.query, default: 0] + 1 : nil
+        let pause = engine.options.sync.retry.base * (1 << min(barren[ended.job.query] ?? 0, 20))
+        notBefore[ended.job.query] = report.outcome == .complete ? nil : now + min(pause, max(engine.options.circuitPause, engine.options.sync.retry.base))
         if lastDone[ended.job.query] == ended.job { fruitless[ended.job.query] = (ended.job, now + engine.options.circuitPause) }
         lastDone[ended.job.query] = ended.job
     }

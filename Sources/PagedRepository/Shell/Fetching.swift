@@ -40,6 +40,9 @@ extension SyncRun {
                         switch await group.next() {
                         case .landed(let landing):
                             try await handle(landing)
+                            let isKept = keepsHeadLease && landing.target.offset == 0
+                            if landing.target.isPage, !isKept { leased.remove(landing.target.offset) }
+                            if !keepsHeadLease, !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leased.remove(0) }
                         case .renewalDue:
                             isAlarmSet = false
                             try await renewLeases()
@@ -54,9 +57,17 @@ extension SyncRun {
                 return .failure(error)
             }
         }
-        if keepsHeadLease, let query {
-            keepsHeadLease = false
-            try await storage.record([.released(offset: 0)], for: query, at: clock.now())
+        // Whatever has happened, nobody waits for us: not even we ourselves, in the next run.
+        let left = leased.sorted()
+        leased = []
+        keepsHeadLease = false
+        if let query, !left.isEmpty {
+            do throws(StorageError) {
+                try await storage.record(left.map { .released(offset: $0) }, for: query, at: clock.now())
+            } catch {
+                // The first error says more.
+                if case .success = result { throw error }
+            }
         }
         return try result.get()
     }
@@ -103,11 +114,13 @@ extension SyncRun {
             let open = targets.map(\.offset).filter { !ours.contains($0) }
             var granted = Set(ours)
             if !open.isEmpty { granted.formUnion(try await storage.claim(open, of: query, until: now + options.lease, at: now)) }
+            leased.formUnion(granted)
             targets.removeAll { !granted.contains($0.offset) }
             for target in wanted where !granted.contains(target.offset) { leaveToOthers(target) }
             for target in targets where try await isHeldByNow(target, query) {
                 // Somebody brought it between our plan and our lease.
                 try await storage.record([.succeeded(offset: target.offset)], for: query, at: now)
+                leased.remove(target.offset)
                 targets.removeAll { $0 == target }
                 leaveToOthers(target)
             }
@@ -191,6 +204,7 @@ extension SyncRun {
     private func handle(_ landing: Landing) async throws(StorageError) {
         switch landing.result {
         case .success(let answer):
+            wasHeard = true
             if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
                 return try await handle(failure, at: landing.target)
             }
@@ -229,20 +243,28 @@ extension SyncRun {
             return
         }
         let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
-        let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(target))
+        if !failure.isTransport { wasHeard = true }
+        // Nobody waits for this run's retries: then a question that fails is a failure of page one, which has its place in the ledger.
+        let ledgerTarget: FetchTarget? = target.isPage ? target : keepsHeadLease ? .head : nil
+        let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(ledgerTarget ?? target))
         attempts[target.offset] = attempt
         let now = clock.now()
         let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: chance())
         queue.failed(target, failure, nextAttemptAt: next)
         if next == nil { givenUp.insert(target.offset) }
         if target == .head { headFailure = failure }
-        if !target.isPage, next == nil { questionFailed(failure) }
+        let isLost = !target.isPage && (next == nil || keepsHeadLease && options.patience <= .zero)
+        if isLost { questionFailed(failure) }
         if target.isPage { meters.failed(nextAttemptAt: next) }
         tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
         progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
-        if let query, target.isPage {
-            try await storage.record(
-                [.failed(offset: target.offset, failure: failure, nextAttemptAt: next)], for: query, at: now)
+        if let query, let ledgerTarget, target.isPage || isLost {
+            var told = failure
+            // R33: page one itself can be had: it is not left to people because of a question about it.
+            if isLost { told.isRetryable = true }
+            let moment = isLost ? next ?? now + options.retry.cap : next
+            try await storage.record([.failed(offset: ledgerTarget.offset, failure: told, nextAttemptAt: moment)], for: query, at: now)
+            if isLost { keepsHeadLease = false }
         }
         if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
             cursorWasRejected(failure, at: target.offset)

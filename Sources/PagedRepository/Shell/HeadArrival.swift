@@ -57,11 +57,19 @@ extension SyncRun {
     }
 
     private func judge(_ page: FetchedPage) async throws(StorageError) {
-        let record = try await storage.register(key, at: clock.now())
-        query = record.id
+        let known: QueryID
+        if let query { known = query } else { known = try await storage.register(key, at: clock.now()).id }
+        query = known
         // Another process may commit between our look and our commit; then we look again (R4).
         for _ in 0..<8 {
-            guard let list = try await storage.outline(of: record.id) else { break }
+            guard let list = try await storage.outline(of: known) else {
+                // Purged since: what was asked for in that life is nobody's. Who is still waited for begins another one.
+                if !Task.isCancelled {
+                    query = nil
+                    askAgain()
+                }
+                return
+            }
             // Somebody else may have begun it while page one was under way.
             guard isOurs(list.record) else { return }
             let page = page.trusted(against: list)

@@ -64,7 +64,7 @@ extension ListController {
         }
         // A work of this list's own builds its snapshots itself, page by page.
         let isOwn = machine.work != nil
-        if !isOwn { try? await rebuild() }
+        if isOwn { hasHeardMeanwhile = true } else { try? await rebuild() }
         for change in set.changes {
             switch change {
             case .rearranged(let difference): events.send(.refreshed(difference))

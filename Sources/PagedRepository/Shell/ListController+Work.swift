@@ -37,8 +37,10 @@ extension ListController {
         for await event in progress { await progressed(event, ticket) }
         do {
             let report = try await running
+            hasHeardMeanwhile = false
             try await rebuild()
             finish(ticket, ending(of: work, report, before))
+            if hasHeardMeanwhile, machine.work == nil { try? await rebuild() }
         } catch {
             finish(ticket, .failure(error))
         }
@@ -67,6 +69,8 @@ extension ListController {
         }
         switch work {
         case .refresh:
+            // X12: who came along with somebody who gave up has got nothing.
+            guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else { return .success(.superseded) }
             return .success(.loaded(news))
         case .next, .all:
             if report.outcome == .complete || now.items.count > before.items.count {
@@ -92,8 +96,9 @@ extension ListController {
         tasks[ticket] = nil
         var failure: ListFailure?
         if case .failure(let error) = result { failure = error as? ListFailure }
+        let isPageOne = machine.work != .next
         guard machine.ended(ticket, failure: failure) else { return waiters.answer(ticket, .success(.superseded)) }
-        if case .success = result { isInvalidated = false }
+        if case .success(let outcome) = result, isPageOne, outcome != .superseded { isInvalidated = false }
         publish(current)
         // X13: a prefetch that failed is not told before somebody gets there.
         if let failure, machine.failure != nil { events.send(.failed(failure)) }

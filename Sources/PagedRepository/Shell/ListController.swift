@@ -24,6 +24,8 @@ actor ListController<Value: Sendable> {
     private var builds = (begun: 0, published: 0)
     private var prefetch: Prefetch
     var isInvalidated = false
+    /// Something was committed while work of our own was under way: its last snapshot may have been read before.
+    var hasHeardMeanwhile = false
     /// Pages that were fetched again because their bytes could not be used: once, or an origin that gives such bytes would be
     /// asked for ever.
     var refetched: Set<Range<Int>> = []

@@ -71,10 +71,10 @@ extension SyncRun {
     private func commit(_ repair: Repair, _ work: Reconciliation) async throws(StorageError) {
         let page = work.page
         // What others brought while questions were asked was not part of what was reasoned about: look again (R4), twice at most.
-        if repair.isChange || !repair.demoted.isEmpty, contradictions < 2,
+        if repair.isChange || !repair.demoted.isEmpty, secondLooks < 2,
             let now = try await storage.outline(of: work.list.record.id), now.coverage.runs != work.list.coverage.runs
         {
-            contradictions += 1
+            secondLooks += 1
             return askAgain()
         }
         var edits = repair.edits

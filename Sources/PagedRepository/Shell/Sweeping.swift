@@ -28,7 +28,10 @@ extension SyncRun {
         sweeping.version = list.record.version
         while !sweeping.isDone, !pass.mustRestart {
             let step = sweepStep
-            queue.add((0..<max(1, options.concurrency)).map { .sweep(question(sweeping.position + $0 * step)) })
+            // While the witness is not heard, the place in doubt is not asked for again.
+            queue.add(
+                pass.awaitsWitness == nil
+                    ? (0..<max(1, options.concurrency)).map { .sweep(question(sweeping.position + $0 * step)) } : [.head])
             let ending = try await drive()
             sweeping.answers.removeAll()
             if ending != .drained { return ending }
@@ -66,7 +69,11 @@ extension SyncRun {
     }
 
     private func lay(_ page: FetchedPage) async throws(StorageError) {
-        guard let query, let list = try await storage.outline(of: query) else { return }
+        guard let query, let list = try await storage.outline(of: query) else {
+            // Purged: nothing more is to be laid in anywhere.
+            queue.clear()
+            return pass.mustRestart = true
+        }
         let start = question(sweeping.position).lowerBound
         if list.record.version != sweeping.version { return try await listMovedInSweep(list) }
         if let now = page.total.exactCount, now != list.record.total.exactCount ?? now || contradictsPageOne(now) {

@@ -46,11 +46,15 @@ final class SyncRun {
     var hasEndedLease = false
     /// What page one means is being found out: until then nobody else asks for it (R30).
     var keepsHeadLease = false
+    /// Positions whose leases were granted to this run, and have not been seen to end.
+    var leased: Set<Int> = []
     var restarts = 0
     var passCount = 0
     /// However much comes in: a list that has not stood still for so long will not.
     static let mostPasses = 16
     var driftsSeen = 0
+    /// Whether the origin answered anything, be it a refusal.
+    var wasHeard = false
     /// Behind this position the next page begins (`Work.next`).
     var goal = 0
     /// Whether the part of the list that was asked for is held.
@@ -71,6 +75,8 @@ final class SyncRun {
     var reconciliationUnderWay: Reconciliation?
     /// Answers of one reconciliation that contradicted each other, in this run (R18).
     var contradictions = 0
+    /// How often others brought pages while it was being found out what page one means.
+    var secondLooks = 0
     /// Something has shown that the list is not as it is held, whatever page one says.
     var isSuspicious = false
     /// Answers that showed that the list had moved: they tell the `Reconciler` where (R21).
@@ -144,7 +150,9 @@ final class SyncRun {
                     return ending
                 }
                 if isDone(list) { return try await partlyDone(list, ending) }
-                var targets = options.work.refreshesHead || tailWalk == .whole ? rewalk(of: list) : []
+                // While the witness is not heard, the place in doubt is not asked for again.
+                var targets: [FetchTarget] = pass.awaitsWitness == nil ? [] : [.head]
+                if targets.isEmpty, options.work.refreshesHead || tailWalk == .whole { targets = rewalk(of: list) }
                 if targets.isEmpty { targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list) }
                 if targets.isEmpty { targets = tail(of: list) }
                 if targets.isEmpty {
@@ -154,7 +162,7 @@ final class SyncRun {
                 queue.add(targets)
                 ending = try await drive()
                 if tailWalk == .whole, !pass.mustRestart { tailWalk = nil }
-                if ending != .drained { return ending }
+                if ending != .drained || headFailure != nil { return ending }
                 if isElsewhere { await waitForOthers() }
             }
             if !pass.mustRestart, try await settle() {

@@ -40,7 +40,9 @@ extension SyncRun {
         pagesWithoutNews += 1
         guard let next = page.next else {
             pass.rechecksEnd = false
-            _ = try await commit([.setEnd(offset)], [.forgotten(offset: offset)], list)
+            // R14, R25: what is held from there on, and came again, is not behind the end.
+            let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
+            _ = try await commit([.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset)], list)
             return
         }
         guard pagesWithoutNews < options.loopGuard else {
