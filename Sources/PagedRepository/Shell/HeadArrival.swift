@@ -125,7 +125,7 @@ extension SyncRun {
         edits.append(.verify(all))
         var end = end(of: page)
         if end == nil {
-            if list.record.end == page.content.count, page.content.count > 0 {
+            if list.record.end == page.content.count, page.content.count > 0, page.next != nil || page.hasMore == true {
                 // What was the whole list goes on now: the page is stored again for its cursor.
                 edits.append(.splice(0..<page.content.count, write(page)))
             } else {

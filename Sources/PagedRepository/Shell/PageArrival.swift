@@ -30,7 +30,7 @@ extension SyncRun {
         }
         // R21: what was received with what is held proves the seams between them.
         edits.append(.verify(arrived))
-        let ending = EndOfList.decide(page.knowing(list.record.total), at: start, full: isPageSizeSure ? pageSize : nil, access: source.access)
+        let ending = EndOfList.decide(page.knowing(list.record.total), at: start, full: fullPage, access: source.access)
         if case .end(let position) = ending, list.record.total.exactCount == nil || position == list.record.total.exactCount {
             // R20: one short answer does not take away what is held behind it.
             let last = try await storage.excerpt(of: query, position..<Int.max)?.coverage.runs.last?.upperBound ?? 0
@@ -48,8 +48,18 @@ extension SyncRun {
         }
         pagesFetched += 1
         if missing.isEmpty { pass.fruitless.insert(range.lowerBound) }
+        if case .grid(let size) = source.access, missing.isEmpty, page.content.count < size, list.record.total.exactCount ?? 0 > arrived.upperBound {
+            // R20: what of this page was counted and is not there did not come twice.
+            pass.emptyFrom = min(arrived.upperBound, pass.emptyFrom ?? .max)
+        }
         try await store(edits, page, at: start, range, query, list)
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
+    }
+
+    /// How many items a page has that is not the last; nil when that is not known for sure. Where pages lie on a grid, it says.
+    private var fullPage: Int? {
+        if case .grid(let size) = source.access { return size }
+        return isPageSizeSure ? pageSize : nil
     }
 
     /// R4: whether the list is the one that the place was chosen in. An answer for a place that has moved is dropped, and what
