@@ -92,7 +92,7 @@ public struct Campaign: Sendable {
     private func describe(_ simulation: Simulation, _ outcome: Simulation.Outcome) async throws -> String {
         let (small, violations) = try await shrink(simulation, outcome)
         return """
-            seed \(simulation.seed), \(simulation.mode.rawValue): \(violations.first ?? "")
+            seed \(simulation.seed), \(simulation.subject.rawValue), \(simulation.mode.rawValue): \(violations.first ?? "")
               again: swift run Simulator \(simulation.subject.rawValue) \(simulation.mode.rawValue) \(simulation.seed)
               the smallest that fails: \(small.plan)
             """

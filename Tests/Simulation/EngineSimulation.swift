@@ -69,6 +69,8 @@ struct EngineSimulation {
     private func settled(_ life: inout Life, _ watched: WatchedStorage) async throws -> [String] {
         let world = life.world
         if life.processes.isEmpty { life.begin() }
+        // A reset that is under way would take the pin along.
+        for _ in 0..<60 where life.processes.contains(where: { $0.openCalls > 0 }) { try await world.clock.sleep(for: .seconds(10)) }
         try await life.pin()
         for process in life.processes { process.work(life.engineOptions) }
         try await world.clock.sleep(for: EngineSimulation.aWhile)
