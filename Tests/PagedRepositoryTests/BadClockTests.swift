@@ -63,7 +63,7 @@ private final class WallClock: SyncClock {
     }
 }
 
-@Suite("Bad input: a clock that jumps", .timeLimit(.minutes(1)))
+@Suite("Bad input: a clock that jumps", .timeLimit(.minutes(10)))
 struct BadClockTests {
     private let bench = BadInputBench()
     private let origin = StagedOrigin()

@@ -35,7 +35,7 @@ extension BadInputBench {
     }
 }
 
-@Suite("Bad input: what background work makes of a source that misbehaves", .timeLimit(.minutes(1)))
+@Suite("Bad input: what background work makes of a source that misbehaves", .timeLimit(.minutes(10)))
 struct BadInputEngineTests {
     private let bench = BadInputBench()
 

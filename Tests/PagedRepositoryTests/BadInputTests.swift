@@ -78,7 +78,7 @@ private final class Gate: Sendable {
     }
 }
 
-@Suite("Bad input: what a list makes of a source that misbehaves", .timeLimit(.minutes(1)))
+@Suite("Bad input: what a list makes of a source that misbehaves", .timeLimit(.minutes(10)))
 struct BadInputTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "the origin is not heard", isRetryable: true)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("How many requests background work makes at a time", .timeLimit(.minutes(1)))
+@Suite("How many requests background work makes at a time", .timeLimit(.minutes(10)))
 struct EngineLimitsTests {
     /// Counts the requests that are at an origin at a time.
     ///

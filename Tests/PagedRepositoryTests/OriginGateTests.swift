@@ -5,7 +5,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("The gate to an origin", .timeLimit(.minutes(1)))
+@Suite("The gate to an origin", .timeLimit(.minutes(10)))
 struct OriginGateTests {
     private struct Odd: Error, Equatable { var number: Int }
 

@@ -42,7 +42,7 @@ private final class Foreign: PageSource {
     }
 }
 
-@Suite("Rare turns: what nobody meets twice, and must not lose by", .timeLimit(.minutes(1)))
+@Suite("Rare turns: what nobody meets twice, and must not lose by", .timeLimit(.minutes(10)))
 struct RareTurnTests {
     private let bench = BadInputBench()
 

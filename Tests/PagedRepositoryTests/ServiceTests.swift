@@ -6,7 +6,7 @@ import PagedRepositoryTesting
 import ServiceLifecycle
 import Testing
 
-@Suite("Background work as a service", .timeLimit(.minutes(1)))
+@Suite("Background work as a service", .timeLimit(.minutes(10)))
 struct ServiceTests {
     @Test("a group that shuts down gracefully ends it, with what was in flight given back")
     func gracefulShutdown() async throws {
