@@ -3,12 +3,11 @@ public import PageModel
 public import PagedRepository
 import Synchronization
 
-
 /// A paginated JSON API over HTTP. Point it at a URL; how the origin pages is worked out from its first answer, unless
 /// it is said or was stored.
 public final class HTTPPageSource: PageSource {
     // Guarded by the mutex: what is known of the origin, and what was spent on it. Nothing is awaited while it is held.
-    private struct State {
+    struct State {
         var description: SourceDescription?
         /// The check of the credential as it is stored.
         var check: String?
@@ -18,18 +17,18 @@ public final class HTTPPageSource: PageSource {
     /// At most so many requests to find out how an origin pages, the first answer included.
     static let detectionBudget = 8
 
-    private let configuration: HTTPSourceConfiguration
-    private let url: OriginURL
+    let configuration: HTTPSourceConfiguration
+    let url: OriginURL
     /// Everything the caller proves itself with, in one text; nil when that is nothing. Never leaves this object.
-    private let credential: String?
+    let credential: String?
     /// Whether the URL carries a secret: a parameter, or a user and a password. It is used, and not stored; but whoever
     /// can see the caller's command line can see it.
     public let hasSecretInURL: Bool
     /// Parameters of the URL that are secret: taken out of everything stored, put back into everything asked.
-    private let secrets: [OriginURL.Parameter]
+    let secrets: [OriginURL.Parameter]
     private let transport: any HTTPTransport
     private let clock: any SyncClock
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     /// - Parameter stored: what an earlier `SourceLesson` said; ignored when the configuration says otherwise.
     /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL.
@@ -61,50 +60,6 @@ public final class HTTPPageSource: PageSource {
             State(
                 description: configuration.saysSomething ? nil : stored.flatMap { SourceDescription(usable: $0) },
                 check: stored.flatMap { SourceDescription(json: $0)?.credential }))
-    }
-
-    /// The key of the list at `url` (R45): its canonical text without paging and secrets; nil for what is no URL.
-    /// - Parameter parameters: names of paging parameters that the caller knows of.
-    public static func key(for url: String, parameters: [String] = [], scope: String = "") -> QueryKey? {
-        OriginURL(url).map { QueryKey($0.canonicalText(without: Set(parameters)), scope: scope) }
-    }
-
-    /// The URL that a stored lesson asks; nil when there is none.
-    public static func url(inStored source: String) -> String? {
-        SourceDescription(json: source)?.url
-    }
-
-    /// Whether a list was fetched by somebody else than this source asks for (R45): two accounts must never share a list
-    /// by accident. False for a list of which nothing is stored.
-    public func belongsToAnother(stored source: String) -> Bool {
-        guard let known = SourceDescription(json: source) else { return false }
-        guard let text = known.credential else { return credential != nil }
-        guard let check = CredentialCheck(text), let credential else { return true }
-        return !check.matches(credential)
-    }
-
-    /// R45: under the key of its URL, a list is that of one credential. Under a key or a scope of the caller's own, the caller
-    /// has said whose it is.
-    public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
-        let names = [configuration.limitParameter, configuration.offsetParameter, configuration.pageParameter].compactMap(\.self)
-        let isNamed = list.key != QueryKey(url.canonicalText(without: Set(names)))
-        guard isNamed || !belongsToAnother(stored: list.source) else {
-            throw FetchFailure(.forbidden, "the list was fetched with another credential, or with none", isRetryable: false)
-        }
-        let known = configuration.saysSomething ? nil : SourceDescription(usable: list.source)
-        let check = SourceDescription(json: list.source)?.credential
-        state.withLock { state in
-            state.description = state.description ?? known
-            state.check = check ?? state.check
-        }
-    }
-
-    /// What is stored of the credential. The salt stays as long as the credential does: a list that did not change is not
-    /// written again (R6).
-    private var check: String? {
-        guard let credential else { return nil }
-        if let known = state.withLock({ $0.check }), CredentialCheck(known)?.matches(credential) == true { return known }
-        return CredentialCheck(of: credential).text
     }
 
     /// What is known about how the origin pages, in one line; nil before its first answer.
@@ -175,87 +130,6 @@ public final class HTTPPageSource: PageSource {
         page.lesson = SourceLesson(paging: description.style.rawValue, source: description.json)
     }
 
-    // MARK: First contact
-
-    private func firstContact(_ answer: Answer) async throws -> FetchedPage {
-        var draft = try Detector.describe(answer, configuration)
-        draft.description.credential = check
-        var page = try PageReader.page(from: answer, draft.description, isFirst: true, limits: configuration.limits)
-        if draft.wantsProbes {
-            draft = await probe(draft, page)
-            page = try PageReader.page(from: answer, draft.description, isFirst: true, limits: configuration.limits)
-        }
-        // Who asked is kept in any case.
-        draft.description.isProvisional = draft.isProvisional ? true : nil
-        let description = draft.description
-        state.withLock { $0.description = description }
-        page.lesson = SourceLesson(
-            paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
-        return page
-    }
-
-    /// Asks for what would be the second page in the usual ways, until an answer proves one: mostly other items than
-    /// page one's. (Not all others: the list may have moved by an item meanwhile.) First what the URL itself has, then
-    /// `offset`, `page`, `skip`, `_page`, `_start`. For page numbers it is asked first whether page 1 is page one.
-    private func probe(_ draft: SourceLessonDraft, _ page: FetchedPage) async -> SourceLessonDraft {
-        var draft = draft
-        let count = page.content.count
-        var candidates: [(SourceDescription.Style, String)] = [
-            (.offset, "offset"), (.page, "page"), (.offset, "skip"), (.page, "_page"), (.offset, "_start"),
-        ]
-        if let name = draft.description.pageParameter { candidates.insert((.page, name), at: 0) }
-        if let name = draft.description.offsetParameter { candidates.insert((.offset, name), at: 0) }
-        for (style, name) in candidates {
-            switch style {
-            case .offset:
-                guard await isOther(name, String(count), page, draft) else { continue }
-                draft.description.offsetParameter = name
-            case .page:
-                guard let first = await firstPageNumber(name, page, draft) else { continue }
-                draft.description.pageParameter = name
-                draft.description.firstPage = first
-                draft.description.gridSize = max(count, 1)
-            case .link, .nextURL, .none:
-                continue
-            }
-            draft.description.style = style
-            return draft
-        }
-        // Nothing is remembered of an origin that kept silent: the next run looks again.
-        draft.isProvisional = true
-        if let total = page.total.exactCount, total > count {
-            draft.warnings.append("the origin counts \(total) items and shows \(count), and no way to the rest; name one with --paging")
-        } else if count >= 10, count % 5 == 0 {
-            draft.warnings.append("the answer looks like a full page of \(count) items, and shows no way to another; if there is more, name it with --paging")
-        }
-        return draft
-    }
-
-    /// The number of page one, where this parameter numbers pages: 0 or 1, or what the URL says it is.
-    private func firstPageNumber(_ name: String, _ page: FetchedPage, _ draft: SourceLessonDraft) async -> Int? {
-        if let said = url.value(of: name).flatMap({ Int($0) }) {
-            let first = said == 0 ? 0 : 1
-            return await isOther(name, String(first + 1), page, draft) ? first : nil
-        }
-        if await isOther(name, "1", page, draft) { return 0 }
-        return await isOther(name, "2", page, draft) ? 1 : nil
-    }
-
-    /// Whether an answer with this parameter brings mostly other items than page one.
-    private func isOther(_ name: String, _ value: String, _ page: FetchedPage, _ draft: SourceLessonDraft) async -> Bool {
-        guard usage.requests < HTTPPageSource.detectionBudget else { return false }
-        var probe = url
-        probe.set(name, value)
-        guard let response = try? await send(probe, []), response.status == 200,
-            let answer = try? Answer(response, url: probe, limits: configuration.limits),
-            let second = try? PageReader.page(from: answer, draft.description, isFirst: false, limits: configuration.limits),
-            !second.content.isEmpty
-        else { return false }
-        let known = Set(page.content.identities.map { $0.key })
-        let shared = second.content.identities.count { known.contains($0.key) }
-        return shared * 2 < second.content.count
-    }
-
     // MARK: Asking
 
     /// The URL of a page, without secrets.
@@ -288,7 +162,7 @@ public final class HTTPPageSource: PageSource {
     }
 
     /// Sends one request, and follows redirects that stay at the origin (R45).
-    private func send(_ url: OriginURL, _ extra: [HTTPField]) async throws -> HTTPPageResponse {
+    func send(_ url: OriginURL, _ extra: [HTTPField]) async throws -> HTTPPageResponse {
         var target = url
         for _ in 0...configuration.limits.redirects {
             var asked = target

@@ -38,15 +38,7 @@ final class EngineRun {
     private var circuits: [String: Circuit] = [:]
     /// What runs at one origin share, where it brings none of its own.
     private var gates: [String: OriginGate] = [:]
-    /// Before this moment a list is left alone: overdue work is spread when the engine starts (R29), and work that has just
-    /// come to nothing is not begun again at once.
-    private var notBefore: [QueryID: Timestamp] = [:]
-    /// What was done last for each list.
-    private var lastDone: [QueryID: Agenda.Job] = [:]
-    /// The same job, due since the same moment, done twice: it is left for a while.
-    private var fruitless: [QueryID: (job: Agenda.Job, until: Timestamp)] = [:]
-    /// How many runs in a row have brought nothing, and not come to their end.
-    private var barren: [QueryID: Int] = [:]
+    private var pacing: Pacing
     private var isFirstLook = true
     /// The next moment at which something is due.
     private var nextLookAt: Timestamp?
@@ -59,6 +51,7 @@ final class EngineRun {
             rules: Agenda.Rules(
                 freshness: engine.options.freshness, longestPause: max(retry.cap, retry.longestRetryAfter),
                 givenUpPause: retry.cap))
+        pacing = Pacing(base: retry.base, longest: engine.options.circuitPause, spread: engine.options.spread)
     }
 
     func run() async throws(StorageError) {
@@ -102,30 +95,20 @@ final class EngineRun {
                 isSweeping: record.sweep != nil, headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
             jobs += [agenda.completion(of: state), agenda.job(for: state, now: now)].compactMap { $0 }
         }
-        forgetPurged(records)
+        pacing.keep({ records[$0] != nil }, of: records.count)
         let due = try await dueFetches(records, now)
         jobs += due.compactMap { agenda.job(for: $0, now: now) }
         if isFirstLook { begin(due, records, jobs, now) }
         // What came to nothing twice does not keep a list from what else is to be done.
-        jobs.removeAll { job in
-            guard let known = fruitless[job.query], known.job == job, known.until > now, known.until - now <= engine.options.circuitPause
-            else { return false }
-            lookAgain(at: known.until)
-            return true
+        let open = jobs.filter { job in
+            guard let moment = pacing.isLeft(job, now: now) else { return true }
+            lookAgain(at: moment)
+            return false
         }
-        for job in Agenda.soonest(jobs) {
+        for job in Agenda.soonest(open) {
             guard running[job.query] == nil, let record = records[job.query], let origin = engine.origin(record) else { continue }
             start(job, record, origin, now, in: &group)
         }
-    }
-
-    /// Ids are never used again.
-    private func forgetPurged(_ records: [QueryID: QueryRecord]) {
-        guard max(lastDone.count, notBefore.count, barren.count) > records.count else { return }
-        lastDone = lastDone.filter { records[$0.key] != nil }
-        fruitless = fruitless.filter { records[$0.key] != nil }
-        notBefore = notBefore.filter { records[$0.key] != nil }
-        barren = barren.filter { records[$0.key] != nil }
     }
 
     /// Those that cannot be made now must not hide those that can: looked for until there is enough to do, or nothing more.
@@ -153,7 +136,7 @@ final class EngineRun {
     /// tells.
     private func begin(_ due: [DueFetch], _ records: [QueryID: QueryRecord], _ jobs: [Agenda.Job], _ now: Timestamp) {
         isFirstLook = false
-        for job in jobs where job.dueAt < now { notBefore[job.query] = now + engine.options.spread * engine.chance() }
+        for job in jobs where job.dueAt < now { pacing.delay(job.query, now: now, chance: engine.chance()) }
         var failures: [String: (count: Int, last: Timestamp)] = [:]
         for fetch in due {
             guard let failure = fetch.entry.failure, failure.isTransport, let record = records[fetch.query],
@@ -179,10 +162,7 @@ final class EngineRun {
         _ job: Agenda.Job, _ record: QueryRecord, _ origin: SyncEngine.Origin, _ now: Timestamp,
         in group: inout DiscardingTaskGroup
     ) {
-        let longest = max(engine.options.spread, engine.options.circuitPause, engine.options.sync.retry.base)
-        // R29: a pause that none of these has chosen is one of a clock that was set back.
-        let pauseEnds = notBefore[job.query].flatMap { $0 - now > longest ? nil : $0 }
-        let dueAt = max(job.dueAt, pauseEnds ?? job.dueAt)
+        let dueAt = pacing.start(of: job, now: now)
         guard dueAt <= now else { return lookAgain(at: dueAt) }
         // Whoever ends makes room, and is a reason to look again.
         guard running.count < max(1, engine.options.lists),
@@ -230,8 +210,7 @@ final class EngineRun {
             report = some
         case .failure(let error):
             guard error.mayPass else { throw error }
-            notBefore[ended.job.query] = now + engine.options.circuitPause
-            return
+            return pacing.failed(ended.job, now: now)
         }
         var circuit = circuits[ended.origin] ?? circuit()
         let wasClosed = circuit.isClosed
@@ -239,18 +218,13 @@ final class EngineRun {
             circuit.notHeard(now: now)
         } else if report.wasHeard, circuit.heard() {
             // R32: the origin is back: what waited for it goes now.
-            notBefore = [:]
+            pacing.endPauses()
         }
         circuits[ended.origin] = circuit
         if circuit.isClosed != wasClosed { circuitChanged(ended.origin, to: wasClosed ? .open : .closed) }
         meters.ended(report.outcome)
-        // A list that does not stand still is not asked for without a pause; one of which nothing comes, ever more seldom.
-        let isBarren = report.outcome != .complete && report.pagesFetched + report.pagesUnchanged == 0
-        barren[ended.job.query] = isBarren ? barren[ended.job.query, default: 0] + 1 : nil
-        let pause = engine.options.sync.retry.base * (1 << min(barren[ended.job.query] ?? 0, 20))
-        notBefore[ended.job.query] = report.outcome == .complete ? nil : now + min(pause, max(engine.options.circuitPause, engine.options.sync.retry.base))
-        if lastDone[ended.job.query] == ended.job { fruitless[ended.job.query] = (ended.job, now + engine.options.circuitPause) }
-        lastDone[ended.job.query] = ended.job
+        let hasBrought = report.pagesFetched + report.pagesUnchanged > 0
+        pacing.ended(ended.job, report.outcome == .complete ? .complete : hasBrought ? .some : .nothing, now: now)
     }
 
     private func circuitChanged(_ origin: String, to state: Metric.CircuitState) {

@@ -1,0 +1,50 @@
+public import PageModel
+import PagedRepository
+import Synchronization
+
+// Which list it is, and whose (R45).
+extension HTTPPageSource {
+    /// The key of the list at `url` (R45): its canonical text without paging and secrets; nil for what is no URL.
+    /// - Parameter parameters: names of paging parameters that the caller knows of.
+    public static func key(for url: String, parameters: [String] = [], scope: String = "") -> QueryKey? {
+        OriginURL(url).map { QueryKey($0.canonicalText(without: Set(parameters)), scope: scope) }
+    }
+
+    /// The URL that a stored lesson asks; nil when there is none.
+    public static func url(inStored source: String) -> String? {
+        SourceDescription(json: source)?.url
+    }
+
+    /// Whether a list was fetched by somebody else than this source asks for (R45): two accounts must never share a list
+    /// by accident. False for a list of which nothing is stored.
+    public func belongsToAnother(stored source: String) -> Bool {
+        guard let known = SourceDescription(json: source) else { return false }
+        guard let text = known.credential else { return credential != nil }
+        guard let check = CredentialCheck(text), let credential else { return true }
+        return !check.matches(credential)
+    }
+
+    /// R45: under the key of its URL, a list is that of one credential. Under a key or a scope of the caller's own, the caller
+    /// has said whose it is.
+    public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
+        let names = [configuration.limitParameter, configuration.offsetParameter, configuration.pageParameter].compactMap(\.self)
+        let isNamed = list.key != QueryKey(url.canonicalText(without: Set(names)))
+        guard isNamed || !belongsToAnother(stored: list.source) else {
+            throw FetchFailure(.forbidden, "the list was fetched with another credential, or with none", isRetryable: false)
+        }
+        let known = configuration.saysSomething ? nil : SourceDescription(usable: list.source)
+        let check = SourceDescription(json: list.source)?.credential
+        state.withLock { state in
+            state.description = state.description ?? known
+            state.check = check ?? state.check
+        }
+    }
+
+    /// What is stored of the credential. The salt stays as long as the credential does: a list that did not change is not
+    /// written again (R6).
+    var check: String? {
+        guard let credential else { return nil }
+        if let known = state.withLock({ $0.check }), CredentialCheck(known)?.matches(credential) == true { return known }
+        return CredentialCheck(of: credential).text
+    }
+}
