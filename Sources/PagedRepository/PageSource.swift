@@ -94,18 +94,24 @@ public struct FetchedPage: Hashable, Sendable {
     /// What the origin says itself; nil when it does not (R24).
     public var hasMore: Bool?
     public var validator: Validator?
+    /// For how long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`); nil when it does not say.
+    public var freshFor: Duration?
+    /// False where the origin forbids to keep this answer (RFC 9111, 5.2.2.5: `no-store`).
+    public var mayBeStored: Bool
     /// How the origin pages, when this answer taught it.
     public var lesson: SourceLesson?
 
     public init(
         content: PageContent, total: Total = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
-        validator: Validator? = nil, lesson: SourceLesson? = nil
+        validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true, lesson: SourceLesson? = nil
     ) {
         self.content = content
         self.total = total
         self.next = next
         self.hasMore = hasMore
         self.validator = validator
+        self.freshFor = freshFor
+        self.mayBeStored = mayBeStored
         self.lesson = lesson
     }
 }

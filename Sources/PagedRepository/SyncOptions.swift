@@ -44,6 +44,10 @@ public struct SyncOptions: Hashable, Sendable {
 
     public init() {}
 
+    /// A sweep that somebody else has finished by now is not begun anew: the work of those who only go on with what was cut
+    /// off (R31).
+    var onlyFinishesSweeps = false
+
     /// What a synchronisation is for.
     public enum Work: Hashable, Sendable {
         /// Page one is refreshed and reconciled, and what is missing is fetched.

@@ -49,6 +49,27 @@ public enum Economy {
         }
     }
 
+    /// What costs more than it may in a list of 100 pages, or is not exact afterwards: one request where nothing changed, or where
+    /// page one explains it (R17); for one insert or delete anywhere, what halving takes (R18).
+    public static func findings() async throws -> [String] {
+        let pages = 100
+        let loaded = try await load(pages)
+        defer { try? FileManager.default.removeItem(atPath: loaded) }
+        let halving = 2 * 7 + 4
+        let bounds: [(changes: Int, kind: Kind, place: Place, requests: Int)] = [
+            (0, .edit, .head, 1), (1, .insert, .head, 1), (1, .delete, .head, 1), (1, .moveToHead, .middle, 1), (3, .moveToHead, .spread, 1),
+            (10, .moveToHead, .tail, 1), (1, .insert, .middle, halving), (1, .delete, .tail, halving), (1, .mixed, .spread, halving),
+        ]
+        var findings: [String] = []
+        for bound in bounds {
+            let row = try await row(loaded, pages, bound.changes, bound.kind, bound.place)
+            let what = "\(bound.changes) \(bound.kind.rawValue), \(bound.place.rawValue)"
+            if row.requests > bound.requests { findings.append("G4: \(row.requests) requests, not \(bound.requests), for \(what)") }
+            if row.wrong > 0 { findings.append("G3: \(row.wrong) items wrong after \(what)") }
+        }
+        return findings
+    }
+
     private static func line(_ row: Row, _ what: String) {
         func pad(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
         let state = row.wrong == 0 ? "exact" : "\(row.wrong) of \(row.pages * pageSize) unseen, \(row.seams) seams inferred"

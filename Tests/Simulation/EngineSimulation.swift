@@ -6,7 +6,7 @@ import PagedRepositoryTesting
 /// work; they are killed and come again, clocks are set, and the origin changes and fails all the while.
 ///
 /// *Safety*: after every commit the list is looked at (R5, G1); everything shown was true at one moment (R39); nobody asks for a
-/// page that is being asked for (R30), nor again for one that is held (R31). *Liveness*: then changes and faults stop, and
+/// page that is being asked for (R30), nor again for one that is held (R31); nothing is lost to a bad day (G6). *Liveness*: then changes and faults stop, and
 /// background work alone makes every retry that was due, finishes a sweep that was cut off, and leaves no lease (G3).
 struct EngineSimulation {
     let plan: OriginPlan
@@ -57,8 +57,14 @@ struct EngineSimulation {
         }
         outcome.violations += try await ended(&life)
         if life.staysWhole, mode == .safety { outcome.violations += log.repeated }
+        // G6: it never changed; what it said on a bad day took nothing away.
+        let lost = world.storage.lost
+        if isCalm, origin.hits["shortPage.skipped"] == nil, !lost.isEmpty {
+            outcome.violations.append("G6: served before, at the origin still, and gone: \(lost.prefix(5))")
+        }
         outcome.requests = origin.usage.requests
         outcome.hits = life.hits
+        if isCalm { outcome.hits["G6 calm", default: 0] += 1 }
         for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
         return outcome
     }

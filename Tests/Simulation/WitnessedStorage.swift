@@ -24,6 +24,10 @@ final class WitnessedStorage: RelayedStorage {
     private let lock = SerialLock()
     private struct State {
         var seen: Set<Sight> = []
+        /// What could be read after the last change, by payload.
+        var readable: Set<[UInt8]> = []
+        /// What could be read once, and cannot be any more although nobody took it away.
+        var lost: Set<[UInt8]> = []
         /// How often the list has come to its end.
         var closings = 0
         var isAtEnd = false
@@ -41,29 +45,45 @@ final class WitnessedStorage: RelayedStorage {
         await lock.run { state.withLock { $0.closings } }
     }
 
+    /// Items that an origin which never changed made disappear (G6).
+    var lost: [String] { state.withLock { $0.lost.map { String(decoding: $0, as: UTF8.self) }.sorted() } }
+
     /// Waits for the change under way: what it has done may be shown before it is written down here.
     func wasTrue(_ sight: Sight) async -> Bool {
         await lock.run { state.withLock { $0.seen.contains(sight) } }
     }
 
     /// The list as it is now; nil when there is none.
-    func sight() async throws(StorageError) -> Sight? {
+    func sight() async throws(StorageError) -> Sight? { try await look()?.sight }
+
+    private func look() async throws(StorageError) -> (sight: Sight, readable: Set<[UInt8]>)? {
         guard let record = try await storage.query(key), let list = try await storage.outline(of: record.id),
             let window = try await storage.window(of: record.id, 0..<Total.largest)
         else { return nil }
         var items: [[UInt8]] = []
-        for part in window.parts where part.isHeld && part.offset == items.count { items += part.content.items.map(\.payload) }
-        return Sight(
+        var readable: Set<[UInt8]> = []
+        for part in window.parts {
+            let payloads = part.content.items.map(\.payload)
+            readable.formUnion(payloads)
+            if part.isHeld && part.offset == items.count { items += payloads }
+        }
+        let sight = Sight(
             version: list.record.version, items: items, total: list.record.total,
             end: list.record.end ?? list.record.total.exactCount, isLoaded: list.record.validatedAt != nil)
+        return (sight, readable)
     }
 
-    private func changing<Value: Sendable>(_ call: () async throws(StorageError) -> Value) async throws(StorageError) -> Value {
+    private func changing<Value: Sendable>(
+        takesAway: Bool = false, _ call: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
         try await lock.run { () async throws(StorageError) in
             let value = try await call()
-            let sight = try await sight()
+            let now = try await look()
+            let sight = now?.sight
             state.withLock { state in
                 if let sight { state.seen.insert(sight) }
+                if !takesAway { state.lost.formUnion(state.readable.subtracting(now?.readable ?? [])) }
+                state.readable = now?.readable ?? []
                 let isAtEnd = sight?.isAtEnd ?? false
                 if isAtEnd, !state.isAtEnd { state.closings += 1 }
                 state.isAtEnd = isAtEnd
@@ -79,9 +99,9 @@ final class WitnessedStorage: RelayedStorage {
         try await changing { () async throws(StorageError) in try await storage.commit(plan) }
     }
     func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
-        try await changing { () async throws(StorageError) in try await storage.purge(queries) }
+        try await changing(takesAway: true) { () async throws(StorageError) in try await storage.purge(queries) }
     }
     func evict(to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp) async throws(StorageError) -> EvictionReport {
-        try await changing { () async throws(StorageError) in try await storage.evict(to: budget, exempt: exempt, at: now) }
+        try await changing(takesAway: true) { () async throws(StorageError) in try await storage.evict(to: budget, exempt: exempt, at: now) }
     }
 }

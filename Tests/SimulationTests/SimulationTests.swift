@@ -16,6 +16,11 @@ struct SimulationTests {
         try await run(mode, .engine, seeds: max(300, SimulationTests.seeds / 4))
     }
 
+    @Test("what page one explains takes one request, and one change anywhere what halving takes (G4)")
+    func economy() async throws {
+        #expect(try await Economy.findings() == [])
+    }
+
     @Test("lives that once went wrong go well", arguments: Campaign.kept)
     func kept(life: Campaign.Life) async throws {
         let outcome = try await Campaign(seeds: 0..<0).live(Simulation(seed: life.seed, mode: life.mode, subject: life.subject))

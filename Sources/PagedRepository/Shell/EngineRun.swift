@@ -175,6 +175,7 @@ final class EngineRun {
         running[job.query] = origin.name
         var options = engine.options.sync
         options.work = job.work
+        options.onlyFinishesSweeps = true
         let sync = ListSync(
             storage: engine.storage, source: gate(of: origin).limiting(origin.source), key: record.key, options: options,
             clock: engine.clock, chance: engine.chance, logger: engine.logger)

@@ -9,6 +9,9 @@ extension SyncRun {
     /// Sweeps from where the last one stopped. Page one has just been confirmed.
     func sweep() async throws(StorageError) -> FetchQueue.Ending {
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
+        // Two that each go on with the other's sweep would sweep for ever.
+        guard list.record.sweep != nil || sweeping.isBegun || !options.onlyFinishesSweeps else { return .drained }
+        sweeping.isBegun = true
         guard !list.record.allowsDuplicates else {
             warn("ids repeat in this list: it cannot be compared, only read again")
             return .drained

@@ -55,5 +55,7 @@ extension SyncRun {
         var version: ListVersion?
         /// Whether it is a walk: its progress is a cursor.
         var isChain = false
+        /// Whether this run has swept anything yet.
+        var isBegun = false
     }
 }
