@@ -36,6 +36,10 @@ extension Campaign {
         // A short page, and an empty one with a total of 0 at the same place (R20).
         Life(subject: .runs, mode: .liveness, seed: 13_991),
         Life(subject: .runs, mode: .liveness, seed: 5_147),
+        // Two engines that each began the other's sweep anew.
+        Life(subject: .engine, mode: .liveness, seed: 1_023),
+        // A total that is known to be wrong was doubted each time, and kept a place in doubt from being asked again (R20).
+        Life(subject: .engine, mode: .liveness, seed: 1_201),
         // A failure at a position that is held was due for ever.
         Life(subject: .engine, mode: .safety, seed: 42),
     ]
