@@ -13,7 +13,7 @@ help:
 	@echo "make soak   the long form of the suites on faults, damage, power loss and several processes"
 	@echo "make mutants          planted bugs, and the seed by which the simulation catches each"
 	@echo "make bench-reconcile  what it costs to find out what changed, as a table"
-	@echo "make bench  the store beside a C program that does the same on the same layout, and lists beside the store"
+	@echo "make bench  the store beside a C program that does the same on the same layout, lists beside the store, pages beside decoding"
 	@echo "make build  the tool, optimised: .build/release/pagecache"
 
 demo: prerequisites
@@ -48,6 +48,7 @@ bench-reconcile: prerequisites
 bench: prerequisites
 	@cd Benchmarks && $(SWIFT) run -c release StoreBenchmark
 	@cd Benchmarks && $(SWIFT) run -c release RepositoryBenchmark
+	@cd Benchmarks && $(SWIFT) run -c release SplitBenchmark
 
 build: prerequisites
 	$(SWIFT) build -c release --product pagecache

@@ -182,6 +182,23 @@ let package = Package(
             dependencies: ["pagecache", "DemoOrigin", "ToolSupport", "ProgramSupport", "StorageSupport"],
             swiftSettings: settings
         ),
+        .target(
+            name: "HostileOrigin",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+            ],
+            path: "Tests/HostileOrigin",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HostileOriginTests",
+            dependencies: [
+                "pagecache", "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting", "HTTPPageSource", "HostileOrigin",
+                "ToolSupport", "ProgramSupport", "StorageSupport",
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "OriginTests",
             dependencies: [

@@ -23,6 +23,12 @@ let package = Package(
                 .product(name: "PageStore", package: "pagecache"),
                 .product(name: "PagedRepository", package: "pagecache"),
             ]),
+        .executableTarget(
+            name: "SplitBenchmark",
+            dependencies: [
+                .product(name: "HTTPPageSource", package: "pagecache"),
+                .product(name: "PageModel", package: "pagecache"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

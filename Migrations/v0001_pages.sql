@@ -21,6 +21,8 @@ CREATE TABLE query (
     list_end          INTEGER,
     created_at        INTEGER NOT NULL,
     validated_at      INTEGER,
+    invalidated_at    INTEGER, -- stale since then, whatever its age; NULL once page one has been had
+    fresh_for         INTEGER CHECK (fresh_for >= 0), -- milliseconds, as the origin says; NULL: it does not
     allows_duplicates INTEGER NOT NULL,
     paging            TEXT NOT NULL,
     source            TEXT NOT NULL, -- how to ask again: what was detected, the check of the credential; never a secret

@@ -2,84 +2,84 @@ import PageModel
 import PagedRepository
 import Synchronization
 
+/// The answer that a first contact begins with, and what was spent before it.
+struct FirstContact {
+    var answer: Answer
+    /// Page one's items.
+    var content: PageContent
+    /// Requests that this source had sent before it asked for page one.
+    var requestsBefore: Int
+    /// What an earlier first contact came to, when that was not enough to go by.
+    var earlier: SourceDescription?
+}
+
 // Finding out how an origin pages, from its first answer and a few questions.
 extension HTTPPageSource {
-    func firstContact(_ answer: Answer) async throws -> FetchedPage {
+    func firstContact(_ answer: Answer, _ size: Int?, _ requestsBefore: Int) async throws -> FetchedPage {
+        let (known, stored) = state.withLock { ($0.description, $0.earlier) }
         var draft = try Detector.describe(answer, configuration)
-        draft.description.credential = check
-        var page = try PageReader.page(from: answer, draft.description, isFirst: true, limits: configuration.limits)
-        if draft.wantsProbes {
-            draft = await probe(draft, page)
-            page = try PageReader.page(from: answer, draft.description, isFirst: true, limits: configuration.limits)
+        var contact = FirstContact(
+            answer: answer, content: PageContent(), requestsBefore: requestsBefore, earlier: known ?? stored)
+        try await askForSize(size, &draft, &contact)
+        contact.content = try reader(draft, contact).content()
+
+        try await askHead(&draft, contact)
+        let candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
+        if !candidates.isEmpty, hasSearched(draft, contact) {
+            // Everything was tried before, and page one looks as it did then.
+            draft.description.reasons = contact.earlier?.reasons
+            PagingChoice.giveUp(&draft, configuration)
+        } else {
+            try await prove(candidates, &draft, contact)
+            try await mendLinks(&draft, contact)
+            PagingChoice.complete(&draft)
         }
         // Who asked is kept in any case.
-        draft.description.isProvisional = draft.isProvisional ? true : nil
+        draft.description.credential = check
+
+        var page = try reader(draft, contact).page()
+        if draft.description.isTotalByHead == true, page.total == .unknown { page.total = draft.evidence.total }
         let description = draft.description
-        state.withLock { $0.description = description }
-        page.lesson = SourceLesson(
-            paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
+        state.withLock { state in
+            state.description = description
+            state.earlier = nil
+        }
+        if description != known {
+            page.lesson = SourceLesson(paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
+        }
         return page
     }
 
-    /// Asks for what would be the second page in the usual ways, until an answer proves one: mostly other items than
-    /// page one's. (Not all others: the list may have moved by an item meanwhile.) First what the URL itself has, then
-    /// `offset`, `page`, `skip`, `_page`, `_start`. For page numbers it is asked first whether page 1 is page one.
-    private func probe(_ draft: SourceLessonDraft, _ page: FetchedPage) async -> SourceLessonDraft {
-        var draft = draft
-        let count = page.content.count
-        var candidates: [(SourceDescription.Style, String)] = [
-            (.offset, "offset"), (.page, "page"), (.offset, "skip"), (.page, "_page"), (.offset, "_start"),
-        ]
-        if let name = draft.description.pageParameter { candidates.insert((.page, name), at: 0) }
-        if let name = draft.description.offsetParameter { candidates.insert((.offset, name), at: 0) }
-        for (style, name) in candidates {
-            switch style {
-            case .offset:
-                guard await isOther(name, String(count), page, draft) else { continue }
-                draft.description.offsetParameter = name
-            case .page:
-                guard let first = await firstPageNumber(name, page, draft) else { continue }
-                draft.description.pageParameter = name
-                draft.description.firstPage = first
-                draft.description.gridSize = max(count, 1)
-            case .link, .nextURL, .none:
-                continue
-            }
-            draft.description.style = style
-            return draft
-        }
-        // Nothing is remembered of an origin that kept silent: the next run looks again.
-        draft.isProvisional = true
-        if let total = page.total.exactCount, total > count {
-            draft.warnings.append("the origin counts \(total) items and shows \(count), and no way to the rest; name one with --paging")
-        } else if count >= 10, count % 5 == 0 {
-            draft.warnings.append("the answer looks like a full page of \(count) items, and shows no way to another; if there is more, name it with --paging")
-        }
-        return draft
+    func reader(_ draft: DetectionDraft, _ contact: FirstContact) -> PageReader {
+        PageReader(
+            answer: contact.answer, description: draft.description, base: contact.answer.url, isFirst: true, limits: configuration.limits)
     }
 
-    /// The number of page one, where this parameter numbers pages: 0 or 1, or what the URL says it is.
-    private func firstPageNumber(_ name: String, _ page: FetchedPage, _ draft: SourceLessonDraft) async -> Int? {
-        if let said = url.value(of: name).flatMap({ Int($0) }) {
-            let first = said == 0 ? 0 : 1
-            return await isOther(name, String(first + 1), page, draft) ? first : nil
-        }
-        if await isOther(name, "1", page, draft) { return 0 }
-        return await isOther(name, "2", page, draft) ? 1 : nil
+    /// Requests that may still be spent on this first contact.
+    func left(_ contact: FirstContact) -> Int {
+        max(HTTPPageSource.detectionBudget - (usage.requests - contact.requestsBefore), 0)
     }
 
-    /// Whether an answer with this parameter brings mostly other items than page one.
-    private func isOther(_ name: String, _ value: String, _ page: FetchedPage, _ draft: SourceLessonDraft) async -> Bool {
-        guard usage.requests < HTTPPageSource.detectionBudget else { return false }
-        var probe = url
-        probe.set(name, value)
-        guard let response = try? await send(probe, []), response.status == 200,
-            let answer = try? Answer(response, url: probe, limits: configuration.limits),
-            let second = try? PageReader.page(from: answer, draft.description, isFirst: false, limits: configuration.limits),
-            !second.content.isEmpty
-        else { return false }
-        let known = Set(page.content.identities.map { $0.key })
-        let shared = second.content.identities.count { known.contains($0.key) }
-        return shared * 2 < second.content.count
+    /// R45: what carries the caller's secret carries no token.
+    private func isAllowed(_ candidate: Candidate) -> Bool {
+        candidate.parameter.map { name in !secrets.contains { $0.plainName == name } } ?? true
+    }
+
+    private func hasSearched(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
+        guard let searched = contact.earlier?.searched, draft.description.style == .none else { return false }
+        return searched.items == draft.evidence.count && searched.total == draft.evidence.total.count
+    }
+
+    /// A size was asked for in the usual parameter, and the next URL shows that it has another name here: page one is asked for
+    /// once more. Positions on another grid than that of all later pages would be of no use.
+    private func askForSize(_ size: Int?, _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
+        guard let size, let name = draft.description.limitParameter, contact.answer.url.value(of: name) == nil, draft.evidence.count != size,
+            left(contact) > 0
+        else { return }
+        var url = self.url
+        url.set(name, String(size))
+        guard case .page(let again) = try await ask(url, contact), let better = try? Detector.describe(again, configuration) else { return }
+        draft = better
+        contact.answer = again
     }
 }

@@ -27,16 +27,24 @@ extension HTTPPageSource {
     /// R45: under the key of its URL, a list is that of one credential. Under a key or a scope of the caller's own, the caller
     /// has said whose it is.
     public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
-        let names = [configuration.limitParameter, configuration.offsetParameter, configuration.pageParameter].compactMap(\.self)
-        let isNamed = list.key != QueryKey(url.canonicalText(without: Set(names)))
+        let isNamed = list.key != QueryKey(url.canonicalText(without: Set(configuration.pagingParameters)))
         guard isNamed || !belongsToAnother(stored: list.source) else {
             throw FetchFailure(.forbidden, "the list was fetched with another credential, or with none", isRetryable: false)
         }
-        let known = configuration.saysSomething ? nil : SourceDescription(usable: list.source)
-        let check = SourceDescription(json: list.source)?.credential
+        guard let known = SourceDescription(json: list.source) else { return }
+        state.withLock { $0.check = known.credential ?? $0.check }
+        takeUp(known)
+    }
+
+    /// What is stored is gone by, unless something else was said then, or too little was seen.
+    func takeUp(_ known: SourceDescription) {
+        guard known.fits(configuration.saying) else { return }
         state.withLock { state in
-            state.description = state.description ?? known
-            state.check = check ?? state.check
+            if known.isProvisional == true {
+                state.earlier = state.earlier ?? known
+            } else {
+                state.description = state.description ?? known
+            }
         }
     }
 

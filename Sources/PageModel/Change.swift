@@ -41,7 +41,8 @@ public enum Change: Hashable, Sendable {
     case validated
     /// The fetch records at these offsets changed.
     case ledger([Int])
-    /// How the origin pages, how it is asked, whether ids repeat, a sweep's progress, or a pin.
+    /// How the origin pages, how it is asked, for how long it calls page one fresh, whether ids repeat, a sweep's progress, a
+    /// pin; or the list was invalidated.
     case described
     /// The query is gone, with all it held.
     case purged

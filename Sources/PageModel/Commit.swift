@@ -5,17 +5,21 @@ public struct CommitPlan: Hashable, Sendable {
     public var version: ListVersion
     /// The moment of the answer.
     public var at: Timestamp
+    /// When page one, which the plan brings, was asked for: a list that was invalidated since stays so. Nil: at `at`.
+    public var askedAt: Timestamp?
     /// Applied in order; positions in an edit are those that hold after the edits before it.
     public var edits: [ListEdit]
     /// Applied after the edits, in order.
     public var ledger: [LedgerEdit]
 
     public init(
-        query: QueryID, version: ListVersion, at: Timestamp, edits: [ListEdit] = [], ledger: [LedgerEdit] = []
+        query: QueryID, version: ListVersion, at: Timestamp, edits: [ListEdit] = [], ledger: [LedgerEdit] = [],
+        askedAt: Timestamp? = nil
     ) {
         self.query = query
         self.version = version
         self.at = at
+        self.askedAt = askedAt
         self.edits = edits
         self.ledger = ledger
     }
@@ -25,6 +29,10 @@ public struct CommitPlan: Hashable, Sendable {
         guard case .exact(let count) = after else { return false }
         return before.count != count && !edits.contains(.validated)
     }
+
+    /// Whether page one was asked for since `moment`, at which the list was invalidated. A moment after the plan's own is one of a
+    /// clock that was set back (R29): no answer would ever come after it.
+    package func isAskedSince(_ moment: Timestamp) -> Bool { moment <= askedAt ?? at || moment > at }
 }
 
 /// One change to a list.
@@ -55,8 +63,14 @@ public enum ListEdit: Hashable, Sendable {
     case setTotal(Total)
     /// Where the list ends; nil re-opens it (R24).
     case setEnd(Int?)
-    /// The head was confirmed now: the list's own age starts again.
+    /// The head was confirmed now: the list's own age starts again. It is not invalidated any more, if the head was asked for
+    /// since: see `CommitPlan.askedAt`.
     case validated
+    /// The list is not right any more, somebody knows: it is stale until page one has been had. When it was confirmed last stays
+    /// as it is.
+    case invalidated
+    /// For how long the origin calls page one fresh, kept within 0 and a year; nil where it does not say.
+    case setFreshFor(Duration?)
     /// Ids repeat in this list for good; R5 is not enforced any more (R25).
     case allowDuplicates
     /// How far the running sweep has come; nil when it is over (R31).

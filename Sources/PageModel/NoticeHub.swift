@@ -2,21 +2,26 @@ import Synchronization
 
 /// Hands notices to observers, each at its own pace.
 ///
-/// State: the observers by number, and for each query who observes it; all of it under one mutex, which is never held
-/// while anybody's code runs. An observer's entry dies with its stream.
+/// State: the observers by number, and for each query who observes it and how often it has changed; all of it under one mutex,
+/// which is never held while anybody's code runs. An observer's entry dies with its stream.
 public final class NoticeHub: Sendable {
     fileprivate struct Observer {
-        /// Nil observes every query.
-        var query: QueryID?
+        var interest: Interest
         var pending: [StorageNotice] = []
         var waiter: CheckedContinuation<StorageNotice?, Never>?
         var isClosed = false
     }
 
+    fileprivate enum Interest {
+        /// This query for good; nil: every query.
+        case only(QueryID?)
+        /// Queries that come and go.
+        case several
+    }
+
     private struct State {
         var observers: [Int: Observer] = [:]
-        /// Who observes which query; under nil, who observes all of them.
-        var audience: [QueryID?: Set<Int>] = [:]
+        var audience = NoticeAudience()
         var nextNumber = 0
         var isClosed = false
     }
@@ -33,17 +38,44 @@ public final class NoticeHub: Sendable {
 
     /// A stream of what happens from now on; ends when the hub closes or the stream is given up.
     public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
+        notices(enter(.only(query)))
+    }
+
+    /// A stream of what happens to queries that come and go; ends when the hub closes or the stream is given up.
+    public func watch() -> StorageWatch {
+        let registration = enter(.several)
+        let number = registration.number
+        return StorageWatch(
+            notices: notices(registration),
+            // Whoever has given up the stream observes nothing any more.
+            observe: { [weak self] query in
+                self?.state.withLock { if $0.observers[number] != nil { $0.audience.add(number, to: query) } }
+            },
+            ignore: { [weak self] query in self?.state.withLock { $0.audience.remove(number, from: query) } })
+    }
+
+    private func enter(_ interest: Interest) -> Registration {
         let number = state.withLock { state -> Int in
             let number = state.nextNumber
             state.nextNumber += 1
-            state.observers[number] = Observer(query: query, isClosed: state.isClosed)
-            state.audience[query, default: []].insert(number)
+            state.observers[number] = Observer(interest: interest, isClosed: state.isClosed)
+            if case .only(let query) = interest { state.audience.add(number, to: query) }
             return number
         }
-        let registration = Registration(hub: self, number: number)
-        return AsyncStream(
+        return Registration(hub: self, number: number)
+    }
+
+    private func notices(_ registration: Registration) -> AsyncStream<StorageNotice> {
+        AsyncStream(
             unfolding: { await registration.hub?.next(registration.number) ?? nil },
             onCancel: { registration.end() })
+    }
+
+    /// A number that is another one once a change to the query was told, and was never one before: whoever has read the query
+    /// after asking for it has read what is stored for as long as it stays the same. Nil when nobody observes the query by name,
+    /// and after `close`: then nobody counts.
+    public func changeCount(of query: QueryID) -> UInt64? {
+        state.withLock { $0.isClosed ? nil : $0.audience.changeCount(of: query) }
     }
 
     /// Tells the observers of each set's query, and those who observe everything.
@@ -54,17 +86,15 @@ public final class NoticeHub: Sendable {
     /// Tells the observers of queries that `mayConcern` picks that they may have changed; those who observe everything
     /// are told `known`.
     public func publishElsewhere(known: [QueryID], mayConcern: (QueryID) -> Bool) {
-        let observed = state.withLock { Array($0.audience.keys) }
-        var notices = observed.compactMap { $0 }.filter(mayConcern).map {
-            (query: Optional($0), notice: StorageNotice.mayHaveChanged([$0]))
-        }
-        if observed.contains(nil) { notices.append((query: nil, notice: .mayHaveChanged(known))) }
+        let (observed, observesAll) = state.withLock { ($0.audience.queries, $0.audience.observesAll) }
+        var notices = observed.filter(mayConcern).map { (query: Optional($0), notice: StorageNotice.mayHaveChanged([$0])) }
+        if observesAll { notices.append((query: nil, notice: .mayHaveChanged(known))) }
         deliver(notices, exactly: true)
     }
 
     /// The queries that somebody observes by name.
     public var observedQueries: Set<QueryID> {
-        state.withLock { Set($0.audience.keys.compactMap { $0 }) }
+        state.withLock { Set($0.audience.queries) }
     }
 
     /// Whether anybody listens at all.
@@ -89,9 +119,7 @@ public final class NoticeHub: Sendable {
         var woken: [(CheckedContinuation<StorageNotice?, Never>, StorageNotice)] = []
         state.withLock { state in
             for (query, notice) in notices {
-                var audience = state.audience[query] ?? []
-                if !exactly { audience.formUnion(state.audience[nil] ?? []) }
-                for number in audience {
+                for number in state.audience.changed(query, exactly: exactly) {
                     if let waiter = state.observers[number]?.waiter {
                         state.observers[number]?.waiter = nil
                         woken.append((waiter, notice))
@@ -125,8 +153,10 @@ public final class NoticeHub: Sendable {
     fileprivate func remove(_ number: Int) {
         let waiter = state.withLock { state -> CheckedContinuation<StorageNotice?, Never>? in
             guard let observer = state.observers.removeValue(forKey: number) else { return nil }
-            state.audience[observer.query]?.remove(number)
-            if state.audience[observer.query]?.isEmpty ?? false { state.audience[observer.query] = nil }
+            switch observer.interest {
+            case .only(let query): state.audience.remove(number, from: query)
+            case .several: state.audience.remove(number)
+            }
             return observer.waiter
         }
         waiter?.resume(returning: nil)

@@ -64,9 +64,9 @@ public struct ListOutline: Hashable, Sendable {
         }
     }
 
-    /// The age of the list: its oldest held page, or page one's when nothing is held; nil before the first answer.
+    /// The age of the list by the policy, which is that of page one; nil before the first answer.
     public func freshness(_ policy: FreshnessPolicy, now: Timestamp) -> Freshness? {
-        record.validatedAt.map { policy.freshness(validatedAt: $0, now: now) }
+        policy.freshness(of: record, now: now)
     }
 }
 

@@ -25,6 +25,14 @@ public protocol PageStorage: Sendable {
     /// The items at `range`; nil when the query is gone. Positions that do not exist are simply missing.
     func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow?
 
+    /// The list without its items, and the items that `choose` picks of it, read in one transaction (R2); nil when the query is
+    /// gone.
+    /// - Parameter choose: the ranges to be read, by what is there. Called inside the transaction, so it has to be quick; it may
+    ///   be called again, and then the last call counts.
+    func list(
+        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
+    ) async throws(StorageError) -> ListReading?
+
     /// Where the list's current generation holds the items with these identity keys. Keys it does not hold are
     /// absent. Where a key is held more than once, the first position counts.
     func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace]
@@ -65,8 +73,23 @@ public protocol PageStorage: Sendable {
     /// A slow observer costs bounded memory: what it missed is told as `.mayHaveChanged`.
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice>
 
+    /// The same for many queries, which come and go, in one stream: see `StorageWatch`, and `NoticeHub`, which makes them.
+    func watch() -> StorageWatch
+
     /// The queries that somebody in this process observes by name.
     var observedQueries: Set<QueryID> { get }
+
+    /// A number that tells whether a query that somebody observes is still what it was, without a transaction: asked for
+    /// before the query is read, and equal afterwards, it says that no change was told since, so that what was read is what
+    /// is stored. A change is told before the call that made it returns; one by another process when its notice arrives (R41).
+    ///
+    /// Nil when nobody in this process observes the query by name, or when it is not known that every change is told. Default:
+    /// nil, for storages that do not count.
+    func changeCount(of query: QueryID) -> UInt64?
+}
+
+extension PageStorage {
+    public func changeCount(of query: QueryID) -> UInt64? { nil }
 }
 
 /// Where a list holds an item.

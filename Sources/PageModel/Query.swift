@@ -75,6 +75,12 @@ public struct QueryRecord: Hashable, Sendable {
     public var end: Int?
     /// When the origin last confirmed page one; nil until it answered once.
     public var validatedAt: Timestamp?
+    /// Since when somebody knows that the list is not right any more; nil once page one, asked for since, has been had. What is
+    /// held is stale until then, for everybody, whenever the origin confirmed it.
+    public var invalidatedAt: Timestamp?
+    /// For how long the origin calls page one fresh (RFC 9111, 5.2.2.1: `max-age`), in whole milliseconds from 0 to a year; nil
+    /// where it does not say. What that is worth, `FreshnessPolicy` says.
+    public var freshFor: Duration?
     public var createdAt: Timestamp
     /// True once the origin repeated ids in one list for good: R5 is then not enforced (R25).
     public var allowsDuplicates: Bool
@@ -91,7 +97,7 @@ public struct QueryRecord: Hashable, Sendable {
     public init(
         id: QueryID, key: QueryKey, version: ListVersion, total: Total, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
-        isPinned: Bool = false
+        isPinned: Bool = false, invalidatedAt: Timestamp? = nil, freshFor: Duration? = nil
     ) {
         self.id = id
         self.key = key
@@ -99,6 +105,8 @@ public struct QueryRecord: Hashable, Sendable {
         self.total = total
         self.end = end
         self.validatedAt = validatedAt
+        self.invalidatedAt = invalidatedAt
+        self.freshFor = freshFor
         self.createdAt = createdAt
         self.allowsDuplicates = allowsDuplicates
         self.paging = paging
@@ -106,6 +114,9 @@ public struct QueryRecord: Hashable, Sendable {
         self.sweep = sweep
         self.isPinned = isPinned
     }
+
+    /// Whether page one has to be had again before anything of the list counts as fresh.
+    public var isInvalidated: Bool { invalidatedAt != nil }
 }
 
 /// Where a sweep stands: the pass that verifies every page once, and is taken up again where it was (R31).

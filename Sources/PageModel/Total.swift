@@ -10,9 +10,17 @@ public enum Total: Hashable, Sendable {
     /// The largest total that is believed: 2^53, the last integer that every JSON reader agrees on (R44).
     public static let largest = 1 << 53
 
-    /// The total for a number an origin claims: negative ones are `unknown`, huge ones are clamped (R44).
+    /// No list is as long as this, 2^50: a claim beyond it is an estimate at best, and no list is shifted by it (R44).
+    static let incredible = 1 << 50
+
+    /// The total for a number an origin claims: negative ones are `unknown`, huge ones are clamped, and no more than estimates
+    /// (R44).
     public init(claimed number: Int) {
-        self = number < 0 ? .unknown : .exact(min(number, Total.largest))
+        switch number {
+        case ..<0: self = .unknown
+        case ..<Total.incredible: self = .exact(number)
+        default: self = .estimate(min(number, Total.largest))
+        }
     }
 
     /// The number, whatever its worth.

@@ -97,7 +97,16 @@ struct CommitTransaction {
             changes.append(.end(end))
         case .validated:
             record.validatedAt = plan.at
+            if let moment = record.invalidatedAt, plan.isAskedSince(moment) { record.invalidatedAt = nil }
             changes.append(.validated)
+        case .invalidated:
+            guard record.invalidatedAt != plan.at else { break }
+            record.invalidatedAt = plan.at
+            changes.append(.described)
+        case .setFreshFor(let duration):
+            guard record.freshFor != duration?.keptFreshness else { break }
+            record.freshFor = duration?.keptFreshness
+            changes.append(.described)
         case .setSweep(let progress):
             try check(progress?.position)
             guard record.sweep != progress else { break }

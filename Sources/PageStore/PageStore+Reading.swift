@@ -41,6 +41,18 @@ extension PageStore {
         try await read(isBrief: isBrief(range)) { reading throws(StorageError) in try reading.window(of: query, range) }
     }
 
+    public func list(
+        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
+    ) async throws(StorageError) -> ListReading? {
+        let (pool, accesses) = (pool, accesses)
+        let short = try pool.readAtOnce { connection throws(StorageError) in
+            try StoreReading(connection: connection, accesses: accesses)
+                .shortList(of: query, mostItems: PageStore.brief, reading: choose)
+        }
+        if case .list(let list) = short { return list }
+        return try await read { reading throws(StorageError) in try reading.list(of: query, reading: choose) }
+    }
+
     /// The page that starts at `offset`, with its items; nil when none does, or when its bytes are damaged.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
         try await read(isBrief: true) { reading throws(StorageError) in try reading.page(at: offset, of: query) }
@@ -60,10 +72,16 @@ extension PageStore {
         announcer.notices(of: query)
     }
 
+    public func watch() -> StorageWatch { announcer.watch() }
+
+    public func changeCount(of query: QueryID) -> UInt64? { announcer.changeCount(of: query) }
+
     public var observedQueries: Set<QueryID> { announcer.hub.observedQueries }
 
     /// So many items are read in the time that it takes to wake a thread.
-    private func isBrief(_ range: Range<Int>) -> Bool { range.count <= 256 }
+    private static let brief = 256
+
+    private func isBrief(_ range: Range<Int>) -> Bool { range.count <= PageStore.brief }
 }
 
 /// A page with its items.

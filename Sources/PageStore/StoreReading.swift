@@ -34,6 +34,43 @@ struct StoreReading {
         return .list(try outline(record))
     }
 
+    /// The list, and what `choose` picks of it.
+    func list(
+        of query: QueryID, reading choose: (ListOutline) -> [Range<Int>]
+    ) throws(StorageError) -> ListReading? {
+        guard let record = try QueryTable.find(query, in: connection) else { return nil }
+        return try list(record, mostItems: .max, reading: choose)
+    }
+
+    /// What comes of a list that is to be read in the time that it takes to wake a thread.
+    enum ShortList: Sendable {
+        case list(ListReading?)
+        case tooLong
+    }
+
+    /// - Parameter mostItems: of more than these, nothing is read.
+    func shortList(
+        of query: QueryID, mostItems: Int, reading choose: (ListOutline) -> [Range<Int>]
+    ) throws(StorageError) -> ShortList {
+        guard let record = try QueryTable.find(query, in: connection) else { return .list(nil) }
+        guard try PageTable.isShort(query, in: connection), let list = try list(record, mostItems: mostItems, reading: choose)
+        else { return .tooLong }
+        return .list(list)
+    }
+
+    private func list(
+        _ record: QueryRecord, mostItems: Int, reading choose: (ListOutline) -> [Range<Int>]
+    ) throws(StorageError) -> ListReading? {
+        let rows = try PageTable.rows(of: record.id, in: connection)
+        let outline = ListOutline(
+            record: record, pages: rows.map(\.summary), ledger: try LedgerTable.entries(of: record.id, in: connection))
+        let ranges = choose(outline)
+        guard mostItems == .max || ranges.reduce(0, { $0 + $1.count }) <= mostItems else { return nil }
+        var reading = ListReading(outline: outline, windows: [])
+        for range in ranges { reading.windows.append(try window(range, of: record, rows)) }
+        return reading
+    }
+
     func excerpt(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListOutline? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
         return ListOutline(
@@ -44,9 +81,13 @@ struct StoreReading {
     /// The items at `range`. Bytes that are not those that were stored are a miss, never an answer.
     func window(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListWindow? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
+        return try window(range, of: record, range.isEmpty ? [] : PageTable.rows(meeting: range, of: query, in: connection))
+    }
+
+    /// - Parameter rows: those that hold positions in `range`, and maybe others.
+    private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: [PageRow]) throws(StorageError) -> ListWindow {
         var window = ListWindow(version: record.version, range: range, parts: [], damaged: [])
-        guard !range.isEmpty else { return window }
-        for row in try PageTable.rows(meeting: range, of: query, in: connection) where row.summary.count > 0 {
+        for row in rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
             let page = row.summary
             let wanted = page.range.clamped(to: range)
             guard let content = try BodyTable.content(of: row, in: connection) else {

@@ -10,8 +10,10 @@ public struct EngineOptions: Hashable, Sendable {
         options.honorsLedger = true
         return options
     }()
-    /// When page one is fetched again, of lists that are pinned or observed.
-    public var freshness = FreshnessPolicy()
+    /// When page one is fetched again, of lists that are pinned or observed. Default: the defaults; but what an origin calls
+    /// fresh for less than 60 seconds is left alone for so long, because nobody waits for it. Page one is never fetched by itself
+    /// before it is a second old, unless the list was invalidated.
+    public var freshness = FreshnessPolicy(originWord: .taken(atLeast: .seconds(60)))
     /// Lists that are worked on at a time, in all. 1…. Default: 4.
     public var lists = 4
     /// Lists that are worked on at a time at one origin. 1…. Default: 2.

@@ -94,9 +94,12 @@ public struct FetchedPage: Hashable, Sendable {
     /// What the origin says itself; nil when it does not (R24).
     public var hasMore: Bool?
     public var validator: Validator?
-    /// For how long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`); nil when it does not say.
+    /// For how long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`); nil when it does not say. Page one's is
+    /// stored with the list, kept within 0 and a year; what it is worth is the `FreshnessPolicy`'s to say. Of other pages it
+    /// counts for nothing.
     public var freshFor: Duration?
-    /// False where the origin forbids to keep this answer (RFC 9111, 5.2.2.5: `no-store`).
+    /// False where the origin forbids to keep this answer (RFC 9111, 5.2.2.5: `no-store`): it is handed to the caller, and
+    /// nothing of it is stored, unless `SyncOptions.storesDespiteNoStore` says so. Default: true.
     public var mayBeStored: Bool
     /// How the origin pages, when this answer taught it.
     public var lesson: SourceLesson?

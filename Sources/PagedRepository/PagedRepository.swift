@@ -19,7 +19,6 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     }
 
     private let lists = Mutex(Lists())
-    private let reads = Meters.Reads()
 
     /// - Parameters:
     ///   - storage: where pages are kept.
@@ -48,8 +47,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
             storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget), policy: options.freshness,
             itemLimit: max(1, options.itemLimit))
         world = ListWorld(
-            storage: storage, options: options, builder: builder, clock: clock, chance: chance, logger: logger,
-            executor: executor)
+            options: options, builder: builder, clock: clock, chance: chance, logger: logger, executor: executor)
         self.source = source
     }
 
@@ -77,7 +75,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
                 lists.known = lists.known.filter { $0.value.controller != nil }
                 lists.limit = max(64, lists.known.count * 2)
             }
-            let made = ListController(key: key, world: world, source: source(key), reads: reads)
+            let made = ListController(key: key, world: world, source: source(key))
             lists.known[key] = Known(controller: made)
             return made
         }
@@ -92,7 +90,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     ) async throws -> ItemWindow<Value> {
         let range = max(0, offset)..<max(0, offset) + max(0, limit)
         let cached = try await window(key, range)
-        reads.asked(Metric.Cached(cached))
+        world.reads.asked(Metric.Cached(cached))
         let isWhole = cached.map { $0.missing.isEmpty && $0.unusable.isEmpty } ?? false
         switch policy {
         case .cacheOnly: return cached ?? ItemWindow(range: range)
@@ -102,13 +100,19 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         }
         var options = world.options.sync
         options.work = policy == .cacheThenRefresh || cached?.freshness == .fresh ? .positions(range) : .everything
+        let served = ServedPages()
+        var head: SyncReport?
         if options.work == .everything {
             options.work = .refresh
-            _ = try await run(key, options)
+            head = try await run(key, options, served)
             options.work = .positions(range)
         }
-        let report = try await run(key, options)
-        if let fetched = try await window(key, range), !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
+        let report: SyncReport
+        // Behind a page one that must not be stored nothing could be laid in.
+        if let head, head.pagesNotStored > 0 { report = head } else { report = try await run(key, options, served) }
+        var latest = try await window(key, range)
+        if report.pagesNotStored > 0 { latest = world.builder.laid(served.all, over: latest ?? ItemWindow(range: range)) }
+        if let fetched = latest, !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
             return fetched
         }
         let failure = report.headFailure ?? report.list?.failures.first?.failure
@@ -131,11 +135,13 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         return nil
     }
 
-    private func run(_ key: QueryKey, _ options: SyncOptions) async throws(StorageError) -> SyncReport {
+    private func run(
+        _ key: QueryKey, _ options: SyncOptions, _ served: ServedPages
+    ) async throws(StorageError) -> SyncReport {
         try await ListSync(
             storage: world.storage, source: source(key), key: key, options: options, clock: world.clock, chance: world.chance,
             logger: world.logger
-        ).run()
+        ).run { served.note($0) }
     }
 
     private func window(_ key: QueryKey, _ range: Range<Int>) async throws(StorageError) -> ItemWindow<Value>? {

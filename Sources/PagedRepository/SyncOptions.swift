@@ -34,6 +34,10 @@ public struct SyncOptions: Hashable, Sendable {
     /// Whether pages whose next attempt is not due yet, or that were given up, are left alone: for automatic triggers (R33). What
     /// could be tried again and was given up is tried once in `retry.cap`. Default: false.
     public var honorsLedger = false
+    /// Whether answers are stored that the origin forbids to keep (RFC 9111, 5.2.2.5: `no-store`). When false, such a page is
+    /// handed on (`SyncEvent.notStored`), nothing of it is written, and the run ends with it: what was stored before stays as it
+    /// was (R14), and is not confirmed. Default: false.
+    public var storesDespiteNoStore = false
     /// How often in a row a list that changes while it is read is reconciled without anything new having come in.
     /// Default: 3.
     public var restarts = 3
@@ -117,6 +121,9 @@ public struct SyncReport: Hashable, Sendable {
     public var pagesUnchanged: Int
     /// Pages that are held and were not asked for.
     public var pagesKept: Int
+    /// Answers that the origin forbids to keep: they were handed on, and nothing of them is stored. A run that met one is
+    /// `incomplete`.
+    public var pagesNotStored = 0
     /// How often an answer showed that the list had moved while it was read (R21).
     public var driftsSeen = 0
     /// Whether the origin answered anything, be it a refusal.
@@ -164,6 +171,9 @@ public enum SyncEvent: Hashable, Sendable {
     case reconciled(SyncReport.Reconciliation)
     /// A page is stored: its items, and what is held now of how many.
     case stored(Range<Int>, held: Int, length: Int?)
+    /// A page that the origin forbids to keep, as it came, and the position of its first item: whoever listens has it, and nobody
+    /// else will.
+    case notStored(offset: Int, FetchedPage)
     case failed(offset: Int, FetchFailure, nextAttemptAt: Timestamp?)
     /// Nothing to do until then.
     case waiting(until: Timestamp)

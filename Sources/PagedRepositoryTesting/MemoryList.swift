@@ -25,7 +25,7 @@ struct MemoryList: Sendable {
         var changes: [Change] = []
         let total = record.total
         for edit in plan.edits {
-            if let change = try apply(edit, at: plan.at) { changes.append(change) }
+            if let change = try apply(edit, of: plan) { changes.append(change) }
         }
         if plan.bringsTotalBesidePageOne(before: total, after: record.total), let head = pages.firstIndex(where: { $0.offset == 0 }) {
             pages[head].summary.validator?.coversTotal = false
@@ -38,7 +38,8 @@ struct MemoryList: Sendable {
         return changes
     }
 
-    private mutating func apply(_ edit: ListEdit, at now: Timestamp) throws(Refusal) -> Change? {
+    private mutating func apply(_ edit: ListEdit, of plan: CommitPlan) throws(Refusal) -> Change? {
+        let now = plan.at
         switch edit {
         case .put(let page):
             return try put(page, at: now)
@@ -79,7 +80,12 @@ struct MemoryList: Sendable {
             return .end(end)
         case .validated:
             record.validatedAt = now
+            if record.invalidatedAt.map(plan.isAskedSince) ?? false { record.invalidatedAt = nil }
             return .validated
+        case .invalidated:
+            return described { $0.invalidatedAt = now }
+        case .setFreshFor(let duration):
+            return described { $0.freshFor = duration?.keptFreshness }
         case .allowDuplicates:
             return described { $0.allowsDuplicates = true }
         case .setSweep(let sweep):

@@ -69,6 +69,21 @@ public final class MemoryStorage: PageStorage {
         }
     }
 
+    public func list(
+        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
+    ) async throws(StorageError) -> ListReading? {
+        state.withLock { state in
+            guard let list = state.lists[query] else { return nil }
+            let outline = list.outline()
+            return ListReading(
+                outline: outline,
+                windows: choose(outline).map { range in
+                    state.lists[query]?.markRead(range)
+                    return list.window(range)
+                })
+        }
+    }
+
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         state.withLock { $0.lists[query]?.locate(keys) ?? [:] }
     }
@@ -88,6 +103,10 @@ public final class MemoryStorage: PageStorage {
     public var observedQueries: Set<QueryID> { hub.observedQueries }
 
     public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { hub.notices(of: query) }
+
+    public func watch() -> StorageWatch { hub.watch() }
+
+    public func changeCount(of query: QueryID) -> UInt64? { hub.changeCount(of: query) }
 
     // MARK: Writing
 

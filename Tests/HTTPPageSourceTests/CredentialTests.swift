@@ -44,6 +44,26 @@ struct CredentialTests {
         #expect(first.current.items.allSatisfy { String(decoding: $0, as: UTF8.self).contains("A ") })
     }
 
+    @Test("what counts is every credential: any header that is one, any that is said to be one, user and password, parameters", arguments: [
+        "X-Api-Key", "Api-Key", "X-Auth-Token", "Proxy-Authorization", "Cookie", "Ocp-Apim-Subscription-Key", "X-Who", "user", "parameter",
+    ])
+    func everyCredential(name: String) throws {
+        func source(_ value: String) throws -> HTTPPageSource {
+            var configuration = HTTPSourceConfiguration(url: "http://h/api")
+            switch name {
+            case "user": configuration.url = "http://\(value)@h/api"
+            case "parameter": configuration.url = "http://h/api?api_key=\(value)"
+            default: configuration.headers = [HTTPField(name, value)]
+            }
+            configuration.secretHeaders = ["x-who"]
+            return try HTTPPageSource(configuration, transport: Accounts())
+        }
+        var description = SourceDescription(style: .none, url: "http://h/api", items: try #require(JSONPointer("/items")))
+        description.credential = try source("first").check
+        #expect(try !source("first").belongsToAnother(stored: description.json))
+        #expect(try source("second").belongsToAnother(stored: description.json))
+    }
+
     @Test("whose it is survives a restart, also of a list that fits one page")
     func restart() async throws {
         try await list("A").load()

@@ -1,6 +1,6 @@
 #if HTTP
 import Foundation
-import PagedRepositoryTesting
+import PageModel
 import Testing
 
 @testable import HTTPPageSource
@@ -35,26 +35,39 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test("random bytes and random damage never crash", arguments: 0..<2_000)
-    func fuzz(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
-        var text = Array(#"{"items":[{"id":"a\u00fc","n":-1.5e3,"t":true,"x":[null,[],{}]}],"next":"/a?b=c","total":"12"}"#.utf8)
-        for _ in 0..<Int.random(in: 1...4, using: &random) {
-            text[Int.random(in: 0..<text.count, using: &random)] = Bool.random(using: &random)
-                ? UInt8.random(in: 0...255, using: &random) : Array("{}[]\",:\\u0".utf8).randomElement(using: &random)!
+    @Test("RFC 8259, 8.1: a text is UTF-8 to the last byte, or none", arguments: [
+        [0xFF], [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xE0, 0x80, 0x80], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF0, 0x80, 0x80, 0x80],
+        [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x98],
+    ] as [[UInt8]])
+    func brokenText(bytes: [UInt8]) {
+        // Wherever it stands in a word of eight bytes.
+        for place in 0..<20 {
+            let text = [UInt8(ascii: "\"")] + Array(repeating: UInt8(ascii: "a"), count: place) + bytes + Array(#"bcdefghijkl""#.utf8)
+            #expect(throws: JSONError.malformed(at: place + 1)) { try JSONDocument(text, depthLimit: 8) }
         }
-        guard let document = try? JSONDocument(text, depthLimit: 8) else { return }
-        // Whatever was taken can be walked to its last value.
-        func walk(_ value: JSONValue) {
-            _ = document.string(value)
-            _ = document.integer(value)
-            for element in document.elements(of: value) { walk(element) }
-            for member in document.members(of: value) { walk(member.value) }
+    }
+
+    @Test("every scalar of each length is taken", arguments: ["\u{7F}\u{80}\u{7FF}\u{800}\u{D7FF}\u{E000}\u{FFFD}\u{FFFF}\u{10000}\u{10FFFF}"])
+    func wholeText(scalars: String) throws {
+        for place in 0..<20 {
+            let text = String(repeating: "a", count: place) + scalars
+            let document = try document("\"\(text)\"")
+            #expect(document.string(document.root) == text)
         }
-        walk(document.root)
-        // What we take, Foundation takes (it is laxer in places); the bytes it was damaged to may not be UTF-8.
-        if String(validating: text, as: UTF8.self) != nil, !text.contains(UInt8(ascii: "\\")) {
-            #expect((try? JSONSerialization.jsonObject(with: Data(text), options: [.fragmentsAllowed])) != nil, "seed \(seed)")
+    }
+
+    @Test("a control character, a quote and an escape are seen wherever they stand")
+    func places() throws {
+        for place in 0..<40 {
+            let front = String(repeating: "x", count: place)
+            for code in 0..<0x20 as Range<UInt8> {
+                #expect(throws: JSONError.malformed(at: place + 1)) {
+                    try JSONDocument(Array("\"\(front)".utf8) + [code] + Array("abcdefgh\"".utf8), depthLimit: 8)
+                }
+            }
+            #expect(throws: JSONError.malformed(at: place + 3)) { try self.document("\"\(front)\" x") }
+            let document = try document("[\"\(front)\\\"y\",2]")
+            #expect(document.elements(of: document.root).map { document.raw($0).count } == [place + 5, 1])
         }
     }
 
@@ -63,6 +76,45 @@ struct JSONDocumentTests {
         _ = try document(String(repeating: "[", count: 64) + String(repeating: "]", count: 64))
         #expect(throws: JSONError.tooDeep) { try document(String(repeating: "[", count: 65) + String(repeating: "]", count: 65)) }
         #expect(throws: JSONError.tooDeep) { try document(String(repeating: "[", count: 200_000)) }
+        // Nor does what may go that deep.
+        let deep = try document(String(repeating: "[", count: 200_000) + String(repeating: "]", count: 200_000), depth: 200_000)
+        #expect(deep.root == JSONValue(start: 0, end: 400_000))
+        #expect(deep.elements(of: deep.root) == [JSONValue(start: 1, end: 399_999)])
+    }
+
+    @Test("long arrays and objects are marked, and each mark leads past what is inside; short ones are stepped through")
+    func marks() throws {
+        let long = String(repeating: "x", count: 64)
+        let text = Array(#"{"a":[["\#(long)"],[1],["\#(long)"]],"b":{"c":"\#(long)"},"d":[]}"#.utf8)
+        try text.withUnsafeBufferPointer { buffer in
+            var checker = JSONChecker(JSONBytes(buffer), depthLimit: 8)
+            let end = try checker.check(0)
+            #expect(end == text.count)
+            #expect(checker.marks.map(\.next) == [5, 4, 3, 4, 5])
+            #expect(checker.marks.allSatisfy { buffer[$0.end - 1] == buffer[$0.start] + 2 })
+        }
+        // As many as are kept, and more: what has no mark is walked all the same.
+        let count = JSONChecker.mostMarks + 10
+        let document = try document("[" + String(repeating: #"["\#(long)"],"#, count: count) + "1]")
+        let elements = document.elements(of: document.root)
+        #expect(elements.count == count + 1)
+        #expect(elements.dropLast().allSatisfy { $0.end - $0.start == 68 })
+    }
+
+    @Test("R43: a list with more than its limit is not listed to its end")
+    func limits() throws {
+        let document = try document("[" + String(repeating: "1,", count: 100_000) + "1]")
+        #expect(document.elements(of: document.root).count == 100_001)
+        #expect(document.elements(of: document.root, atMost: 11).count == 11)
+        #expect(document.value(at: JSONPointer("/100000")!)?.end == 200_002)
+        #expect(document.value(at: JSONPointer("/100001")!) == nil)
+    }
+
+    @Test("an object with more members than an envelope has is not listed to its end, but any member of it is found")
+    func manyMembers() throws {
+        let document = try document("{" + (0..<20_000).map { "\"n\($0)\":\($0)" }.joined(separator: ",") + "}")
+        #expect(document.members(of: document.root).count == JSONDocument.mostMembers)
+        #expect(document.member("n19999", of: document.root).flatMap { document.integer($0) } == 19_999)
     }
 
     @Test("R7: values are cut out as they were sent")
@@ -80,9 +132,32 @@ struct JSONDocumentTests {
         #expect(try string(#""\ud83d\u0041""#) == "\u{FFFD}A")
     }
 
+    @Test("R5: an id with a lone surrogate is none: two of them would look the same")
+    func identifiers() throws {
+        let document = try document(#"["a", 1.0, "\ud83d\ude00", "\ud800", "x\udc00", true, null, {}, "\u0000"]"#)
+        let ids = document.elements(of: document.root).map { document.identifier($0) }
+        #expect(ids == ["a", "1.0", "😀", nil, nil, nil, nil, nil, "\0"])
+    }
+
+    @Test("RFC 8259, 4: of members with one name the first counts, escaped or not")
+    func repeatedNames() throws {
+        let document = try document(#"{"\u0061":1,"a":2,"\u00e9":3,"e\u0301":4}"#)
+        func number(_ name: String) -> Int? { document.member(name, of: document.root).flatMap { document.integer($0) } }
+        #expect(number("a") == 1)
+        // The same code units, and not what looks the same.
+        #expect(number("\u{E9}") == 3)
+        #expect(number("e\u{301}") == 4)
+    }
+
     @Test("R44: numbers in any spelling; what is none is none", arguments: [
         ("30", 30), ("-1", -1), ("30.0", 30), ("3e1", 30), ("\"30\"", 30), ("\" 30 \"", 30), ("1e30", Int.max), ("10000000000000000000", Int.max),
-    ] as [(String, Int?)] + [("1.5", nil), ("\"x\"", nil), ("\"\"", nil), ("null", nil), ("true", nil), ("\"0x1F\"", nil), ("\"inf\"", nil)])
+        ("1e400", Int.max), ("-1e400", Int.min), ("-0", 0), ("0e400", 0), ("120e-1", 12), ("9223372036854775807", Int.max),
+        ("-9223372036854775808", Int.min), ("9007199254740993", 9_007_199_254_740_993), ("1e18", 1_000_000_000_000_000_000),
+        ("1e999999999999999999999", Int.max),
+    ] as [(String, Int?)] + [
+        ("1.5", nil), ("1e-400", nil), ("0.99999999999999999999", nil), ("125e-1", nil), ("\"1e\"", nil), ("\"1 2\"", nil),
+        ("\"x\"", nil), ("\"\"", nil), ("null", nil), ("true", nil), ("\"0x1F\"", nil), ("\"inf\"", nil),
+    ])
     func numbers(text: String, number: Int?) throws {
         let document = try document(text)
         #expect(document.integer(document.root) == number)
@@ -97,7 +172,64 @@ struct JSONDocumentTests {
         #expect(["/", "/a~1b", "/c%d", "/e^f", "/g|h", "/i\\j", "/k\"l", "/ ", "/m~0n"].map(number) == [0, 1, 2, 3, 4, 5, 6, 7, 8])
         for pointer in ["/foo/2", "/foo/00", "/foo/-", "/nope", "/foo/0/x"] { #expect(number(pointer) == nil) }
         for text in ["foo", "/~", "/~2"] { #expect(JSONPointer(text) == nil) }
-        for text in ["", "/", "/a~1b/m~0n/0"] { #expect(JSONPointer(text)?.description == text) }
+        for text in ["", "/", "/a~1b/m~0n/0", "/\u{301}", "/~0\u{301}/~1\u{301}"] { #expect(JSONPointer(text)?.description == text) }
+        #expect(JSONPointer("/\u{301}")?.tokens == ["\u{301}"])
+    }
+}
+
+@Suite("Items of a body")
+struct JSONItemsTests {
+    private func split(_ text: String, _ items: String = "", _ limits: HTTPLimits = HTTPLimits(), id: String? = "/id") throws -> PageContent {
+        try JSONItems.split(Array(text.utf8), at: JSONPointer(items)!, id: id.flatMap { JSONPointer($0) }, limits: limits)
+    }
+
+    @Test("R7: items as they were sent, with their ids")
+    func items() throws {
+        let content = try split(#" {"n":2, "list" : [ {"id" : "a", "x":1.0e400} ,{"x":[ ],"id":7}, null,{"id":{}} ] } "#, "/list")
+        let texts = (0..<content.count).map { String(decoding: content.payload(at: $0), as: UTF8.self) }
+        #expect(texts == [#"{"id" : "a", "x":1.0e400}"#, #"{"x":[ ],"id":7}"#, "null", #"{"id":{}}"#])
+        #expect(content.ids == ["a", "7", nil, nil])
+    }
+
+    @Test("the body itself may be the list, and an item its own id")
+    func top() throws {
+        #expect(try split(#"["b","c"]"#, id: "").ids == ["b", "c"])
+        #expect(try split(#"["b","c"]"#, id: nil).ids == [nil, nil])
+        #expect(try split("[]").isEmpty)
+        #expect(try split(#"{"list":null}"#, "/list").isEmpty)
+    }
+
+    @Test("what is not JSON, or has no list there, is undecodable", arguments: [
+        ("", ""), ("[1,]", ""), ("{}", ""), ("1", ""), ("{}", "/list"), (#"{"list":{}}"#, "/list"), ("[\"\u{1}\"]", ""),
+    ])
+    func undecodable(text: String, items: String) {
+        #expect(failure { try split(text, items) } == .undecodable)
+    }
+
+    @Test("R43: what passes a limit is hostile, and nothing of it is kept")
+    func limits() {
+        var limits = HTTPLimits()
+        (limits.itemsPerPage, limits.item, limits.depth) = (3, 8, 2)
+        #expect(throws: Never.self) { try split("[1,2,[45678]]", "", limits) }
+        #expect(failure { try split("[1,2,3,4]", "", limits) } == .hostile)
+        #expect(failure { try split("[1,[4567890]]", "", limits) } == .hostile)
+        #expect(failure { try split("[[[]]]", "", limits) } == .hostile)
+    }
+
+    @Test("R43: two megabytes of the shortest items, 32 of brackets, of NUL, of one string: each is refused soon")
+    func largeBodies() {
+        let size = 32 << 20
+        let numbers = Array(("[" + String(repeating: "1,", count: 1 << 20) + "1]").utf8)
+        #expect(failure { try JSONItems.split(numbers) } == .hostile)
+        let string = Array("[\"".utf8) + Array(repeating: UInt8(ascii: "x"), count: size) + Array("\"]".utf8)
+        #expect(failure { try JSONItems.split(string) } == .hostile)
+        #expect(failure { try JSONItems.split(Array(repeating: UInt8(ascii: "["), count: size)) } == .hostile)
+        #expect(failure { try JSONItems.split(Array(repeating: 0, count: size)) } == .undecodable)
+    }
+
+    private func failure(_ body: () throws -> PageContent) -> FetchFailure.Class? {
+        do { _ = try body() } catch { return (error as? FetchFailure)?.failureClass }
+        return nil
     }
 }
 

@@ -24,8 +24,12 @@ struct HeaderTests {
 
     @Test("Retry-After (RFC 9110, 10.2.3): seconds or a date", arguments: [
         ("0", Duration.zero), ("7", .seconds(7)), (" 7 ", .seconds(7)), ("Sun, 06 Nov 1994 08:50:07 GMT", .seconds(30)),
-        ("Sun, 06 Nov 1994 08:00:00 GMT", .zero),
-    ] as [(String, Duration?)] + [("-5", nil), ("soon", nil), ("", nil), ("Sun, 99 Nov 1994 08:49:37 GMT", nil)])
+        ("Sun, 06 Nov 1994 08:00:00 GMT", .zero), ("Sunday, 06-Nov-94 08:50:07 GMT", .seconds(30)), ("2099", .seconds(2_099)),
+        ("007", .seconds(7)),
+    ] as [(String, Duration?)] + [
+        ("-5", nil), ("-0", nil), ("+5", nil), ("1.5", nil), ("1e3", nil), ("soon", nil), ("", nil), ("7, 9", nil), ("٧", nil),
+        ("Sun, 99 Nov 1994 08:49:37 GMT", nil),
+    ])
     func retryAfter(field: String, pause: Duration?) {
         #expect(RetryAfter.pause(field, now: HeaderTests.noon) == pause)
     }
@@ -34,15 +38,25 @@ struct HeaderTests {
     func extremes() {
         #expect(RetryAfter.pause("Fri, 31 Dec 9999 23:59:59 GMT", now: HeaderTests.noon)! > .seconds(1_000_000))
         #expect(RetryAfter.pause("9223372036854775807", now: HeaderTests.noon) == .seconds(1 << 31))
-        #expect(RetryAfter.pause("99999999999999999999999", now: HeaderTests.noon) == nil)
+        #expect(RetryAfter.pause("99999999999999999999999", now: HeaderTests.noon) == .seconds(1 << 31))
+        #expect(RetryAfter.pause("Thu, 01 Jan 2099 00:00:00 GMT", now: HeaderTests.noon) == .seconds(4_070_908_800 - 784_111_777))
     }
 
     @Test("dates around leap days and the epoch", arguments: [
         ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
-        ("Sun, 01 Mar 2026 00:00:00 GMT", 1_772_323_200),
+        ("Sun, 01 Mar 2026 00:00:00 GMT", 1_772_323_200), ("Sun Nov  6 08:49:37 1994", 784_111_777),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Tuesday, 01-Jan-69 00:00:00 GMT", 3_124_224_000),
     ])
     func dates(text: String, seconds: Int) {
         #expect(HTTPDate.parse(text)?.milliseconds == Int64(seconds) * 1_000)
+    }
+
+    @Test("what is no date is none", arguments: [
+        "", "now", "2024-02-29T12:00:00Z", "Thu, 30 Feb 2024 12:00:00 GMT", "Thu, 29 Feb 2023 12:00:00 GMT", "Thu, 29 Feb 2024 24:00:00 GMT",
+        "Thu, 29 Feb 2024 12:00:00 CET", "Thu, 29 Fév 2024 12:00:00 GMT", "Thu, +9 Feb 2024 12:00:00 GMT", "1709208000", "Sun Nov  0 08:49:37 1994",
+    ])
+    func noDates(text: String) {
+        #expect(HTTPDate.parse(text) == nil)
     }
 }
 

@@ -56,7 +56,7 @@ struct CoverageTests {
 @Suite("Totals, times and freshness")
 struct SmallValueTests {
     @Test("R44: a total is clamped, and a negative one is unknown", arguments: [
-        (-1, Total.unknown), (0, .exact(0)), (7, .exact(7)), (Int.max, .exact(1 << 53)),
+        (-1, Total.unknown), (0, .exact(0)), (7, .exact(7)), ((1 << 50) - 1, .exact((1 << 50) - 1)), (1 << 50, .estimate(1 << 50)), (Int.max, .estimate(1 << 53)),
     ])
     func totals(claimed: Int, total: Total) {
         #expect(Total(claimed: claimed) == total)

@@ -158,6 +158,7 @@ private struct RandomPlans {
         default:
             var plan = CommitPlan(query: list.record.id, version: list.record.version, at: now())
             if number(0...30) == 0 { plan.version.revision += 1 }
+            if coin() { plan.askedAt = Timestamp(milliseconds: clock - Int64(number(0...200_000))) }
             plan.edits = (0..<number(0...3)).map { _ in edit(list, held, end) }
             plan.ledger = (0..<number(0...2)).map { _ in ledgerEdit(end) }
             return .commit(plan)
@@ -167,7 +168,7 @@ private struct RandomPlans {
     private mutating func edit(_ list: ListOutline, _ held: [(offset: Int, content: PageContent)], _ end: Int) -> ListEdit {
         let starts = list.pages.map(\.offset) + list.pages.map(\.range.upperBound)
         let position = coin() ? (starts.randomElement(using: &random) ?? 0) : number(0...end + 20)
-        switch number(0...29) {
+        switch number(0...31) {
         case 0...7: return .put(page(position, held))
         case 8:
             guard let known = held.randomElement(using: &random) else { return .put(page(0, held)) }
@@ -187,6 +188,8 @@ private struct RandomPlans {
         case 23: return number(0...25) == 0 ? .allowDuplicates : .validated
         case 24: return .rearrange(rearrangement(end, held))
         case 25: return .describe(paging: "p\(number(0...3))", source: "s")
+        case 26: return .invalidated
+        case 27: return .setFreshFor([nil, .seconds(number(-2...90)), .seconds(Int64.max)].randomElement(using: &random) ?? nil)
         default: return .put(page(end + number(0...1) * number(0...30), held))
         }
     }

@@ -66,6 +66,7 @@ struct DamageTests {
         arguments: [
             ("generation = 2", true), ("revision = 7", true), ("total = 8", true), ("list_end = 3", true),
             ("created_at = 1", true), ("validated_at = 1", true), ("allows_duplicates = 1", true), ("paging = 'x'", true),
+            ("invalidated_at = 1", true), ("fresh_for = 1", true),
             ("source = 'x'", true), ("sweep_position = 1, sweep_started_at = 1", true), ("pinned = 1", true),
             ("seal = 1", true), ("key = 'x'", false), ("scope = 'x'", false), ("name_hash = 1", false),
         ])

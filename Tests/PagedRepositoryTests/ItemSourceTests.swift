@@ -453,7 +453,7 @@ struct ItemSourceTests {
         }
         check(Counted(items: [1, 2], total: 48), .exact(48), nil)
         check(Counted(items: [1, 2], total: -1), .unknown, nil)
-        check(Counted(items: [1, 2], total: .max), .exact(Total.largest), nil)
+        check(Counted(items: [1, 2], total: .max), .estimate(Total.largest), nil)
         check(Uncounted(items: [1, 2]), .unknown, nil)
         check(Perhaps(items: [1, 2], total: nil, hasMore: nil), .unknown, nil)
         check(Perhaps(items: [1, 2], total: 2, hasMore: true), .exact(2), true)

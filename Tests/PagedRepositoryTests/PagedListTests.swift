@@ -543,7 +543,7 @@ struct PagedListTests {
         clock.advance(by: .seconds(61))
         try await list.load(.refreshIfStale)
         #expect(origin.requests.count == 2)
-        await list.invalidate()
+        try await list.invalidate()
         try await list.load(.refreshIfStale)
         #expect(origin.requests.count == 3)
         try await list.load(.cacheThenRefresh)

@@ -37,6 +37,11 @@ final class CountedStorage: RelayedStorage {
     func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
         try await counted { () async throws(StorageError) in try await storage.window(of: query, range) }
     }
+    func list(
+        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
+    ) async throws(StorageError) -> ListReading? {
+        try await counted { () async throws(StorageError) in try await storage.list(of: query, reading: choose) }
+    }
     func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await counted { () async throws(StorageError) in try await storage.locate(keys, in: query) }
     }

@@ -120,7 +120,7 @@ struct Life {
             begin()
         case 23:
             process.call("invalidate") { list in
-                await list.invalidate()
+                try await list.invalidate()
                 return nil
             }
         case 24:

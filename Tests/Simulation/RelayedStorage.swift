@@ -19,6 +19,11 @@ extension RelayedStorage {
     func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
         try await storage.window(of: query, range)
     }
+    func list(
+        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
+    ) async throws(StorageError) -> ListReading? {
+        try await storage.list(of: query, reading: choose)
+    }
     func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await storage.locate(keys, in: query)
     }
@@ -42,5 +47,7 @@ extension RelayedStorage {
         try await storage.evict(to: budget, exempt: exempt, at: now)
     }
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { storage.notices(of: query) }
+    func watch() -> StorageWatch { storage.watch() }
+    func changeCount(of query: QueryID) -> UInt64? { storage.changeCount(of: query) }
     var observedQueries: Set<QueryID> { storage.observedQueries }
 }

@@ -2,27 +2,31 @@
 ///
 /// Values are byte ranges of the text: items are cut out exactly as they were sent (R7). Nothing is unescaped, and no
 /// number is converted, unless somebody asks for that very value.
+///
+/// The text is UTF-8 to the last byte (RFC 8259, 8.1), or it is refused as a whole. What is not text to begin with could be
+/// stored, but nobody could decode it later; and ids that differ in broken bytes alone would look the same (R5). Escaped lone
+/// surrogates (`\ud800`) are taken: the grammar allows them, and their bytes are sound.
 struct JSONDocument: Sendable {
+    /// An object with more members than that is no envelope around a list; what comes behind them is not listed (R43).
+    static let mostMembers = 10_000
+
     let bytes: [UInt8]
     let root: JSONValue
+    private let marks: [JSONMark]
 
     /// Checks `bytes`. A byte order mark in front is passed over (RFC 8259, 8.1, allows that).
     /// - Parameter depthLimit: how deep arrays and objects may nest (R43).
     init(_ bytes: [UInt8], depthLimit: Int) throws(JSONError) {
         self.bytes = bytes
-        var start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        let found: Result<JSONValue, JSONError> = bytes.withUnsafeBufferPointer { buffer in
-            var scanner = JSONScanner(buffer)
-            do throws(JSONError) {
-                start = scanner.skipSpace(start)
-                let end = try scanner.checkValue(start, depthLimit: depthLimit)
-                guard scanner.skipSpace(end) == buffer.count else { throw .malformed(at: end) }
-                return .success(JSONValue(start: start, end: end))
-            } catch {
-                return .failure(error)
-            }
+        (root, marks) = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
+            let text = JSONBytes(buffer)
+            var checker = JSONChecker(text, depthLimit: depthLimit)
+            let start = text.skipSpace(buffer.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+            let end = try checker.check(start)
+            let rest = text.skipSpace(end)
+            guard rest == text.count else { throw .malformed(at: rest) }
+            return (JSONValue(start: start, end: end), checker.marks)
         }
-        root = try found.get()
     }
 
     func kind(of value: JSONValue) -> JSONKind {
@@ -40,90 +44,80 @@ struct JSONDocument: Sendable {
     func raw(_ value: JSONValue) -> ArraySlice<UInt8> { bytes[value.start..<value.end] }
 
     /// The elements of an array; empty for anything else.
-    func elements(of array: JSONValue) -> [JSONValue] {
+    /// - Parameter limit: no more than so many, from the first one on. A list takes eight times the memory of the shortest
+    ///   elements (`1,`); whoever knows a limit should say it, or one more to see that it is passed (R43).
+    func elements(of array: JSONValue, atMost limit: Int = .max) -> [JSONValue] {
         guard kind(of: array) == .array else { return [] }
-        return bytes.withUnsafeBufferPointer { buffer in
-            let scanner = JSONScanner(buffer)
+        return walk(inside: array) { walker in
+            let text = walker.text
             var elements: [JSONValue] = []
-            var position = scanner.skipSpace(array.start + 1)
-            while buffer[position] != UInt8(ascii: "]") {
-                let end = scanner.skipValue(position)
+            var position = text.skipSpace(array.start + 1)
+            while text[position] != UInt8(ascii: "]"), elements.count < limit {
+                let end = walker.skip(position)
                 elements.append(JSONValue(start: position, end: end))
-                position = scanner.skipSpace(end)
-                if buffer[position] == UInt8(ascii: ",") { position = scanner.skipSpace(position + 1) }
+                position = text.skipSpace(end)
+                if text[position] == UInt8(ascii: ",") { position = text.skipSpace(position + 1) }
             }
             return elements
         }
     }
 
-    /// The members of an object, in order; empty for anything else.
+    /// The members of an object, in order; empty for anything else. No more than `mostMembers`.
     func members(of object: JSONValue) -> [(name: String, value: JSONValue)] {
         guard kind(of: object) == .object else { return [] }
         var members: [(name: String, value: JSONValue)] = []
         eachMember(of: object) { name, value in
             members.append((string(name) ?? "", value))
-            return true
+            return members.count < JSONDocument.mostMembers
         }
         return members
     }
 
-    /// The member of an object with this name; the first where a name repeats.
+    /// The member of an object with this name; the first where a name repeats (RFC 8259, 4, leaves open which counts).
     func member(_ name: String, of object: JSONValue) -> JSONValue? {
         guard kind(of: object) == .object else { return nil }
-        let wanted = Array(name.utf8)
-        var found: JSONValue?
-        eachMember(of: object) { key, value in
-            let raw = bytes[key.start + 1..<key.end - 1]
-            // Names are rarely escaped: bytes are compared first.
-            guard raw.elementsEqual(wanted) || (raw.contains(UInt8(ascii: "\\")) && string(key) == name) else { return true }
-            found = value
-            return false
-        }
-        return found
-    }
-
-    /// The text of a string; nil for anything else. Lone surrogates become U+FFFD.
-    func string(_ value: JSONValue) -> String? {
-        guard kind(of: value) == .string else { return nil }
-        let raw = bytes[value.start + 1..<value.end - 1]
-        guard raw.contains(UInt8(ascii: "\\")) else { return String(decoding: raw, as: UTF8.self) }
-        return JSONText.unescape(raw)
-    }
-
-    /// A whole number, written as a number or as a string of digits (R44); nil for anything else.
-    func integer(_ value: JSONValue) -> Int? {
-        switch kind(of: value) {
-        case .number: JSONText.wholeNumber(String(decoding: raw(value), as: UTF8.self))
-        case .string: string(value).flatMap { JSONText.wholeNumber($0) }
-        case .object, .array, .boolean, .null: nil
+        var name = name
+        return name.withUTF8 { wanted in
+            var found: JSONValue?
+            eachMember(of: object) { key, value in
+                guard isNamed(key, wanted) else { return true }
+                found = value
+                return false
+            }
+            return found
         }
     }
 
-    func boolean(_ value: JSONValue) -> Bool? {
-        guard kind(of: value) == .boolean else { return nil }
-        return bytes[value.start] == UInt8(ascii: "t")
-    }
-
-    /// A string's text, or a number as it is written; nil for anything else. This is how ids are told apart.
-    func scalarText(_ value: JSONValue) -> String? {
-        switch kind(of: value) {
-        case .string: string(value)
-        case .number: String(decoding: raw(value), as: UTF8.self)
-        case .object, .array, .boolean, .null: nil
-        }
+    /// Whether `key` says `wanted`: the same code units, not what looks the same. Names are rarely escaped: bytes are compared
+    /// first.
+    private func isNamed(_ key: JSONValue, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
+        let raw = bytes[key.start + 1..<key.end - 1]
+        if raw.count == wanted.count, raw.elementsEqual(wanted) { return true }
+        // An escape is longer than what it stands for.
+        guard raw.count > wanted.count, raw.contains(UInt8(ascii: "\\")) else { return false }
+        return JSONText.unescape(raw).text.utf8.elementsEqual(wanted)
     }
 
     private func eachMember(of object: JSONValue, _ body: (JSONValue, JSONValue) -> Bool) {
-        bytes.withUnsafeBufferPointer { buffer in
-            let scanner = JSONScanner(buffer)
-            var position = scanner.skipSpace(object.start + 1)
-            while buffer[position] != UInt8(ascii: "}") {
-                let nameEnd = scanner.skipString(position)
-                let valueStart = scanner.skipSpace(scanner.skipSpace(nameEnd) + 1)
-                let valueEnd = scanner.skipValue(valueStart)
+        walk(inside: object) { walker in
+            let text = walker.text
+            var position = text.skipSpace(object.start + 1)
+            while text[position] != UInt8(ascii: "}") {
+                let nameEnd = text.skipString(position)
+                let valueStart = text.skipSpace(text.skipSpace(nameEnd) + 1)
+                let valueEnd = walker.skip(valueStart)
                 guard body(JSONValue(start: position, end: nameEnd), JSONValue(start: valueStart, end: valueEnd)) else { return }
-                position = scanner.skipSpace(valueEnd)
-                if buffer[position] == UInt8(ascii: ",") { position = scanner.skipSpace(position + 1) }
+                position = text.skipSpace(valueEnd)
+                if text[position] == UInt8(ascii: ",") { position = text.skipSpace(position + 1) }
+            }
+        }
+    }
+
+    private func walk<Found>(inside container: JSONValue, _ body: (inout JSONWalker) -> Found) -> Found {
+        bytes.withUnsafeBufferPointer { bytes in
+            marks.withUnsafeBufferPointer { marks in
+                var walker = JSONWalker(JSONBytes(bytes), marks, inside: container)
+                return body(&walker)
             }
         }
     }

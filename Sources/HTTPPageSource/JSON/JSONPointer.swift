@@ -1,5 +1,8 @@
 /// Names a place in a JSON document (RFC 6901): empty for the whole, else `/name/0/name`.
 public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
+    /// The whole document: the empty pointer.
+    public static let whole = JSONPointer(tokens: [])
+
     /// The reference tokens, unescaped.
     let tokens: [String]
 
@@ -13,34 +16,50 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
             tokens = []
             return
         }
-        guard text.hasPrefix("/") else { return nil }
+        // By code units: to Swift a slash with an accent behind it is one character, and no slash.
+        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         var tokens: [String] = []
-        for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            var token = ""
-            var characters = part.makeIterator()
-            while let character = characters.next() {
-                guard character == "~" else {
-                    token.append(character)
-                    continue
-                }
-                switch characters.next() {
-                case "0": token.append("~")
-                case "1": token.append("/")
-                default: return nil
-                }
-            }
+        for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard let token = JSONPointer.unescape(part) else { return nil }
             tokens.append(token)
         }
         self.tokens = tokens
     }
 
     public var description: String {
-        tokens.map { token in
-            "/" + token.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
-        }.joined()
+        var text: [UInt8] = []
+        for token in tokens {
+            text.append(UInt8(ascii: "/"))
+            for unit in token.utf8 {
+                switch unit {
+                case UInt8(ascii: "~"): text += [UInt8(ascii: "~"), UInt8(ascii: "0")]
+                case UInt8(ascii: "/"): text += [UInt8(ascii: "~"), UInt8(ascii: "1")]
+                default: text.append(unit)
+                }
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
+
+    /// RFC 6901, 3: `~0` is a tilde, `~1` a slash.
+    private static func unescape(_ part: Substring.UTF8View) -> String? {
+        var token: [UInt8] = []
+        var units = part.makeIterator()
+        while let unit = units.next() {
+            guard unit == UInt8(ascii: "~") else {
+                token.append(unit)
+                continue
+            }
+            switch units.next() {
+            case UInt8(ascii: "0"): token.append(UInt8(ascii: "~"))
+            case UInt8(ascii: "1"): token.append(UInt8(ascii: "/"))
+            default: return nil
+            }
+        }
+        return String(decoding: token, as: UTF8.self)
+    }
 }
 
 extension JSONDocument {
@@ -53,15 +72,19 @@ extension JSONDocument {
                 guard let next = member(token, of: value) else { return nil }
                 value = next
             case .array:
-                // RFC 6901, 4: digits without a leading zero.
-                guard let index = Int(token), index >= 0, String(index) == token else { return nil }
-                let elements = elements(of: value)
-                guard index < elements.count else { return nil }
-                value = elements[index]
+                guard let next = element(token, of: value) else { return nil }
+                value = next
             case .string, .number, .boolean, .null:
                 return nil
             }
         }
         return value
+    }
+
+    /// RFC 6901, 4: digits without a leading zero.
+    private func element(_ token: String, of array: JSONValue) -> JSONValue? {
+        guard let index = Int(token), index >= 0, index < bytes.count, String(index) == token else { return nil }
+        let elements = elements(of: array, atMost: index + 1)
+        return index < elements.count ? elements[index] : nil
     }
 }

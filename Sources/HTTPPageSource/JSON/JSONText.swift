@@ -1,9 +1,18 @@
 /// The few places where JSON text is turned into values.
 enum JSONText {
-    /// Undoes the escapes of a checked string. An escaped lone surrogate is no Unicode scalar; it becomes U+FFFD.
-    static func unescape(_ raw: ArraySlice<UInt8>) -> String {
+    /// What a string says, without its escapes.
+    struct Unescaped {
+        /// An escaped lone surrogate is no Unicode scalar; here it is U+FFFD.
+        var text: String
+        /// Whether there was such a one. Then other strings may come to the same text.
+        var hasLoneSurrogate: Bool
+    }
+
+    /// Undoes the escapes of a checked string.
+    static func unescape(_ raw: ArraySlice<UInt8>) -> Unescaped {
         var units: [UInt8] = []
         units.reserveCapacity(raw.count)
+        var hasLoneSurrogate = false
         var position = raw.startIndex
         while position < raw.endIndex {
             guard raw[position] == UInt8(ascii: "\\") else {
@@ -20,40 +29,27 @@ enum JSONText {
             case UInt8(ascii: "r"): units.append(0x0D)
             case UInt8(ascii: "t"): units.append(0x09)
             case UInt8(ascii: "u"):
-                var scalar = hex(raw[position..<position + 4])
-                position += 4
-                let isHigh = (0xD800..<0xDC00).contains(scalar)
-                if isHigh, position + 6 <= raw.endIndex, raw[position] == UInt8(ascii: "\\"),
-                    raw[position + 1] == UInt8(ascii: "u")
-                {
-                    let low = hex(raw[position + 2..<position + 6])
-                    if (0xDC00..<0xE000).contains(low) {
-                        scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
-                        position += 6
-                    }
-                }
-                let character = Unicode.Scalar(scalar) ?? "\u{FFFD}"
-                units.append(contentsOf: UTF8.encode(character) ?? UTF8.encodedReplacementCharacter)
+                let scalar = scalar(raw, &position)
+                hasLoneSurrogate = hasLoneSurrogate || scalar == nil
+                units.append(contentsOf: scalar.flatMap { UTF8.encode($0) } ?? UTF8.encodedReplacementCharacter)
             default: units.append(code)
             }
         }
-        return String(decoding: units, as: UTF8.self)
+        return Unescaped(text: String(decoding: units, as: UTF8.self), hasLoneSurrogate: hasLoneSurrogate)
     }
 
-    /// A whole number in any of JSON's spellings (`30`, `30.0`, `3e1`), with spaces around it; nil for everything
-    /// else. Numbers beyond `Int` are clamped: a total that large is a lie anyway (R44).
-    static func wholeNumber(_ text: String) -> Int? {
-        let trimmed = text.drop(while: \.isWhitespace)
-        let digits = trimmed.reversed().drop(while: \.isWhitespace).reversed()
-        let number = String(digits)
-        if let exact = Int(number) { return exact }
-        // `Double` also reads hexadecimal, "inf" and "nan"; JSON knows none of them.
-        guard number.utf8.allSatisfy({ Array("0123456789+-.eE".utf8).contains($0) }),
-            let value = Double(number), value.isFinite, value == value.rounded(.towardZero)
-        else { return nil }
-        if value >= 0x1p62 { return Int.max }
-        if value <= -0x1p62 { return Int.min }
-        return Int(value)
+    /// The scalar whose digits begin at `position`, which is moved behind them: behind both escapes of a pair. Nil for a
+    /// surrogate without its other half (RFC 8259, 8.2).
+    private static func scalar(_ raw: ArraySlice<UInt8>, _ position: inout Int) -> Unicode.Scalar? {
+        let unit = hex(raw[position..<position + 4])
+        position += 4
+        guard (0xD800..<0xDC00).contains(unit), position + 6 <= raw.endIndex, raw[position] == UInt8(ascii: "\\"),
+            raw[position + 1] == UInt8(ascii: "u")
+        else { return Unicode.Scalar(unit) }
+        let low = hex(raw[position + 2..<position + 6])
+        guard (0xDC00..<0xE000).contains(low) else { return nil }
+        position += 6
+        return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
     }
 
     private static func hex(_ digits: ArraySlice<UInt8>) -> UInt32 {

@@ -8,12 +8,15 @@ struct Answer {
     let url: OriginURL
     /// Parameters that the caller keeps secret, and that an origin may echo.
     let secrets: [OriginURL.Parameter]
+    /// Where next links may lead; nil is to nobody but the origin.
+    let policy: OriginPolicy?
 
     /// - Throws: `undecodable` or `hostile`, in words that name what came instead.
     init(
-        _ response: HTTPPageResponse, url: OriginURL, secrets: [OriginURL.Parameter] = [], limits: HTTPLimits
+        _ response: HTTPPageResponse, url: OriginURL, secrets: [OriginURL.Parameter] = [], policy: OriginPolicy? = nil, limits: HTTPLimits
     ) throws(FetchFailure) {
         self.response = response
+        self.policy = policy
         self.secrets = secrets
         self.url = url
         do throws(JSONError) {
@@ -30,7 +33,8 @@ struct Answer {
 
     func text(at place: HTTPSourceConfiguration.Place) -> String? {
         switch place {
-        case .body(let pointer): document.value(at: pointer).flatMap { document.scalarText($0) }
+        case .body(let pointer):
+            document.value(at: pointer).flatMap { document.scalarText($0) } ?? pointer.linkArray.flatMap { nextLink(in: $0) }
         case .header(let name):
             // A Link header holds many links; the next one is meant.
             name.lowercased() == "link"
@@ -47,6 +51,22 @@ struct Answer {
             return JSONText.wholeNumber(field.split(separator: "/").last.map(String.init) ?? field)
         }
     }
+
+    /// The target of the link with `rel="next"`, in an array of links: `rel` may be a list of relations, too.
+    private func nextLink(in pointer: JSONPointer) -> String? {
+        guard let list = document.value(at: pointer) else { return nil }
+        for link in document.elements(of: list, atMost: Answer.mostLinks) {
+            guard let relation = ["rel", "relation"].lazy.compactMap({ self.document.member($0, of: link) }).first else { continue }
+            let parts = document.kind(of: relation) == .array ? document.elements(of: relation, atMost: Answer.mostLinks) : [relation]
+            let relations = parts.compactMap { document.string($0) }.flatMap { $0.split(separator: " ") }
+            guard relations.contains(where: { $0.lowercased() == "next" }) else { continue }
+            return ["href", "url", "uri"].lazy.compactMap { self.document.member($0, of: link) }.first.flatMap { document.string($0) }
+        }
+        return nil
+    }
+
+    /// More links than that are no way through a list.
+    private static let mostLinks = 1_000
 
     private static func whatCame(_ response: HTTPPageResponse, _ position: Int) -> String {
         let start = response.body.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }

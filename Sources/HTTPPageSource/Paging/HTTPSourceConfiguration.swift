@@ -1,14 +1,19 @@
-/// What the caller says about an origin. Everything but the URL is optional: what is left out is detected.
+/// What the caller says about an origin. Everything but the URL is optional: what is left out is detected
+/// (Documentation/Detection.md).
 public struct HTTPSourceConfiguration: Sendable {
-    /// How pages follow one another.
+    /// How pages follow one another. The raw value is what `--paging` takes.
     public enum Paging: String, CaseIterable, Sendable, Codable {
         /// Look at the first answer, and decide.
         case auto
-        /// `offset` and `limit` parameters.
+        /// `offset` and `limit` parameters: pages in any order, and in parallel.
         case offset
-        /// A page number.
+        /// A page number, from 0 or from 1: pages in any order, and in parallel.
         case page
-        /// A `Link` header with `rel="next"` (RFC 8288).
+        /// A token from the body or a header, put into a parameter; or an object of the body, whose members all become parameters.
+        case cursor
+        /// The last item's id or sort value, put into a parameter.
+        case keyset
+        /// A URL in a header: `Link` with `rel="next"` (RFC 8288), or one of the origin's own.
         case link
         /// A URL in the body.
         case nextURL = "next-url"
@@ -21,7 +26,8 @@ public struct HTTPSourceConfiguration: Sendable {
         case body(JSONPointer)
         case header(String)
 
-        /// `/a/pointer`, or `header:Name`.
+        /// `/a/pointer`, or `header:Name`. Where a pointer to an array of links ends in `[rel=next]`, it names the URL of the link
+        /// with that relation, wherever it stands: `/links[rel=next]`.
         public init?(_ text: String) {
             if text.hasPrefix("header:") {
                 let name = text.dropFirst("header:".count)
@@ -43,29 +49,54 @@ public struct HTTPSourceConfiguration: Sendable {
 
     /// The URL of page one; secrets in it are used, and not stored.
     public var url: String
+    /// Default: `auto`.
     public var paging: Paging = .auto
     public var items: JSONPointer?
     /// Below each item.
     public var id: JSONPointer?
     public var total: Place?
+    /// Where the next URL, the token or the object for the next page is.
     public var next: Place?
+    /// A boolean that is true while there is more (R24).
     public var hasMore: JSONPointer?
     public var limitParameter: String?
     public var offsetParameter: String?
     public var pageParameter: String?
     /// The number of page one, 0 or 1.
     public var firstPage: Int?
+    /// The parameter that takes the token, or the key of the last item.
+    public var cursorParameter: String?
+    /// Below each item: what a keyset goes on behind. Default: the item's id.
+    public var key: JSONPointer?
     /// Sent with every request to this origin, and to no other; never stored.
     public var headers: [HTTPField] = []
+    /// Names of `headers` that are credentials, whatever they are called: they count for whose list it is, and are looked for in
+    /// what the origin sends (R45). Those called `Authorization`, `Cookie`, `X-Api-Key` and the like are known. Default: none.
+    public var secretHeaders: Set<String> = []
+    /// Hosts besides the URL's own that redirects and next links may lead to (R45): `files.example.com`, or with a port that is not
+    /// the usual one of its scheme, `files.example.com:8443`. They are asked like by a stranger: without `headers`, without user
+    /// and password, without secret parameters; and never by http where the URL is https. Default: none.
+    public var allowedHosts: Set<String> = []
     public var limits = HTTPLimits()
 
     public init(url: String) {
         self.url = url
     }
 
-    /// Whether anything was said that a stored description might contradict.
-    var saysSomething: Bool {
-        paging != .auto || items != nil || id != nil || total != nil || next != nil || hasMore != nil
-            || limitParameter != nil || offsetParameter != nil || pageParameter != nil || firstPage != nil
+    /// Paging parameters by name: which page it is, is no part of what a list is (R45).
+    var pagingParameters: [String] { [limitParameter, offsetParameter, pageParameter, cursorParameter].compactMap(\.self) }
+
+    /// Everything that was said and that a stored description might contradict, in one text; nil when that is nothing.
+    var saying: String? {
+        var parts: [String] = []
+        if paging != .auto { parts.append("paging=\(paging.rawValue)") }
+        let places: [(String, (any CustomStringConvertible)?)] = [
+            ("items", items), ("id", id), ("total", total), ("next", next), ("more", hasMore), ("limit", limitParameter),
+            ("offset", offsetParameter), ("page", pageParameter), ("first", firstPage), ("cursor", cursorParameter), ("key", key),
+        ]
+        for (name, place) in places {
+            if let place { parts.append("\(name)=\(place)") }
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: "&")
     }
 }

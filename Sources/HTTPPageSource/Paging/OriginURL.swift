@@ -28,6 +28,8 @@ struct OriginURL: Hashable, Sendable {
         parameters = OriginURL.parse(components.percentEncodedQuery)
         components.percentEncodedQuery = nil
         self.components = components
+        // A host that cannot be written again (`http://%2F`) would make one and the same empty key of many lists (R45).
+        if components.string == nil { return nil }
     }
 
     /// `reference` as seen from this URL (RFC 3986, 5): absolute, or relative to it.
@@ -48,7 +50,11 @@ struct OriginURL: Hashable, Sendable {
 
     var scheme: String { components.scheme ?? "" }
     var host: String { (components.host ?? "").lowercased() }
-    var port: Int { components.port ?? (scheme == "https" ? 443 : 80) }
+    /// As it is written.
+    var path: String { components.percentEncodedPath }
+    var port: Int { components.port ?? usualPort }
+    var hasUsualPort: Bool { port == usualPort }
+    private var usualPort: Int { scheme == "https" ? 443 : 80 }
 
     /// User and password in front of the host; a secret.
     var userInfo: String? {
@@ -88,7 +94,7 @@ struct OriginURL: Hashable, Sendable {
         var url = self
         url.userInfo = nil
         url.components.host = host
-        if port == (scheme == "https" ? 443 : 80) { url.components.port = nil }
+        if hasUsualPort { url.components.port = nil }
         if url.components.percentEncodedPath.isEmpty { url.components.percentEncodedPath = "/" }
         url.parameters = parameters.filter {
             !names.contains($0.plainName) && !ParameterNames.isPaging($0.plainName) && !ParameterNames.isSecret($0)
@@ -117,51 +123,5 @@ struct OriginURL: Hashable, Sendable {
             }
         }
         return result
-    }
-}
-
-/// Names of URL parameters and members by what they usually mean. Lists, in the order in which they are believed.
-enum ParameterNames {
-    static let offset = ["offset", "skip", "start", "startIndex", "start_index", "_start", "from", "first"]
-    static let page = ["page", "_page", "page_number", "pageNumber", "pageNo", "page_no", "p", "pg"]
-    static let limit = [
-        "limit", "per_page", "page_size", "pageSize", "perPage", "_limit", "_size", "size", "maxResults", "max_results",
-        "rows", "take", "top", "n", "count",
-    ]
-    private static let cursor = [
-        "cursor", "_next", "_token", "page_token", "pageToken", "next_token", "nextToken", "continuation", "continue",
-        "starting_after", "ending_before", "last",
-    ]
-
-    /// Left out of a query's key: which page it is and how long pages are is not what the list is. Names that other
-    /// APIs filter by (`from`, `first`, `count`, `n`, `p`, `last`…) are kept unless they are given as flags.
-    static func isPaging(_ name: String) -> Bool {
-        let ambiguous: Set<String> = [
-            "start", "from", "first", "p", "pg", "size", "rows", "take", "top", "n", "count", "last", "continue",
-        ]
-        return (offset + page + limit + cursor).contains(name) && !ambiguous.contains(name)
-    }
-
-    /// Never stored, never logged (R45). Names that also have ordinary meanings (`key=DE`, `token=2`) count when the
-    /// value is as long as secrets are.
-    static func isSecret(_ parameter: OriginURL.Parameter) -> Bool {
-        let plain = parameter.plainName.lowercased().filter { $0 != "_" && $0 != "-" }
-        let ambiguous: Set<String> = ["token", "key", "sig", "sid", "session", "code"]
-        if ambiguous.contains(plain) { return parameter.plainValue.utf8.count >= 16 }
-        let exact: Set<String> = [
-            "auth", "authorization", "signature", "secret", "password", "passwd", "pwd", "jwt", "sessionid", "credential",
-            "credentials",
-        ]
-        let parts = [
-            "apikey", "accesskey", "accesstoken", "authtoken", "clientsecret", "idtoken", "refreshtoken", "privatekey",
-            "securitytoken", "xamzsignature", "xamzcredential", "password",
-        ]
-        return exact.contains(plain) || parts.contains { plain.contains($0) }
-    }
-
-    /// Headers that say who is asking.
-    static func isCredentialHeader(_ name: String) -> Bool {
-        let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
-        return plain == "cookie" || ["auth", "token", "apikey", "secret", "session"].contains { plain.contains($0) }
     }
 }

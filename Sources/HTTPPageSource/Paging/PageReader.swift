@@ -2,34 +2,35 @@ import PageModel
 import PagedRepository
 
 /// Takes a page out of an answer, as the description says.
-enum PageReader {
-    static func page(
-        from answer: Answer, _ description: SourceDescription, isFirst: Bool, limits: HTTPLimits
-    ) throws(FetchFailure) -> FetchedPage {
-        let total = description.total.flatMap { answer.number(at: $0) }.map { Total(claimed: $0) } ?? .unknown
-        var page = FetchedPage(
-            content: try content(of: answer, description, isFirst, limits), total: total,
-            hasMore: description.hasMore.flatMap { answer.document.value(at: $0) }.flatMap { answer.document.boolean($0) })
-        if let text = description.next.flatMap({ answer.text(at: $0) }), !text.isEmpty {
-            switch description.style {
-            case .link, .nextURL: page.next = PageCursor(try cursor(text, from: answer))
-            // Asked for by number: all the link says is that there is more.
-            case .offset, .page: page.hasMore = page.hasMore ?? true
-            case .none: break
-            }
+struct PageReader {
+    let answer: Answer
+    let description: SourceDescription
+    /// Page one as it would be asked now: what cursors and keys are put into.
+    let base: OriginURL
+    let isFirst: Bool
+    let limits: HTTPLimits
+
+    func page() throws(FetchFailure) -> FetchedPage {
+        let all = try content()
+        let content = withoutTheLast(all)
+        var page = FetchedPage(content: content, total: PageReader.total(of: answer, description).total, hasMore: saysMore)
+        page.next = try next(behind: all)
+        if !description.isChain, description.style != .none, page.hasMore == nil, isNextLive {
+            // Asked for by number: all that a next page says is that there is more.
+            page.hasMore = true
         }
-        page.validator = validator(of: answer, description)
+        page.validator = validator
         return page
     }
 
-    private static func content(
-        of answer: Answer, _ description: SourceDescription, _ isFirst: Bool, _ limits: HTTPLimits
-    ) throws(FetchFailure) -> PageContent {
+    // MARK: Items
+
+    func content() throws(FetchFailure) -> PageContent {
         let document = answer.document
         guard let list = document.value(at: description.items) else {
             // Some origins leave the member out when there is nothing to put in. Of page one that is believed when a total
-            // of 0 says so; behind it, an answer that does not speak of an error is the end.
-            if description.total.flatMap({ answer.number(at: $0) }) == 0 { return PageContent() }
+            // of 0, or the origin's own word, says so; behind it, an answer that does not speak of an error is the end.
+            if PageReader.total(of: answer, description).total == .exact(0) || saysMore == false { return PageContent() }
             let words: Set<String> = ["error", "errors", "message", "fault", "exception", "detail", "code", "status", "title"]
             let members = document.members(of: document.root)
             if !isFirst, document.kind(of: document.root) == .object, members.allSatisfy({ !words.contains($0.name.lowercased()) }) {
@@ -45,51 +46,58 @@ enum PageReader {
                 .undecodable, "what the answer has at \(described(description.items)) is not an array", isRetryable: false,
                 httpStatus: answer.response.status)
         }
-        let elements = document.elements(of: list)
-        guard elements.count <= limits.itemsPerPage else {
-            throw FetchFailure(.hostile, "the page has more than \(limits.itemsPerPage) items", isRetryable: false)
-        }
-        var content = PageContent()
-        for element in elements {
-            guard element.end - element.start <= limits.item else {
-                throw FetchFailure(.hostile, "an item is larger than \(limits.item) bytes", isRetryable: false)
-            }
-            let id = description.id.flatMap { document.value(at: $0, below: element) }.flatMap { document.scalarText($0) }
-            content.append(document.raw(element), id: id)
-        }
-        return content
+        return try document.items(of: list, id: description.id, limits: limits)
     }
 
-    /// The next URL in the form that is stored: without secrets, which are put back when it is asked (R45).
-    private static func cursor(_ text: String, from answer: Answer) throws(FetchFailure) -> String {
-        guard var next = answer.url.resolving(text) else {
-            throw FetchFailure(.undecodable, "the next link is not a URL", isRetryable: false)
-        }
-        if next.scheme == "http", answer.url.scheme == "https", next.host == answer.url.host {
-            // An origin behind a proxy that does not know it is spoken to in https.
-            next = OriginURL("https" + next.text.dropFirst(4)) ?? next
-        }
-        guard next.hasSameOrigin(as: answer.url) else {
-            throw FetchFailure(.hostile, "the next link leads to another origin, \(next.scheme)://\(next.host)", isRetryable: false)
-        }
-        next.userInfo = nil
-        // Only what is the caller's own secret: a continuation may well be called "token".
-        next.removeParameters { parameter in
-            answer.secrets.contains { $0.plainName == parameter.plainName && $0.plainValue == parameter.plainValue }
-        }
-        return next.text
+    /// Some keysets begin with the very item that was named, and not behind it.
+    private func withoutTheLast(_ content: PageContent) -> PageContent {
+        guard description.style == .keyset, !isFirst, !content.isEmpty, let name = description.cursorParameter,
+            let asked = answer.url.value(of: name), key(ofItemAt: 0) == asked
+        else { return content }
+        return content.slice(1..<content.count)
     }
 
-    private static func validator(of answer: Answer, _ description: SourceDescription) -> Validator? {
-        let entityTag = answer.response.header("ETag")
-        let lastModified = answer.response.header("Last-Modified")
+    // MARK: Total
+
+    /// What the answer says of the list's length (R44), and what is to be told of it where that is nonsense.
+    static func total(of answer: Answer, _ description: SourceDescription) -> (total: Total, nonsense: String?) {
+        guard let place = description.total, let text = answer.text(at: place) else { return (.unknown, nil) }
+        guard let number = answer.number(at: place), number >= 0 else {
+            // `0-24/*`: the origin does not know it (RFC 9110, 14.4).
+            return (.unknown, text.hasSuffix("/*") ? nil : "\(place) is no number of items; the total is unknown")
+        }
+        let total = Total(claimed: number)
+        guard description.isEstimate == true || isMarked(answer, description.estimateMark) else { return (total, nil) }
+        return (total.count.map { .estimate($0) } ?? .unknown, nil)
+    }
+
+    /// `relation: "gte"`, `isEstimate: true`: anything but a plain yes to being exact.
+    private static func isMarked(_ answer: Answer, _ mark: JSONPointer?) -> Bool {
+        guard let value = mark.flatMap({ answer.document.value(at: $0) }) else { return false }
+        if let truth = answer.document.truth(value) { return truth }
+        return answer.document.string(value).map { !["eq", "exact", "equal", ""].contains($0.lowercased()) } ?? false
+    }
+
+    // MARK: The rest
+
+    private var validator: Validator? {
+        let entityTag = answer.response.entityTag
+        let lastModified = answer.response.lastModified
         guard entityTag != nil || lastModified != nil else { return nil }
         let coversTotal = if case .body = description.total { true } else { false }
         return Validator(
             request: answer.url.text, entityTag: entityTag, lastModified: lastModified, coversTotal: coversTotal)
     }
 
-    private static func described(_ pointer: JSONPointer) -> String {
+    /// The key of an item, where a keyset goes on behind it.
+    func key(ofItemAt index: Int) -> String? {
+        guard let key = description.key ?? description.id, let list = answer.document.value(at: description.items) else { return nil }
+        let elements = answer.document.elements(of: list, atMost: index + 1)
+        guard index < elements.count else { return nil }
+        return answer.document.value(at: key, below: elements[index]).flatMap { answer.document.identifier($0) }
+    }
+
+    private func described(_ pointer: JSONPointer) -> String {
         pointer.tokens.isEmpty ? "the top" : pointer.description
     }
 }

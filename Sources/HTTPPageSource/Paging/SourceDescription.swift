@@ -4,9 +4,15 @@ import Foundation
 /// query as JSON; holds no secrets.
 struct SourceDescription: Codable, Hashable, Sendable {
     enum Style: String, Codable, Sendable {
-        case offset, page, link
+        case offset, page, cursor, keyset, link
         case nextURL = "next-url"
         case none
+    }
+
+    /// What page one looked like when everything was tried, and nothing led on.
+    struct Searched: Codable, Hashable, Sendable {
+        var items: Int
+        var total: Int?
     }
 
     var style: Style
@@ -15,18 +21,49 @@ struct SourceDescription: Codable, Hashable, Sendable {
     var items: JSONPointer
     var id: JSONPointer?
     var total: HTTPSourceConfiguration.Place?
+    /// The total stands on the answer to HEAD, and not on that to GET (R16).
+    var isTotalByHead: Bool?
+    /// What says whether the total is an estimate.
+    var estimateMark: JSONPointer?
+    /// Its name says that the total is one.
+    var isEstimate: Bool?
     var next: HTTPSourceConfiguration.Place?
     var hasMore: JSONPointer?
+    /// A boolean that is true on the last page.
+    var isLast: JSONPointer?
+    /// How many pages there are (R24).
+    var pageCount: HTTPSourceConfiguration.Place?
     var limitParameter: String?
+    /// The origin was asked for a size, and did not keep to it: the parameter is sent on, and not relied on.
+    var ignoresSize: Bool?
+    /// The largest page that the origin says it gives.
+    var largestSize: Int?
     var offsetParameter: String?
     var pageParameter: String?
     var firstPage: Int?
     /// Items per page, where pages are numbered.
     var gridSize: Int?
+    /// What takes the token or the key.
+    var cursorParameter: String?
+    /// Below each item: the key that a keyset goes on behind.
+    var key: JSONPointer?
+    /// Parameters of page one that the next link leaves out, and that have to be put back.
+    var carried: [String]?
     /// Who asked: see `CredentialCheck`.
     var credential: String?
+    /// What the caller said when this was found out: see `HTTPSourceConfiguration.saying`.
+    var said: String?
     /// Too little was seen to go by it; the next first answer is looked at again.
     var isProvisional: Bool?
+    var searched: Searched?
+    /// Each decision, and why.
+    var reasons: [Explained]?
+
+    init(style: Style, url: String, items: JSONPointer) {
+        self.style = style
+        self.url = url
+        self.items = items
+    }
 
     var json: String {
         let encoder = JSONEncoder()
@@ -39,34 +76,26 @@ struct SourceDescription: Codable, Hashable, Sendable {
         guard var known = try? JSONDecoder().decode(SourceDescription.self, from: Data(json.utf8)) else { return nil }
         // A hostile store must not make page numbers overflow (R46).
         known.firstPage = known.firstPage.map { min(max($0, 0), 1) }
+        known.gridSize = known.gridSize.map { max($0, 1) }
+        known.largestSize = known.largestSize.map { max($0, 1) }
         self = known
     }
 
-    /// Nil for what is not to be gone by.
-    init?(usable json: String) {
+    /// Nil for what is not to be gone by: too little was seen, or something else was said then than now.
+    init?(usable json: String, saying: String?) {
         self.init(json: json)
-        if isProvisional == true { return nil }
+        if isProvisional == true || !fits(saying) { return nil }
     }
 
-    init(style: Style, url: String, items: JSONPointer) {
-        self.style = style
-        self.url = url
-        self.items = items
-    }
+    /// Who says nothing goes by what was said before.
+    func fits(_ saying: String?) -> Bool { saying == nil || saying == said }
 
-    /// One line for people: what was decided.
-    var summary: String {
-        var parts = [style.rawValue]
+    /// Whether pages lead on by what the page before handed over.
+    var isChain: Bool {
         switch style {
-        case .offset: parts.append("(\(offsetParameter ?? "offset")\(limitParameter.map { ", \($0)" } ?? ""))")
-        case .page: parts.append("(\(pageParameter ?? "page"), \(gridSize ?? 0) a page)")
-        case .link, .nextURL: parts.append("(\(next?.description ?? "?"))")
-        case .none: break
+        case .cursor, .keyset, .link, .nextURL: true
+        case .offset, .page, .none: false
         }
-        parts.append("· items \(items.tokens.isEmpty ? "at the top" : items.description)")
-        parts.append("· id \(id.map { $0.tokens.isEmpty ? "the item itself" : $0.description } ?? "none")")
-        parts.append("· total \(total?.description ?? "none")")
-        return parts.joined(separator: " ")
     }
 }
 

@@ -4,103 +4,132 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
-import NIOPosix
 import PageModel
+import Synchronization
 
 /// The real network, through AsyncHTTPClient. Close it when done: its connections are kept open between requests.
+///
+/// It speaks HTTP/1.1 to http and https origins and to no other, follows no redirect, takes no cookie, sends what it is given and
+/// nothing that was not asked for, and leaves no trace of its requests with a tracer, whose spans would hold whole URLs (R45).
+/// One request is one attempt: trying again is the ledger's business, and counted (R26).
+///
+/// A body is whole, or it is a failure: a connection that ends too soon, and an answer that is longer than it said, are failures
+/// of class `transport`; what passes a limit of size is `hostile`, what passes one of time `timeout` (R43; see `HTTPLimits`).
 public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
     private let limits: HTTPLimits
 
     public init(limits: HTTPLimits = HTTPLimits()) {
         var configuration = HTTPClient.Configuration()
+        configuration.httpVersion = .http1Only
         configuration.redirectConfiguration = .disallow
-        configuration.timeout.connect = .milliseconds(limits.connectTimeout.wholeMilliseconds)
-        configuration.decompression = .enabled(limit: .size(limits.body))
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = limits.connections
-        // Retries are the ledger's business, and counted.
+        configuration.timeout.connect = AsyncHTTPTransport.amount(limits.connectTimeout)
+        configuration.decompression = .enabled(limit: .size(max(limits.decompressedBody, 0)))
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(limits.connections, 1)
         configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.tracing.tracer = nil
+        configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.stand(in: $0, limits) }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         self.limits = limits
     }
 
+    /// Ends all connections, and whatever is still under way on them.
     public func close() async {
         try? await client.shutdown()
     }
 
-    /// The deadline is our own and covers everything: a body that drips a byte at a time ends with it.
+    /// Brings the whole answer, or throws: a `FetchFailure`, or `CancellationError` as soon as the task is cancelled.
+    ///
+    /// The deadline is our own and covers everything: a body that drips a byte at a time ends with it, and before.
     public func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
+        guard OriginURL(request.url) != nil else {
+            throw FetchFailure(.refused, "not an http or https URL", isRetryable: false)
+        }
+        let watch = Watch(limits)
         do {
-            return try await withThrowingTaskGroup(of: HTTPPageResponse?.self) { group in
-                group.addTask { try await self.exchange(request) }
-                group.addTask {
-                    try await Task.sleep(for: self.limits.requestTimeout)
-                    return nil
-                }
+            return try await withThrowingTaskGroup(of: HTTPPageResponse.self) { group in
+                group.addTask { try await self.exchange(request, watch) }
+                group.addTask { throw try await self.expiry(of: watch) }
                 defer { group.cancelAll() }
-                guard let first = try await group.next(), let response = first else {
-                    throw FetchFailure(.timeout, "no whole answer within \(limits.requestTimeout)", isRetryable: true)
-                }
+                guard let response = try await group.next() else { throw CancellationError() }
                 return response
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw failure(error)
+            throw TransportFailure.named(error, limits)
         }
     }
 
-    private func exchange(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
+    private func exchange(_ request: HTTPPageRequest, _ watch: Watch) async throws -> HTTPPageResponse {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = HTTPMethod(rawValue: request.method)
-        outgoing.headers.add(name: "Accept-Encoding", value: "gzip, deflate")
         for field in request.headers { outgoing.headers.add(name: field.name, value: field.value) }
-        let response = try await client.execute(outgoing, timeout: .milliseconds(limits.requestTimeout.wholeMilliseconds))
-        var body: [UInt8] = []
-        if let announced = response.headers.first(name: "Content-Length").flatMap({ Int($0) }) {
-            guard announced <= limits.body else { throw tooLarge }
-            body.reserveCapacity(announced)
+        // Not "deflate": half of the world means another format by it.
+        if !outgoing.headers.contains(name: "Accept-Encoding") { outgoing.headers.add(name: "Accept-Encoding", value: "gzip") }
+
+        let response = try await client.execute(outgoing, timeout: AsyncHTTPTransport.amount(limits.requestTimeout))
+        watch.begin()
+        var headers = response.headers.map { HTTPField($0.name, $0.value) }
+        let announced = response.headers.first(name: "Content-Length").flatMap { Int($0) }
+        if let refusal = AnswerTally.refusal(ofHeader: headers, announced: announced, limits) { throw refusal }
+        // R45, and RFC 6265: nobody here keeps cookies.
+        headers.removeAll { ["set-cookie", "set-cookie2"].contains($0.name.lowercased()) }
+        let hasBody = request.method != "HEAD" && ![204, 304].contains(response.status.code)
+        let encodings = response.headers[canonicalForm: "Content-Encoding"].map { $0.lowercased() }.filter { $0 != "identity" }
+        if hasBody, !encodings.isEmpty, !(encodings.count == 1 && ["gzip", "deflate"].contains(encodings[0])) {
+            throw FetchFailure(.undecodable, "the body is encoded in a way that was not asked for", isRetryable: false)
         }
+
+        var body: [UInt8] = []
+        let length = hasBody && encodings.isEmpty && !response.headers.contains(name: "Transfer-Encoding") ? announced : nil
+        if let length { body.reserveCapacity(length) }
         for try await chunk in response.body {
-            guard body.count + chunk.readableBytes <= limits.body else { throw tooLarge }
+            watch.receive(chunk.readableBytes)
+            guard body.count + chunk.readableBytes <= limits.decompressedBody else {
+                throw FetchFailure.decompressedBodyTooLarge(limits)
+            }
             body.append(contentsOf: chunk.readableBytesView)
         }
-        return HTTPPageResponse(
-            status: Int(response.status.code), headers: response.headers.map { HTTPField($0.name, $0.value) }, body: body)
+        try Task.checkCancellation()
+        if let length, length != body.count { throw TransportFailure.cut }
+        return HTTPPageResponse(status: Int(response.status.code), headers: headers, body: body)
     }
 
-    private var tooLarge: FetchFailure {
-        FetchFailure(.hostile, "the body is larger than \(limits.body) bytes", isRetryable: false)
-    }
-
-    private func failure(_ error: any Error) -> FetchFailure {
-        switch error {
-        case let failure as FetchFailure:
-            return failure
-        case let error as HTTPClientError where error == .connectTimeout || error == .deadlineExceeded || error == .readTimeout:
-            return FetchFailure(.timeout, "the origin did not answer in time", isRetryable: true)
-        case let error as HTTPClientError where error == .invalidURL || error == .emptyHost || error == .emptyScheme:
-            return FetchFailure(.refused, "the URL cannot be asked", isRetryable: false)
-        case let error as NIOConnectionError:
-            let reason = error.connectionErrors.first.map { short($0.error) } ?? "the host is not known"
-            return FetchFailure(.transport, "cannot connect: \(reason)", isRetryable: true)
-        case let error as IOError where error.errnoCode == ECONNREFUSED:
-            return FetchFailure(.transport, "cannot connect: connection refused", isRetryable: true)
-        case is NIOHTTPDecompression.DecompressionError:
-            return FetchFailure(.hostile, "the compressed body is damaged or larger than \(limits.body) bytes", isRetryable: false)
-        default:
-            return FetchFailure(.transport, short(error), isRetryable: true)
+    /// Returns when the request has had its time, or its body comes too slowly.
+    private func expiry(of watch: Watch) async throws -> FetchFailure {
+        let end = AsyncHTTPTransport.bounded(limits.requestTimeout)
+        while true {
+            guard watch.spent < end else { return FetchFailure(.timeout, "no whole answer within \(end)", isRetryable: true) }
+            switch watch.look() {
+            case .tooSlow:
+                let least = "\(limits.minimumThroughput) bytes a second"
+                return FetchFailure(.timeout, "the answer comes too slowly, under \(least)", isRetryable: true)
+            case .lookAgain(let moment):
+                try await Task.sleep(until: watch.start + min(moment, end), clock: .continuous)
+            case .never:
+                try await Task.sleep(until: watch.start + end, clock: .continuous)
+            }
         }
     }
 
-    /// One line without the names of types; such texts end up in the ledger and on terminals.
-    private func short(_ error: any Error) -> String {
-        if let error = error as? IOError {
-            return error.errnoCode == ECONNREFUSED ? "connection refused" : String(cString: strerror(error.errnoCode))
-        }
-        if let error = error as? HTTPParserError { return "the answer is not HTTP (\(error))" }
-        if error is ChannelError { return "the connection was closed" }
-        if let error = error as? HTTPClientError { return error.shortDescription }
-        return String("\(error)".prefix(200))
+    /// The time that one request takes, and how its body comes along. State: the pace, under a mutex.
+    private final class Watch: Sendable {
+        let start = ContinuousClock.now
+        private let pace: Mutex<BodyPace>
+
+        init(_ limits: HTTPLimits) { pace = Mutex(BodyPace(limits)) }
+
+        var spent: Duration { ContinuousClock.now - start }
+        func begin() { pace.withLock { $0.begin(at: spent) } }
+        func receive(_ count: Int) { pace.withLock { $0.receive(count) } }
+        func look() -> BodyPace.Verdict { pace.withLock { $0.look(at: spent) } }
     }
+
+    /// 1 millisecond…24 hours: no timer overflows.
+    private static func bounded(_ duration: Duration) -> Duration {
+        min(max(duration, .milliseconds(1)), .seconds(24 * 60 * 60))
+    }
+
+    private static func amount(_ duration: Duration) -> TimeAmount { .milliseconds(bounded(duration).wholeMilliseconds) }
 }
 #endif

@@ -4,7 +4,7 @@ public protocol HTTPTransport: Sendable {
     func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse
 }
 
-/// One request, complete with secrets; lives only as long as it takes to send it.
+/// One request, complete with secrets; lives only as long as it takes to send it. Printed, it shows none of them.
 public struct HTTPPageRequest: Sendable {
     public var method: String
     public var url: String
@@ -22,6 +22,8 @@ public struct HTTPPageResponse: Sendable {
     public var status: Int
     public var headers: [HTTPField]
     public var body: [UInt8]
+    /// Where it came from in the end, without secrets; nil where it was asked for. Relative links start there (RFC 3986, 5.1.3).
+    var redirectedTo: OriginURL?
 
     public init(status: Int, headers: [HTTPField] = [], body: [UInt8] = []) {
         self.status = status
@@ -31,12 +33,17 @@ public struct HTTPPageResponse: Sendable {
 
     /// The value of a header, where names are compared as RFC 9110, 5.1 wants; several values are joined with commas.
     public func header(_ name: String) -> String? {
-        let values = headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+        let values = values(name)
         return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    /// The values of all fields of that name, in order.
+    func values(_ name: String) -> [String] {
+        headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }
 }
 
-/// A header field.
+/// A header field. Printed, it shows its name: its value may be a secret.
 public struct HTTPField: Hashable, Sendable {
     public var name: String
     public var value: String
@@ -45,26 +52,4 @@ public struct HTTPField: Hashable, Sendable {
         self.name = name
         self.value = value
     }
-}
-
-/// What an origin may not exceed (R43). Past a limit its answer is refused as a whole.
-public struct HTTPLimits: Hashable, Sendable {
-    /// Bytes of a body, decompressed. Default: 32 MiB.
-    public var body = 32 << 20
-    /// Items in one page. Default: 10,000.
-    public var itemsPerPage = 10_000
-    /// Bytes of one item. Default: 8 MiB.
-    public var item = 8 << 20
-    /// Nesting of arrays and objects. Default: 64.
-    public var depth = 64
-    /// Redirects followed for one request. Default: 5.
-    public var redirects = 5
-    /// Time until a connection stands. Default: 10 seconds.
-    public var connectTimeout: Duration = .seconds(10)
-    /// Time for a request in all, to the last byte of its answer. Default: 60 seconds.
-    public var requestTimeout: Duration = .seconds(60)
-    /// Connections to the origin at a time. Default: 8.
-    public var connections = 8
-
-    public init() {}
 }

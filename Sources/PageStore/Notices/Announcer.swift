@@ -37,6 +37,25 @@ final class Announcer: Sendable {
         return stream
     }
 
+    /// Who is told of a query through it hears of other processes, too, from the moment of `observe` on.
+    func watch() -> StorageWatch {
+        let watch = hub.watch()
+        return StorageWatch(
+            notices: watch.notices,
+            observe: { [weak self] query in
+                watch.observe(query)
+                self?.listen()
+            },
+            ignore: { watch.ignore($0) })
+    }
+
+    /// Nil unless every change is told: of other processes nothing is heard where the kernel gives no watch, or the file of
+    /// notices cannot be.
+    func changeCount(of query: QueryID) -> UInt64? {
+        guard file.withLock({ if case .open(_, .some) = $0 { true } else { false } }) else { return nil }
+        return hub.changeCount(of: query)
+    }
+
     /// Call after the commit.
     func announce(_ sets: [ChangeSet]) {
         hub.publish(sets)

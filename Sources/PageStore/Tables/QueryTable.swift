@@ -4,7 +4,8 @@ import PageModel
 enum QueryTable {
     private static let columns = """
         id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
-        allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, seal
+        allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, \
+        invalidated_at, fresh_for, seal
         """
 
     private static let byKey = SQL("SELECT \(columns) FROM query WHERE scope = ? AND key = ?")
@@ -22,7 +23,8 @@ enum QueryTable {
         UPDATE query SET
             scope = ?2, key = ?3, name_hash = ?4, generation = ?5, revision = ?6, total_kind = ?7, total = ?8, list_end = ?9,
             created_at = ?10, validated_at = ?11, allows_duplicates = ?12, paging = ?13, source = ?14,
-            sweep_position = ?15, sweep_cursor = ?16, sweep_started_at = ?17, pinned = ?18, seal = ?19
+            sweep_position = ?15, sweep_cursor = ?16, sweep_started_at = ?17, pinned = ?18,
+            invalidated_at = ?19, fresh_for = ?20, seal = ?21
         WHERE id = ?1
         """)
     private static let delete = SQL("DELETE FROM query WHERE id = ?")
@@ -78,7 +80,7 @@ enum QueryTable {
             .optional(record.total.count), .optional(record.end), .time(record.createdAt), .time(record.validatedAt),
             .bool(record.allowsDuplicates), .text(record.paging), .text(record.source), .optional(record.sweep?.position),
             .optional(record.sweep?.cursor?.text), .time(record.sweep?.startedAt), .bool(record.isPinned),
-            .hash(sealed.seal))
+            .time(record.invalidatedAt), .optional(sealed.freshFor), .hash(sealed.seal))
     }
 
     static func delete(_ id: QueryID, in connection: Connection) throws(StorageError) {
@@ -106,6 +108,7 @@ struct SealedQuery {
         sealHolds && hasItsName
             && [record.version.generation, record.version.revision, record.total.count ?? 0, record.end ?? 0]
                 .allSatisfy { $0 >= 0 && $0 <= Total.largest }
+            && record.freshFor == record.freshFor?.keptFreshness
     }
 
     /// At least scope and key are as they were stored.
@@ -133,11 +136,12 @@ struct SealedQuery {
             id: QueryID(rawValue: row.int64(0)), key: QueryKey(row.text(2), scope: row.text(1)),
             version: ListVersion(generation: row.int(4), revision: row.int(5)), total: total, end: row.optionalInt(8),
             validatedAt: row.optionalTime(10), createdAt: row.time(9), allowsDuplicates: row.bool(11),
-            paging: row.text(12), source: row.text(13), sweep: sweep, isPinned: row.bool(17))
+            paging: row.text(12), source: row.text(13), sweep: sweep, isPinned: row.bool(17),
+            invalidatedAt: row.optionalTime(18), freshFor: row.optionalInt(19).map { .milliseconds($0) })
         nameHash = row.hash(3)
-        seal = row.hash(18)
+        seal = row.hash(20)
         var found = Seal(Seal.query)
-        row.mix(18, into: &found)
+        row.mix(20, into: &found)
         sealHolds = found.value == seal
     }
 
@@ -147,6 +151,9 @@ struct SealedQuery {
         seal.mix(key.text)
         return seal.value
     }
+
+    /// In milliseconds.
+    var freshFor: Int? { record.freshFor.map { Int($0.wholeMilliseconds) } }
 
     var totalKind: String {
         switch record.total {
@@ -176,6 +183,8 @@ struct SealedQuery {
         seal.mix(record.sweep?.cursor?.text)
         seal.mix(record.sweep?.startedAt)
         seal.mix(record.isPinned ? 1 : 0)
+        seal.mix(record.invalidatedAt)
+        seal.mix(freshFor)
         return seal.value
     }
 }

@@ -86,6 +86,8 @@ struct Repair {
         record.total = .unknown
         record.end = nil
         record.validatedAt = nil
+        record.invalidatedAt = nil
+        record.freshFor = nil
         record.sweep = nil
         record.createdAt = min(pages.map(\.summary.fetchedAt).min() ?? now, now)
         record.paging = ""

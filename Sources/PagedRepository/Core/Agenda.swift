@@ -10,6 +10,9 @@ struct Agenda {
         /// After that much time, a page one that was given up though it could be tried again is tried again: what somebody
         /// wants to have does not stay behind for good.
         var givenUpPause: Duration = .seconds(300)
+        /// However soon page one goes stale, it is not asked for again before it is so old: an origin that calls nothing fresh
+        /// would be asked without end.
+        var shortestAge: Duration = .seconds(1)
     }
 
     /// A list that somebody wants to have, as far as it matters here.
@@ -18,6 +21,10 @@ struct Agenda {
         /// Kept whole, not only fresh.
         var isPinned: Bool
         var validatedAt: Timestamp?
+        /// For how long the origin calls it fresh; nil where it does not say.
+        var freshFor: Duration?
+        /// Somebody knows that it is not right any more.
+        var isInvalidated = false
         var isComplete: Bool
         var isSweeping: Bool
         /// The record of page one, when it is failing.
@@ -35,8 +42,12 @@ struct Agenda {
     /// What is to be done for a list that is wanted, and from when on. Nil when only an explicit call may.
     func job(for list: List, now: Timestamp) -> Job? {
         var dueAt = now
-        let isStale = list.validatedAt.map { rules.freshness.freshness(validatedAt: $0, now: now) != .fresh } ?? true
-        if let validatedAt = list.validatedAt, !isStale { dueAt = validatedAt + rules.freshness.staleAfter }
+        // Data from the future is as good as none (R29).
+        if let validatedAt = list.validatedAt, !list.isInvalidated, validatedAt <= now {
+            let isFresh = rules.freshness.freshness(validatedAt: validatedAt, freshFor: list.freshFor, now: now) == .fresh
+            let age = isFresh ? rules.freshness.staleAfter(originSays: list.freshFor) : .zero
+            dueAt = max(now, validatedAt + max(age, rules.shortestAge))
+        }
         if let failure = list.headFailure {
             // R33: what failed for good is left to people.
             let givenUp = failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.givenUpPause : nil

@@ -8,13 +8,13 @@ enum Inquiry {
     static func questions(about stretch: Stretch, _ reach: Reconciler.Reach) -> [Range<Int>] {
         let unseen = stretch.unseen.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? .max : $0 + $1.count }
         if !stretch.isOpen, unseen <= reach.pageSize * fewPages {
-            return stretch.unseen.flatMap { pages(covering: $0, reach) }
+            return stretch.unseen.flatMap { pages(covering: $0, reach, isEnd: $0.upperBound > stretch.origin.upperBound) }
         }
         let edges = edges(of: stretch).filter { position in stretch.unseen.contains { $0.contains(position) } }
         if !edges.isEmpty { return edges.map { probe(at: $0, isWide: true, reach) } }
         // Between two items that are new, everything is taken for new: only what lies next to an anchor is halved.
         let sides = [stretch.unseen.first, stretch.unseen.last].compactMap { $0 }.filter {
-            $0.lowerBound == stretch.origin.lowerBound || $0.upperBound == stretch.origin.upperBound
+            $0.lowerBound == stretch.origin.lowerBound || $0.upperBound >= stretch.origin.upperBound
         }
         guard let widest = sides.filter({ $0.upperBound < .max }).max(by: { $0.count < $1.count }) else { return [] }
         return [probe(at: (widest.lowerBound + widest.upperBound) / 2, isWide: widest.count > reach.pageSize * 4, reach)]
@@ -74,10 +74,12 @@ enum Inquiry {
         return start..<start + size
     }
 
-    /// Pages that show all of `range`, with the item before it where the origin takes any offset, so that the seam is seen.
-    private static func pages(covering range: Range<Int>, _ reach: Reconciler.Reach) -> [Range<Int>] {
+    /// Pages that show all of `range`, with the item before it where the origin takes any offset, so that the seam is seen; not
+    /// where what comes at the end would cost a page more for it.
+    private static func pages(covering range: Range<Int>, _ reach: Reconciler.Reach, isEnd: Bool) -> [Range<Int>] {
         let size = reach.pageSize
-        let first = reach.isGrid ? range.lowerBound / size * size : max(0, range.lowerBound - 1)
+        let leadIn = isEnd && range.count % size == 0 ? 0 : 1
+        let first = reach.isGrid ? range.lowerBound / size * size : max(0, range.lowerBound - leadIn)
         return stride(from: first, to: range.upperBound, by: size).map { $0..<$0 + size }
     }
 }

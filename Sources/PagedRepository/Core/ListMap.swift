@@ -45,7 +45,8 @@ struct ListMap: Equatable {
         }
         // R20: items beyond a total turn it into an estimate.
         if let claimed = total.exactCount, claimed < reached { self.total = .estimate(reached) } else { self.total = total }
-        stretches = ListMap.stretches(cached, seen, alignment, end: end, bound: empty)
+        stretches = ListMap.stretches(
+            cached, seen, alignment, end: end, bound: empty, isEndSeen: shown != nil || empty != nil && empty == end)
     }
 
     /// Whether anything came or went behind this position, as opposed to a total that nothing explains.
@@ -73,7 +74,7 @@ struct ListMap: Equatable {
     }
 
     private static func stretches(
-        _ cached: Reconciler.Cached, _ seen: [Seen], _ alignment: Alignment, end: Int?, bound: Int?
+        _ cached: Reconciler.Cached, _ seen: [Seen], _ alignment: Alignment, end: Int?, bound: Int?, isEndSeen: Bool
     ) -> [Stretch] {
         let heldEnd = cached.runs.last?.upperBound ?? 0
         let cachedEnd = max(cached.length ?? heldEnd, heldEnd)
@@ -87,12 +88,16 @@ struct ListMap: Equatable {
             let positions = left.cached + 1..<max(left.cached + 1, right?.cached ?? cachedEnd)
             let origin = left.origin + 1..<max(left.origin + 1, right?.origin ?? originEnd)
             let between = seen.filter { origin.contains($0.origin) }.map(\.origin)
+            let held = cached.runs.map { $0.clamped(to: positions) }.filter { !$0.isEmpty }
+            let moved = alignment.moved.filter { positions.contains($0) }
+            // R20: a total alone takes nothing away: what comes at the end that it claims has to be seen.
+            let isLoss = right == nil && !isOpen && !isEndSeen && held.reduce(-moved.count) { $0 + $1.count } > origin.count
             stretches.append(
                 Stretch(
                     cached: positions, origin: origin, left: left, right: right, isOpen: right == nil && isOpen,
-                    seen: between, unseen: Coverage(between.map { $0..<$0 + 1 }).gaps(in: origin),
-                    held: cached.runs.map { $0.clamped(to: positions) }.filter { !$0.isEmpty },
-                    moved: alignment.moved.filter { positions.contains($0) }))
+                    seen: between,
+                    unseen: Coverage(between.map { $0..<$0 + 1 }).gaps(in: origin.lowerBound..<origin.upperBound + (isLoss ? 1 : 0)),
+                    held: held, moved: moved))
             if let right { left = right }
         }
         return stretches
@@ -112,6 +117,7 @@ struct Stretch: Equatable {
     var isOpen: Bool
     /// Positions at the origin that were seen; none of the items is an anchor.
     var seen: [Int]
+    /// And the one behind a claimed end that would take away what is held.
     var unseen: [Range<Int>]
     /// Positions of the cached list that are held.
     var held: [Range<Int>]

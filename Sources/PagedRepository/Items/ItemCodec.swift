@@ -1,3 +1,5 @@
+public import PageModel
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -20,6 +22,15 @@ public protocol ItemCodec<Value>: Sendable {
 
     /// The value of a payload. What it throws makes that one item a miss (R7), and nothing else.
     func decode(_ bytes: ArraySlice<UInt8>) throws -> Value
+
+    /// The values of all items of a page, in order, for codecs that decode many at once faster than one by one. What this gives
+    /// has to be what `decode` gives for each. Nil when one of them does not decode, and when one by one is as fast: then
+    /// `decode` is asked, and only what does not decode is a miss (R7). Default: nil.
+    func values(of page: PageContent) -> [Value]?
+}
+
+extension ItemCodec {
+    public func values(of page: PageContent) -> [Value]? { nil }
 }
 
 /// Values as JSON: the codec of sources of `Codable` values, unless another is named.
@@ -61,6 +72,24 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     /// - Throws: `DecodingError`, or what the value itself throws.
     public func decode(_ bytes: ArraySlice<UInt8>) throws -> Value {
         try decoder.decode(Value.self, from: Data(bytes))
+    }
+
+    /// The page as one JSON array: the decoder begins once, and not once for each item.
+    public func values(of page: PageContent) -> [Value]? {
+        guard page.count > 1 else { return nil }
+        var array = Data(capacity: page.bytes.count + page.count + 1)
+        for index in 0..<page.count {
+            array.append(UInt8(ascii: index == 0 ? "[" : ","))
+            array.append(contentsOf: page.payload(at: index))
+        }
+        array.append(UInt8(ascii: "]"))
+        // Where a payload is not one JSON value, there are more values than items, or fewer.
+        guard let decoded = try? decoder.decode([Value].self, from: array), decoded.count == page.count else { return nil }
+        // The decoder's array has room for more: these stay in memory for long.
+        var values: [Value] = []
+        values.reserveCapacity(decoded.count)
+        values.append(contentsOf: decoded)
+        return values
     }
 }
 

@@ -15,6 +15,9 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     public var end: Int?
     /// The age of the list by the policy; nil when it was never had.
     public var freshness: Freshness?
+    /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some items then
+    /// came with this very call, and come again only from the origin.
+    public var isKept = true
     public var version: ListVersion
 
     /// Nothing of these positions.
@@ -58,7 +61,7 @@ extension SnapshotBuilder {
         result.missing = Coverage(held).gaps(in: real)
         result.total = record.total
         result.end = end
-        result.freshness = record.validatedAt.map { policy.freshness(validatedAt: $0, now: now) }
+        result.freshness = policy.freshness(of: record, now: now)
         result.version = window.version
         return result
     }

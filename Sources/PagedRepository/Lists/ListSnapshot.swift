@@ -56,6 +56,10 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var unusable: [Range<Int>]
     /// Whether ids repeat in this list, so that it is read and not compared (R25).
     public var allowsDuplicates: Bool
+    /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some or all of
+    /// the items are then in memory only, for as long as this process holds the list; nobody else sees them, and they come again
+    /// only from the origin. With page one among them the list is `stale` at once.
+    public var isKept: Bool
     public var version: ListVersion
 
     /// A list of which nothing is known; for previews and tests, to be filled in.
@@ -75,6 +79,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         inferredSeams = 0
         unusable = []
         allowsDuplicates = false
+        isKept = true
         version = ListVersion(generation: 0, revision: 0)
     }
 

@@ -27,16 +27,12 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// Snapshots from now on, the current one first. Any number can listen; whoever is slow gets the newest, and misses those in
     /// between (R39). While somebody listens, what other tasks and processes do to the list is shown, too.
     public var snapshots: AsyncStream<ListSnapshot<Value>> {
-        let stream = controller.snapshots.stream(keeping: controller)
-        controller.beginWatching()
-        return stream
+        controller.listen()
     }
 
     /// What happens from now on. Whoever lags behind by more than 1,024 events loses the oldest.
     public var events: AsyncStream<ListEvent<Value>> {
-        let stream = controller.events.stream(keeping: controller)
-        controller.beginWatching()
-        return stream
+        controller.listenToEvents()
     }
 
     /// What is cached, and page one, as the policy says (R13).
@@ -46,7 +42,8 @@ public final class PagedList<Value: Sendable>: Sendable {
     @discardableResult
     public func load(_ policy: LoadPolicy = .cacheThenRefresh) async throws -> LoadOutcome { try await controller.load(policy) }
 
-    /// Page one once more, and what it says of the rest (R16–R22). Wins over a next page under way; two refreshes are one (R36).
+    /// Page one once more, and what it says of the rest (R16–R22). Where the origin forbids to keep it, it is shown alone, in
+    /// place of what is stored: see `ListSnapshot.isKept`. Wins over a next page under way; two refreshes are one (R36).
     /// - Throws: as `load`.
     @discardableResult
     public func refresh() async throws -> LoadOutcome { try await controller.refresh() }
@@ -75,8 +72,11 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// The same, and returns when everything that was to be fetched has been.
     public func prefetch(from position: Int) async { await controller.appeared(position) }
 
-    /// What is cached counts as stale, until page one has been had: for callers who know that something changed.
-    public func invalidate() async { await controller.invalidate() }
+    /// What is cached counts as stale until page one, asked for since, has been had: for callers who know that something changed.
+    /// It is stored, so that other lists, background work and other processes know it, too; when the origin confirmed the list
+    /// last stays as it is. Asks the origin for nothing. Nothing happens to a list that is not stored yet.
+    /// - Throws: `StorageError`.
+    public func invalidate() async throws { try await controller.invalidate() }
 
     /// Forgets the list, in the storage, too. What is under way is ended, and nothing of it gets in.
     /// - Throws: `StorageError`.

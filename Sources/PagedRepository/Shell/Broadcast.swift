@@ -27,8 +27,8 @@ final class Broadcast<Element: Sendable>: Sendable {
     var current: Element? { state.withLock { $0.current } }
     var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
 
-    /// - Parameter owner: kept alive for as long as somebody listens.
-    func stream(keeping owner: some AnyObject & Sendable) -> AsyncStream<Element> {
+    /// - Parameter whenOver: called once this listener has gone. What it holds lives for as long as somebody listens.
+    func stream(whenOver: @escaping @Sendable () -> Void) -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream<Element>.makeStream(bufferingPolicy: .bufferingNewest(capacity))
         let number = state.withLock { state in
             state.nextNumber += 1
@@ -38,8 +38,8 @@ final class Broadcast<Element: Sendable>: Sendable {
             return state.nextNumber
         }
         continuation.onTermination = { [weak self] _ in
-            _ = owner
             _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
+            whenOver()
         }
         return stream
     }

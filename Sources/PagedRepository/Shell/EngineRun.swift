@@ -34,6 +34,8 @@ final class EngineRun {
     private var wake: Signal { stop.wake }
     /// What has ended, and was not looked at.
     private let inbox = Inbox()
+    private let news = EngineNews()
+    private var roster = EngineRoster()
     private var running: [QueryID: String] = [:]
     private var circuits: [String: Circuit] = [:]
     /// What runs at one origin share, where it brings none of its own.
@@ -57,10 +59,13 @@ final class EngineRun {
     func run() async throws(StorageError) {
         let notices = engine.storage.notices(of: nil)
         let result = await withDiscardingTaskGroup { group -> Result<Void, StorageError> in
-            let wake = wake
+            let (wake, news) = (wake, news)
             group.addTask {
-                // Somebody else's commit may be work: a list that is new, pinned, or failing.
-                for await notice in notices where EngineRun.matters(notice) { wake.raise() }
+                for await notice in notices {
+                    news.heard(notice)
+                    // Somebody else's commit may be work: a list that is new, pinned, or failing.
+                    if EngineRun.matters(notice) { wake.raise() }
+                }
             }
             // What is in flight gives its leases back before the group ends.
             defer { group.cancelAll() }
@@ -83,21 +88,15 @@ final class EngineRun {
     private func look(in group: inout DiscardingTaskGroup) async throws(StorageError) {
         let now = engine.clock.now()
         nextLookAt = nil
-        var records: [QueryID: QueryRecord] = [:]
-        var jobs: [Agenda.Job] = []
-        let observed = engine.storage.observedQueries
-        for record in try await engine.storage.records() {
-            records[record.id] = record
-            guard running[record.id] == nil, record.isPinned || observed.contains(record.id) || record.sweep != nil else { continue }
-            guard let list = try await outline(of: record) else { continue }
-            let state = Agenda.List(
-                query: record.id, isPinned: record.isPinned, validatedAt: record.validatedAt, isComplete: list.isComplete,
-                isSweeping: record.sweep != nil, headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
-            jobs += [agenda.completion(of: state), agenda.job(for: state, now: now)].compactMap { $0 }
-        }
+        let running = running
+        let wanted = try await roster.wanted(
+            news.take(), observed: engine.storage.observedQueries, isRunning: { running[$0] != nil }, in: engine.storage,
+            now: now)
+        let records = roster.records
         pacing.keep({ records[$0] != nil }, of: records.count)
         let due = try await dueFetches(records, now)
-        jobs += due.compactMap { agenda.job(for: $0, now: now) }
+        let retries = due.compactMap { agenda.job(for: $0, now: now) }
+        let jobs = wanted.flatMap { self.jobs(for: $0, now) } + retries
         if isFirstLook { begin(due, records, jobs, now) }
         // What came to nothing twice does not keep a list from what else is to be done.
         let open = jobs.filter { job in
@@ -106,9 +105,27 @@ final class EngineRun {
             return false
         }
         for job in Agenda.soonest(open) {
-            guard running[job.query] == nil, let record = records[job.query], let origin = engine.origin(record) else { continue }
+            guard running[job.query] == nil, let record = records[job.query], let origin = engine.origin(record),
+                mayStart(job, origin, now)
+            else { continue }
+            if !retries.contains(job) { guard try await stands(job, now) else { continue } }
             start(job, record, origin, now, in: &group)
         }
+    }
+
+    private func jobs(for list: Agenda.List, _ now: Timestamp) -> [Agenda.Job] {
+        [agenda.completion(of: list), agenda.job(for: list, now: now)].compactMap { $0 }
+    }
+
+    /// What was done meanwhile may not have been told yet: nobody is asked for what somebody else has just had.
+    private func stands(_ job: Agenda.Job, _ now: Timestamp) async throws(StorageError) -> Bool {
+        guard let list = try await roster.read(job.query, in: engine.storage), let record = roster.records[job.query],
+            EngineRoster.isWanted(record, engine.storage.observedQueries)
+        else { return false }
+        let jobs = jobs(for: list, now)
+        if jobs.contains(job) { return true }
+        for other in jobs { lookAgain(at: other.dueAt) }
+        return false
     }
 
     /// Those that cannot be made now must not hide those that can: looked for until there is enough to do, or nothing more.
@@ -124,12 +141,6 @@ final class EngineRun {
             if due.count < limit || ready.count >= max(1, engine.options.lists) || limit >= 1 << 20 { return due }
             limit *= 4
         }
-    }
-
-    /// Only lists that are to be whole are looked at as a whole.
-    private func outline(of record: QueryRecord) async throws(StorageError) -> ListOutline? {
-        guard record.isPinned else { return try await engine.storage.excerpt(of: record.id, 0..<1) }
-        return try await engine.storage.outline(of: record.id)
     }
 
     /// R29, R32: after a restart, what is overdue is spread, and an origin that was away is away still, as far as the ledger
@@ -158,16 +169,28 @@ final class EngineRun {
             lastFailureAt: last)
     }
 
+    /// Whether it is time for it, and there is room.
+    private func mayStart(_ job: Agenda.Job, _ origin: SyncEngine.Origin, _ now: Timestamp) -> Bool {
+        let dueAt = pacing.start(of: job, now: now)
+        guard dueAt <= now else {
+            lookAgain(at: dueAt)
+            return false
+        }
+        // Whoever ends makes room, and is a reason to look again.
+        guard running.count < max(1, engine.options.lists),
+            running.values.count(where: { $0 == origin.name }) < max(1, engine.options.listsPerOrigin)
+        else { return false }
+        // A copy is asked: what may be asked of the origin is used up by what is started.
+        var circuit = circuits[origin.name] ?? circuit()
+        guard case .wait(let moment) = circuit.ask(now: now) else { return true }
+        lookAgain(at: moment)
+        return false
+    }
+
     private func start(
         _ job: Agenda.Job, _ record: QueryRecord, _ origin: SyncEngine.Origin, _ now: Timestamp,
         in group: inout DiscardingTaskGroup
     ) {
-        let dueAt = pacing.start(of: job, now: now)
-        guard dueAt <= now else { return lookAgain(at: dueAt) }
-        // Whoever ends makes room, and is a reason to look again.
-        guard running.count < max(1, engine.options.lists),
-            running.values.count(where: { $0 == origin.name }) < max(1, engine.options.listsPerOrigin)
-        else { return }
         var circuit = circuits[origin.name] ?? circuit()
         let verdict = circuit.ask(now: now)
         circuits[origin.name] = circuit
@@ -204,6 +227,7 @@ final class EngineRun {
 
     private func learn(_ ended: Ended) throws(StorageError) {
         running[ended.job.query] = nil
+        news.ended(ended.job.query)
         let now = engine.clock.now()
         let report: SyncReport
         switch ended.result {

@@ -214,6 +214,7 @@ extension SyncRun {
             tellAnswered(answer, landing.target)
             hasEndedLease = false
             asked = landing.asked
+            if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
             switch landing.target {
             case .head:
                 keepsHeadLease = false

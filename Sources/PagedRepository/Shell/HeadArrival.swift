@@ -4,6 +4,7 @@ extension SyncRun {
     /// Page one was answered: what does it say of the whole list?
     func headArrived(_ answer: PageAnswer) async throws(StorageError) {
         headFailure = nil
+        headAskedAt = asked.at
         switch answer {
         case .pastEnd:
             headFailure = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
@@ -32,7 +33,8 @@ extension SyncRun {
         let outcome = try await apply(
             CommitPlan(
                 query: query, version: list.record.version, at: clock.now(),
-                edits: [.confirm(offset: 0, validator: validator), .validated], ledger: [.succeeded(offset: 0)]))
+                edits: [.confirm(offset: 0, validator: validator), .validated], ledger: [.succeeded(offset: 0)],
+                askedAt: headAskedAt))
         guard case .committed = outcome else { return askAgain() }
         reconciled(.unchanged, list)
     }
@@ -165,8 +167,8 @@ extension SyncRun {
         var edits = edits
         if let lesson = page.lesson { edits.append(.describe(paging: lesson.paging, source: lesson.source)) }
         let plan = CommitPlan(
-            query: list.record.id, version: list.record.version, at: clock.now(), edits: edits + [.validated],
-            ledger: [.succeeded(offset: 0)])
+            query: list.record.id, version: list.record.version, at: clock.now(),
+            edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [.succeeded(offset: 0)], askedAt: headAskedAt)
         guard case .committed = try await apply(plan) else { return false }
         return true
     }

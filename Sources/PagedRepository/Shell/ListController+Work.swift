@@ -19,6 +19,7 @@ extension ListController {
 
     private func run(_ work: ListMachine.Work, _ ticket: Int) async {
         let before = current
+        if work == .next, await runUnkept(ticket) { return }
         var options = world.options.sync
         switch work {
         case .refresh: options.work = .refresh
@@ -38,19 +39,42 @@ extension ListController {
         do {
             let report = try await running
             hasHeardMeanwhile = false
-            try await rebuild()
+            try await renew()
+            if work == .all, report.headFailure == nil { _ = try await goOnUnkept(toTheEnd: true, ticket) }
             finish(ticket, ending(of: work, report, before))
-            if hasHeardMeanwhile, machine.work == nil { try? await rebuild() }
+            if hasHeardMeanwhile, machine.work == nil { try? await renew() }
         } catch {
             finish(ticket, .failure(error))
         }
     }
 
-    /// A page of this list's own work is stored.
+    /// What follows pages that are not kept is asked for from memory. False: it is a work like any other.
+    private func runUnkept(_ ticket: Int) async -> Bool {
+        hasHeardMeanwhile = false
+        do {
+            guard let news = try await goOnUnkept(toTheEnd: false, ticket) else { return false }
+            finish(ticket, .success(news > 0 || current.hasMore ? .loaded(news) : .endReached))
+        } catch {
+            finish(ticket, .failure(error))
+        }
+        if hasHeardMeanwhile, machine.work == nil { try? await renew() }
+        return true
+    }
+
+    /// This list's own work goes on: a page of it is stored, or must not be.
     private func progressed(_ event: SyncEvent, _ ticket: Int) async {
-        guard machine.isRunning(ticket), case .stored(let range, _, _) = event else { return }
-        guard events.hasListeners || snapshots.hasListeners else { return }
-        try? await rebuild(telling: range)
+        guard machine.isRunning(ticket) else { return }
+        switch event {
+        case .stored(let range, _, _):
+            guard events.hasListeners || snapshots.hasListeners else { return }
+            try? await rebuild(telling: range)
+        case .notStored(let offset, let page):
+            await wasServed(page, at: offset, ticket)
+        case .reconciled:
+            headWasStored()
+        case .opened, .failed, .waiting, .warning:
+            break
+        }
     }
 
     func tellLoaded(_ range: Range<Int>) {
@@ -73,7 +97,8 @@ extension ListController {
             guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else { return .success(.superseded) }
             return .success(.loaded(news))
         case .next, .all:
-            if report.outcome == .complete || now.items.count > before.items.count {
+            let isServed = report.pagesNotStored > 0 && !now.isKept
+            if report.outcome == .complete || isServed || now.items.count > before.items.count {
                 return .success(news > 0 || now.hasMore ? .loaded(news) : .endReached)
             }
             // The one that was just tried: others may have failed before, and elsewhere.
@@ -96,9 +121,7 @@ extension ListController {
         tasks[ticket] = nil
         var failure: ListFailure?
         if case .failure(let error) = result { failure = error as? ListFailure }
-        let isPageOne = machine.work != .next
         guard machine.ended(ticket, failure: failure) else { return waiters.answer(ticket, .success(.superseded)) }
-        if case .success(let outcome) = result, isPageOne, outcome != .superseded { isInvalidated = false }
         publish(current)
         // X13: a prefetch that failed is not told before somebody gets there.
         if let failure, machine.failure != nil { events.send(.failed(failure)) }
@@ -113,7 +136,9 @@ extension ListController {
 
     /// R7: bytes that cannot be used are fetched again.
     func refetchUnusable() async throws {
-        let ranges = current.unusable.filter { !refetched.contains($0) }
+        // What is in memory only is fetched again with page one.
+        let stored = 0..<(unkept?.pages.start ?? .max)
+        let ranges = current.unusable.filter { !refetched.contains($0) && $0.upperBound <= stored.upperBound }
         guard !ranges.isEmpty, let query, let list = try await world.storage.outline(of: query) else { return }
         refetched.formUnion(ranges)
         _ = try await world.storage.commit(

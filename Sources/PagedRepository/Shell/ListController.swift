@@ -3,38 +3,38 @@ import PageModel
 
 /// Carries out what a `ListMachine` decides, for everybody who holds the same list.
 ///
-/// State, the actor's own: the machine; for each work under way its task and who waits for it; the observer of the storage.
+/// State, the actor's own: the machine; for each work under way its task and who waits for it; what it follows in the storage.
 /// What is published lies in the broadcasts, which anybody may read. A task keeps the controller for as long as it runs.
 actor ListController<Value: Sendable> {
     nonisolated let snapshots = Broadcast<ListSnapshot<Value>>(current: ListSnapshot(), capacity: 1)
-    nonisolated let events = Broadcast<ListEvent<Value>>(capacity: 1_024)
+    nonisolated let events = LateBroadcast<ListEvent<Value>>(capacity: 1_024)
 
     let key: QueryKey
     let world: ListWorld<Value>
     let source: RememberingSource
-    private let reads: Meters.Reads
     var machine: ListMachine
     var query: QueryID?
     var tasks: [Int: Task<Void, Never>] = [:]
     var waiters = OutcomeWaiters()
-    var observer: Task<Void, Never>?
-    /// What the observer listens to; nil: to everything.
-    var observed: QueryID?
+    /// What it asked the lookout for.
+    var place = NoticeDesk.Place.nowhere
     /// Of several snapshots that are built at once, the one that was begun last is published.
-    private var builds = (begun: 0, published: 0)
+    var builds = (begun: 0, published: 0)
+    /// What the published snapshot was read from; nil when it has to be read again in any case.
+    var basis: SnapshotBasis?
     private var prefetch: Prefetch
-    var isInvalidated = false
+    /// What is shown and must not be stored.
+    var unkept: UnkeptList<Value>?
     /// Something was committed while work of our own was under way: its last snapshot may have been read before.
     var hasHeardMeanwhile = false
     /// Pages that were fetched again because their bytes could not be used: once, or an origin that gives such bytes would be
     /// asked for ever.
     var refetched: Set<Range<Int>> = []
 
-    init(key: QueryKey, world: ListWorld<Value>, source: any PageSource, reads: Meters.Reads) {
+    init(key: QueryKey, world: ListWorld<Value>, source: any PageSource) {
         self.key = key
         self.world = world
         self.source = RememberingSource(source)
-        self.reads = reads
         prefetch = Prefetch(distance: world.options.prefetchDistance, limit: world.options.prefetchLimit)
         let retry = world.options.sync.retry
         machine = ListMachine(
@@ -42,18 +42,18 @@ actor ListController<Value: Sendable> {
             longestPause: max(retry.cap, retry.longestRetryAfter))
     }
 
-    deinit { observer?.cancel() }
+    deinit { world.lookout.forget(ObjectIdentifier(self)) }
 
     // MARK: Calls
 
     func load(_ policy: LoadPolicy) async throws -> LoadOutcome {
-        try await rebuild()
+        try await renew()
         let snapshot = current
-        reads.asked(Metric.Cached(snapshot.freshness))
+        world.reads.asked(Metric.Cached(snapshot.freshness))
         switch policy {
         case .cacheOnly:
             return snapshot.isLoaded && !snapshot.hasMore ? .endReached : .loaded(0)
-        case .refreshIfStale where snapshot.freshness == .fresh && !isInvalidated && snapshot.unusable.isEmpty:
+        case .refreshIfStale where snapshot.freshness == .fresh && snapshot.unusable.isEmpty:
             return .loaded(0)
         case .refreshIfStale, .cacheThenRefresh:
             return try await refresh()
@@ -105,68 +105,30 @@ actor ListController<Value: Sendable> {
     /// Forgets everything, here and in the storage.
     func reset() async throws {
         if let ticket = machine.reset() { drop(ticket) }
-        observer?.cancel()
-        observer = nil
+        stopObserving()
         if let known = try await world.storage.query(key) { _ = try await world.storage.purge([known.id]) }
-        query = nil
         refetched = []
         prefetch.restart()
-        builds.begun += 1
-        builds.published = builds.begun
-        publish(ListSnapshot())
+        showNothing()
         events.send(.reset)
-        observe()
+        // Somebody else may have begun it anew meanwhile.
+        if observe(), machine.work == nil { try? await rebuild() }
     }
 
-    /// What is cached counts as stale, until page one has been had.
-    func invalidate() { isInvalidated = true }
-
-    // MARK: Snapshots
-
-    var current: ListSnapshot<Value> { snapshots.current ?? ListSnapshot() }
+    /// What is stored is stale for everybody, until page one has been had. Of a list that is not stored, or is somebody else's
+    /// (R45), nothing is served that could be.
+    func invalidate() async throws(StorageError) {
+        // Others may move the list between our look and our commit; then we look again (R4).
+        for _ in 0..<8 {
+            guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return }
+            let plan = CommitPlan(query: record.id, version: record.version, at: world.clock.now(), edits: [.invalidated])
+            if case .committed = try await world.storage.commit(plan) { return try await rebuild() }
+        }
+        throw StorageError(.busy, "others keep changing this list; try again")
+    }
 
     /// What was stored before this process began is content, too.
     private func knowContent() async throws {
         if !machine.content.isLoaded { try await rebuild() }
-    }
-
-    /// The list as it is known to the storage. Somebody else's is as if it were not there (R45); asking the origin says why.
-    func known() async throws(StorageError) -> QueryID? {
-        guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return nil }
-        return record.id
-    }
-
-    /// - Parameter range: where pages have come, to be told once they are in the snapshot, and before its end is.
-    func rebuild(telling range: Range<Int>? = nil) async throws(StorageError) {
-        builds.begun += 1
-        let number = builds.begun
-        var snapshot: ListSnapshot<Value>?
-        if let query { snapshot = try await world.builder.build(query, now: world.clock.now()) }
-        if snapshot == nil {
-            // Not known yet; or another repository or process has purged it, and it may be there again.
-            query = try await known()
-            observe()
-            if let query { snapshot = try await world.builder.build(query, now: world.clock.now()) }
-        }
-        guard number > builds.published else { return }
-        builds.published = number
-        publish(snapshot ?? ListSnapshot(), telling: range)
-        observe()
-    }
-
-    func publish(_ content: ListSnapshot<Value>, telling range: Range<Int>? = nil) {
-        var snapshot = content
-        let isNewEnd = machine.saw(ListMachine.Content(isLoaded: content.isLoaded, isAtEnd: content.isAtEnd))
-        snapshot.failure = machine.failure
-        snapshot.activity =
-            switch machine.work {
-            case nil: .idle
-            case .refresh: machine.isFirst ? .loadingFirst : .refreshing
-            case .next: .loadingNext
-            case .all: machine.isFirst && !content.isLoaded ? .loadingFirst : .loadingAll
-            }
-        snapshots.send(snapshot)
-        if let range { tellLoaded(range) }
-        if isNewEnd { events.send(.endReached) }
     }
 }

@@ -117,7 +117,7 @@ extension ListEdit {
         case .rearrange(let rearrangement):
             rearrangement.pieces.count { if case .written = $0 { true } else { false } }
         case .verify, .confirm, .beginGeneration, .demote, .truncate, .dropOlderGenerations, .setTotal, .setEnd, .validated,
-            .allowDuplicates, .setSweep, .describe:
+            .invalidated, .setFreshFor, .allowDuplicates, .setSweep, .describe:
             0
         }
     }

@@ -19,7 +19,7 @@ extension SyncRun {
         }
         let missing = list.coverage.gaps(in: arrived)
         guard try await agrees(page, arrived, missing, list) else {
-            return try await disagrees(page, at: start, query)
+            return try await disagrees(page, at: start, of: range, query)
         }
         var edits: [ListEdit] = missing.map { gap in
             let part = gap.lowerBound - start..<gap.upperBound - start
@@ -96,10 +96,12 @@ extension SyncRun {
     }
 
     /// R21, R24: the list moved; or whatever is asked for, the same items come.
-    private func disagrees(_ page: FetchedPage, at offset: Int, _ query: QueryID) async throws(StorageError) {
+    private func disagrees(
+        _ page: FetchedPage, at offset: Int, of range: Range<Int>, _ query: QueryID
+    ) async throws(StorageError) {
         let keys = Set(page.content.identities.map(\.key))
         pagesWithoutNews = try await storage.locate(keys, in: query).count == keys.count ? pagesWithoutNews + 1 : 0
-        guard pagesWithoutNews < options.loopGuard else { return try await originIgnoresOffsets(at: offset) }
+        guard pagesWithoutNews < options.loopGuard else { return try await originIgnoresOffsets(at: range.lowerBound) }
         listMoved(page, at: offset)
     }
 

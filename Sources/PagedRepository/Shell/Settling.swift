@@ -59,6 +59,7 @@ extension SyncRun {
             pagesFetched: pagesFetched, pagesUnchanged: pagesUnchanged, pagesKept: kept, warnings: warnings,
             headFailure: headFailure, duration: clock.now() - startedAt)
         report.driftsSeen = driftsSeen
+        report.pagesNotStored = pagesNotStored
         report.wasHeard = wasHeard
         return report
     }

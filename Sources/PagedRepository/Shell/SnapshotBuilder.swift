@@ -1,4 +1,5 @@
 import PageModel
+import Synchronization
 
 /// Makes snapshots of lists from what is stored.
 struct SnapshotBuilder<Value: Sendable>: Sendable {
@@ -9,23 +10,58 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
     /// More items than this are not decoded into one snapshot.
     let itemLimit: Int
 
+    /// A snapshot, and the record that it was made from.
+    struct Built {
+        var snapshot: ListSnapshot<Value>
+        var record: QueryRecord
+    }
+
     /// Nil when there is no such query. Activity and failure are left to the caller.
-    func build(_ query: QueryID, now: Timestamp) async throws(StorageError) -> ListSnapshot<Value>? {
-        // R39: items and outline are read one after the other; what does not fit together is read again.
-        for _ in 0..<8 {
-            guard let list = try await storage.outline(of: query) else { return nil }
-            if let pages = try await decoded(list) { return snapshot(list, pages, now) }
-        }
-        throw StorageError(.busy, "the list keeps changing while it is read; try again")
+    func build(_ query: QueryID, now: Timestamp) async throws(StorageError) -> Built? {
+        let chosen = Chosen()
+        // R2, R39: outline and items come out of one transaction, and so do what is in memory and what is not.
+        guard let reading = try await storage.list(of: query, reading: { chosen.choose(of: $0, self) }) else { return nil }
+        let pages = decoded(chosen.pages, reading)
+        return Built(snapshot: snapshot(reading.outline, pages, now), record: reading.outline.record)
+    }
+
+    /// How old a list with this record is.
+    func freshness(of record: QueryRecord, now: Timestamp) -> Freshness? {
+        policy.freshness(of: record, now: now)
     }
 
     private struct Decoded {
         var summary: PageSummary
+        /// Nil: it has to be read.
         var page: DecodedPage<Value>?
     }
 
-    /// Nil when the items are not those of the outline any more.
-    private func decoded(_ list: ListOutline) async throws(StorageError) -> [Decoded]? {
+    /// What a snapshot is to hold, as it was chosen while the list was read.
+    ///
+    /// State: the pages, under a mutex; the storage puts in, on whichever thread it reads, and the builder takes out afterwards.
+    private final class Chosen: Sendable {
+        private let state = Mutex<[Decoded]>([])
+
+        var pages: [Decoded] { state.withLock { $0 } }
+
+        /// The positions of pages that are not in memory.
+        func choose(of list: ListOutline, _ builder: SnapshotBuilder) -> [Range<Int>] {
+            let pages = builder.known(list)
+            state.withLock { $0 = pages }
+            var missing: [Range<Int>] = []
+            for entry in pages where entry.page == nil {
+                if let last = missing.last, last.upperBound == entry.summary.offset {
+                    missing[missing.count - 1] = last.lowerBound..<entry.summary.range.upperBound
+                } else {
+                    missing.append(entry.summary.range)
+                }
+            }
+            return missing
+        }
+    }
+
+    /// As many pages as a snapshot takes; those that are in memory with their values.
+    private func known(_ list: ListOutline) -> [Decoded] {
         var wanted: [PageSummary] = []
         var items = 0
         for page in list.pages where page.count > 0 {
@@ -33,29 +69,28 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             items += page.count
             wanted.append(page)
         }
-        var decoded = zip(wanted, cache.pages(wanted.map { key($0, list) })).map { Decoded(summary: $0, page: $1) }
-        let missing = decoded.indices.filter { decoded[$0].page == nil }
-        guard let first = missing.first, let last = missing.last else { return decoded }
-        // In one read, what lies between included: it costs less than a read for each.
-        let range = decoded[first].summary.offset..<decoded[last].summary.range.upperBound
-        guard let window = try await storage.window(of: list.record.id, range) else { return nil }
-        let parts = Dictionary(window.parts.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
-        for index in missing {
-            let page = decoded[index].summary
-            guard let part = parts[page.offset], part.content.count == page.count else {
-                guard window.damaged.contains(page.range) else { return nil }
-                decoded[index].page = DecodedPage(unusable: Array(0..<page.count))
-                continue
+        return zip(wanted, cache.pages(wanted.map { key($0, list) })).map { Decoded(summary: $0, page: $1) }
+    }
+
+    private func decoded(_ chosen: [Decoded], _ reading: ListReading) -> [Decoded] {
+        guard !reading.windows.isEmpty else { return chosen }
+        var parts: [Int: PageContent] = [:]
+        for window in reading.windows { for part in window.parts { parts[part.offset] = part.content } }
+        return chosen.map { entry in
+            guard entry.page == nil else { return entry }
+            let page = entry.summary
+            // What the storage does not give is damaged: a miss of all its items (R7).
+            guard let content = parts[page.offset], content.count == page.count else {
+                return Decoded(summary: page, page: DecodedPage(unusable: Array(0..<page.count)))
             }
-            guard part.content.fingerprint == page.fingerprint else { return nil }
-            let values = decode(part.content)
-            cache.keep(values, key(page, list), cost: part.content.bytes.count)
-            decoded[index].page = values
+            let values = decode(content)
+            cache.keep(values, key(page, reading.outline), cost: content.bytes.count)
+            return Decoded(summary: page, page: values)
         }
-        return decoded
     }
 
     func decode(_ content: PageContent) -> DecodedPage<Value> {
+        if let values = codec.values(of: content), values.count == content.count { return DecodedPage(values: values) }
         var page = DecodedPage<Value>()
         page.values.reserveCapacity(content.count)
         for index in 0..<content.count {

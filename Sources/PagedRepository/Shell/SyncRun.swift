@@ -31,6 +31,8 @@ final class SyncRun {
     var headFailure: FetchFailure?
     var pagesFetched = 0
     var pagesUnchanged = 0
+    /// Answers that the origin forbids to keep.
+    var pagesNotStored = 0
     var warnings: [String] = []
     /// Failed attempts in this run, by position.
     var attempts: [Int: Int] = [:]
@@ -42,6 +44,8 @@ final class SyncRun {
     var isElsewhere = false
     /// When, and under what, the answer that is being handled was asked for.
     var asked: Asked
+    /// When page one was asked for, as it came last: what it means may be known only many questions later.
+    var headAskedAt: Timestamp
     /// Whether the answer that is being handled has ended its lease by what it stored.
     var hasEndedLease = false
     /// What page one means is being found out: until then nobody else asks for it (R30).
@@ -102,6 +106,7 @@ final class SyncRun {
         self.progress = progress
         startedAt = clock.now()
         asked = Asked(at: startedAt)
+        headAskedAt = startedAt
         // A sweep begins with page one itself.
         asksUnconditionally = options.work == .sweep
         queue = FetchQueue(
@@ -211,8 +216,9 @@ final class SyncRun {
             await waitForOthers()
             if Task.isCancelled { return .stopped }
             guard let query, let list = try await storage.outline(of: query) else { return ending }
-            // Their answer serves, where the total tells the end; where only a short page does, its length has to be known.
-            if let validatedAt = list.record.validatedAt, validatedAt >= startedAt, options.work != .sweep,
+            // Their answer serves, where the total tells the end; where only a short page does, its length has to be known. Not, where
+            // they asked before somebody knew better.
+            if let validatedAt = list.record.validatedAt, validatedAt >= startedAt, !list.record.isInvalidated, options.work != .sweep,
                 list.record.total.exactCount != nil || source.access == .chain
             {
                 if let head = list.heldPages.first(where: { $0.offset == 0 }) { adopt(head, list) }

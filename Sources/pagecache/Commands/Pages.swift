@@ -52,15 +52,15 @@ struct Pages: AsyncParsableCommand {
         let pages = Dictionary(list.pages.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
         let entries = Dictionary(list.ledger.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
         return Set(pages.keys).union(entries.keys).sorted().map { offset in
-            row(offset, pages[offset], entries[offset], list.record.version.generation, now)
+            row(offset, pages[offset], entries[offset], list.record, now)
         }
     }
 
     private static func row(
-        _ offset: Int, _ page: PageSummary?, _ entry: LedgerEntry?, _ generation: Int, _ now: Timestamp
+        _ offset: Int, _ page: PageSummary?, _ entry: LedgerEntry?, _ record: QueryRecord, _ now: Timestamp
     ) -> [ResultTable.Cell] {
-        let freshness = page.map { FreshnessPolicy().freshness(validatedAt: $0.validatedAt, now: now) }
-        let isOld = page.map { $0.generation < generation } ?? false
+        let freshness = page.map { FreshnessPolicy().freshness(ofPageValidatedAt: $0.validatedAt, in: record, now: now) }
+        let isOld = page.map { $0.generation < record.version.generation } ?? false
         let state = entry?.state ?? .ok
         return [
             .init(.int(offset), SizeText.count(offset)),

@@ -16,6 +16,7 @@ struct Sync: AsyncParsableCommand {
             EXAMPLES
               pagecache sync 'https://api.example.com/items'
               pagecache sync 'https://api.example.com/items' --paging offset --items /results --total /count
+              pagecache sync 'https://api.example.com/items' --explain
               pagecache sync 'https://api.example.com/items' --bearer-env API_TOKEN --page-size 200
               pagecache sync 4k2m9xqa --refresh     a known query, page one only
               pagecache sync 4k2m9xqa --sweep       compare every page with the origin's
@@ -31,6 +32,8 @@ struct Sync: AsyncParsableCommand {
     var maxPages: Int?
     @Option(help: "Fetches at a time.")
     var concurrency = 4
+    @Option(help: ArgumentHelp("At most so many pages asked for in a time: 5/s, 30/m or 100/h.", valueName: "rate"))
+    var rate: RateArgument?
     @Option(help: "Attempts before a page is given up for now.")
     var retries = 8
     @Option(help: ArgumentHelp("How long to wait for scheduled retries.", valueName: "duration"))
@@ -45,6 +48,8 @@ struct Sync: AsyncParsableCommand {
     var overlap = 1
     @Flag(help: "Never touch the network; say what is there.")
     var offline = false
+    @Flag(help: "Say what was found out about how the origin pages, and why.")
+    var explain = false
 
     func validate() throws {
         if let maxPages, maxPages < 1 { throw ValidationError("--max-pages must be at least 1") }
@@ -104,11 +109,13 @@ struct Sync: AsyncParsableCommand {
                 hint: "give it a list of its own with --scope or --key, or purge \(key.shortID)")
         }
         let progress = SyncProgress(terminal: .standard)
-        let sync = ListSync(storage: store, source: origin, key: key, options: options)
+        let gate = rate.map { OriginGate(concurrency: concurrency, requestsPerSecond: $0.perSecond) }
+        let sync = ListSync(storage: store, source: gate?.limiting(origin) ?? origin, key: key, options: options)
         let wasKnown = known.map { !$0.source.isEmpty } ?? false
         let report = try await sync.run { progress.show($0) }
         progress.finish()
         if !wasKnown, let summary = origin.summary { Terminal.standard.note("detected: \(summary)") }
+        if explain { tell(origin.explanation) }
         for warning in report.warnings { Terminal.standard.warn(warning) }
         try SyncRendering(report: report, key: key, url: configuration.url, common: common).render()
     }
@@ -148,11 +155,19 @@ struct Sync: AsyncParsableCommand {
         }
     }
 
+    /// `--explain`: each decision about the origin and its grounds, a line each. Asked for, so it is said with `--quiet`, too; and on
+    /// standard error, so that the result stays one document.
+    private func tell(_ explanation: [Explained]) {
+        if explanation.isEmpty { return Terminal.standard.complain("nothing is known of how this origin pages") }
+        for line in explanation { Terminal.standard.complain(line.description) }
+    }
+
     /// `--offline`: what is there, without asking anybody.
     private func tellOffline(_ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
         guard let known, let list = try await store.outline(of: known.id), list.record.validatedAt != nil else {
             throw ToolFailure(.unreachable, "nothing_cached", "nothing is cached for \(target)", hint: "sync it once without --offline")
         }
+        if explain { tell(HTTPPageSource.explanation(inStored: known.source)) }
         let report = SyncReport(stored: list)
         try SyncRendering(report: report, key: key, url: target, common: common).render()
     }

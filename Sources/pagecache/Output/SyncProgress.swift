@@ -80,7 +80,7 @@ extension SyncProgress.State {
             waitingUntil = nil
         case .failed(let offset, _, _): failing.insert(offset)
         case .waiting(let moment): waitingUntil = moment
-        case .reconciled, .warning: break
+        case .reconciled, .notStored, .warning: break
         }
     }
 }

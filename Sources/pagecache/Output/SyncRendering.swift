@@ -29,6 +29,9 @@ struct SyncRendering {
             throw ToolProcess.Ended(status: .unusableData)
         case .incomplete, .offline, .failed:
             var failure = report.headFailure ?? FetchFailure(.transport, "no answer", isRetryable: true)
+            if report.headFailure == nil, report.pagesNotStored > 0 {
+                failure = FetchFailure(.refused, "the origin forbids storing its answers (no-store)", isRetryable: false)
+            }
             if report.outcome == .failed, failure.isRetryable { failure.isRetryable = false }
             throw ToolFailure(fetching: Printable.text(shownURL), failure, cached: cached)
         }
@@ -98,6 +101,7 @@ struct SyncRendering {
             ("pages_fetched", .int(report.pagesFetched)),
             ("pages_unchanged", .int(report.pagesUnchanged)),
             ("pages_kept", .int(report.pagesKept)),
+            ("pages_not_stored", .int(report.pagesNotStored)),
             ("items", .int(held)),
             ("total", .optional(list?.record.total.count)),
             ("total_kind", .string((list?.record.total ?? .unknown).kindName)),

@@ -45,6 +45,12 @@ final class DeferredStore: PageStorage {
         try await existing().window(of: query, range)
     }
 
+    func list(
+        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
+    ) async throws(StorageError) -> ListReading? {
+        try await existing().list(of: query, reading: choose)
+    }
+
     func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await existing().locate(keys, in: query)
     }
@@ -80,6 +86,8 @@ final class DeferredStore: PageStorage {
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
         opened?.notices(of: query) ?? AsyncStream { $0.finish() }
     }
+
+    func watch() -> StorageWatch { opened?.watch() ?? NoticeHub().watch() }
 
     func records() async throws(StorageError) -> [QueryRecord] { try await opened?.records() ?? [] }
 

@@ -15,7 +15,7 @@ extension HTTPSourceConfiguration.Place: ExpressibleByArgument {
 
 /// What can be said about an origin; all of it is detected where it is not said.
 struct SourceOptions: ParsableArguments {
-    @Option(help: "How pages follow one another: auto, offset, page, link, next-url or none.")
+    @Option(help: "How pages follow one another: auto, offset, page, cursor, keyset, link, next-url or none.")
     var paging: HTTPSourceConfiguration.Paging = .auto
     @Option(help: ArgumentHelp("Where the items are.", valueName: "pointer"))
     var items: JSONPointer?
@@ -23,7 +23,7 @@ struct SourceOptions: ParsableArguments {
     var id: JSONPointer?
     @Option(help: ArgumentHelp("Where the total is.", valueName: "pointer|header:NAME"))
     var total: HTTPSourceConfiguration.Place?
-    @Option(help: ArgumentHelp("Where the next URL is.", valueName: "pointer|header:NAME"))
+    @Option(help: ArgumentHelp("Where the next URL, or the token for the next page, is.", valueName: "pointer|header:NAME"))
     var next: HTTPSourceConfiguration.Place?
     @Option(help: ArgumentHelp("Where it says whether there is more.", valueName: "pointer"))
     var hasMore: JSONPointer?
@@ -37,6 +37,8 @@ struct SourceOptions: ParsableArguments {
     var pageParam: String?
     @Option(help: "The number of page one, 0 or 1.")
     var firstPage: Int?
+    @Option(help: ArgumentHelp("The parameter for the token, or for the last item's id.", valueName: "name"))
+    var cursorParam: String?
     @Option(help: ArgumentHelp("A header to send; repeatable.", valueName: "Name: value"))
     var header: [String] = []
     @Option(help: ArgumentHelp("A header whose value is in an environment variable; repeatable.", valueName: "Name=VAR"))
@@ -54,12 +56,13 @@ struct SourceOptions: ParsableArguments {
         if let pageSize, !(1...100_000).contains(pageSize) { throw ValidationError("--page-size must be from 1 to 100000") }
         if let firstPage, firstPage != 0, firstPage != 1 { throw ValidationError("--first-page must be 0 or 1") }
         if let timeout, timeout.duration < .milliseconds(1) { throw ValidationError("--timeout must be more than nothing") }
+        for name in pagingParameters where name.isEmpty { throw ValidationError("a parameter needs a name") }
         for field in header where !field.contains(":") { throw ValidationError("--header takes 'Name: value', not '\(field.prefix(20))'") }
         for field in headerEnv where !field.contains("=") { throw ValidationError("--header-env takes 'Name=VAR'") }
     }
 
     /// Paging parameters by name, which are no part of what a list is.
-    var pagingParameters: [String] { [limitParam, offsetParam, pageParam].compactMap { $0 } }
+    var pagingParameters: [String] { [limitParam, offsetParam, pageParam, cursorParam].compactMap { $0 } }
 
     func configuration(url: String) throws -> HTTPSourceConfiguration {
         var configuration = HTTPSourceConfiguration(url: url)
@@ -73,6 +76,7 @@ struct SourceOptions: ParsableArguments {
         configuration.offsetParameter = offsetParam
         configuration.pageParameter = pageParam
         configuration.firstPage = firstPage
+        configuration.cursorParameter = cursorParam
         if let timeout { configuration.limits.requestTimeout = timeout.duration }
         configuration.headers = try header.map { field in
             let parts = field.split(separator: ":", maxSplits: 1)
@@ -85,6 +89,8 @@ struct SourceOptions: ParsableArguments {
         for field in headerEnv {
             let parts = field.split(separator: "=", maxSplits: 1).map(String.init)
             configuration.headers.append(try self.field(parts[0], try variable(parts.count > 1 ? parts[1] : "")))
+            // Who keeps a value out of sight means it to be a secret, whatever the header is called (R45).
+            configuration.secretHeaders.insert(parts[0])
         }
         if let bearerEnv { configuration.headers.append(try field("Authorization", "Bearer \(try variable(bearerEnv))")) }
         return configuration

@@ -1,0 +1,65 @@
+import Foundation
+import HTTPPageSource
+import PageModel
+
+/// One line of the table.
+struct Comparison {
+    /// How many times as fast as decoding and encoding splitting has to be.
+    static let leastRatio = 5.0
+
+    private let page: Page
+    private let split: Double
+    private let codable: Double
+    private let tree: Double
+
+    init(_ page: Page, rounds: Int) throws {
+        self.page = page
+        let (items, id) = (JSONPointer("/items")!, JSONPointer("/id")!)
+        let (decoder, encoder, data) = (JSONDecoder(), JSONEncoder(), Data(page.body))
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var (ours, theirs, parsed): ([Double], [Double], [Double]) = ([], [], [])
+        for _ in 0..<rounds {
+            // Where items are not in order, or ids are missing, nothing was measured.
+            var content = PageContent()
+            ours.append(try microseconds { content = try JSONItems.split(page.body, at: items, id: id) })
+            guard content.count == page.count, content.ids.last == "product-\(100_000 + page.count - 1)" else {
+                throw Unexpected("\(page.count) items with their ids")
+            }
+            var encoded: [(Data, String)] = []
+            theirs.append(
+                try microseconds {
+                    encoded = try decoder.decode(Answer.self, from: data).items.map { (try encoder.encode($0), $0.id) }
+                })
+            guard encoded.count == page.count else { throw Unexpected("\(page.count) items, decoded and encoded") }
+            var root: Any?
+            parsed.append(try microseconds { root = try JSONSerialization.jsonObject(with: data) })
+            guard root is [String: Any] else { throw Unexpected("an object") }
+        }
+        (split, codable, tree) = (median(ours), median(theirs), median(parsed))
+    }
+
+    var isMet: Bool { codable / split >= Comparison.leastRatio && page.limit.map { split <= $0 } ?? true }
+
+    static func header() {
+        Swift.print(left("page"), ["bytes", "split + ids", "decode+encode", "ratio", "tree", "ratio"].map(right).joined())
+    }
+
+    func print() {
+        let figures = [split, codable, codable / split, tree, tree / split].map { String(format: "%.1f", $0) }
+        let verdict = isMet ? "  met" : "  missed"
+        Swift.print(left(page.name), right(String(page.body.count)) + figures.map(right).joined() + verdict)
+    }
+}
+
+private func microseconds(_ body: () throws -> Void) rethrows -> Double {
+    let start = ContinuousClock.now
+    try body()
+    let parts = (ContinuousClock.now - start).components
+    return Double(parts.seconds) * 1e6 + Double(parts.attoseconds) / 1e12
+}
+
+private func median(_ values: [Double]) -> Double { values.isEmpty ? .nan : values.sorted()[values.count / 2] }
+
+private func left(_ text: String) -> String { text + String(repeating: " ", count: max(0, 22 - text.count)) }
+
+private func right(_ text: String) -> String { String(repeating: " ", count: max(1, 15 - text.count)) + text }

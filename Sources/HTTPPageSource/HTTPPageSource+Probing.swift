@@ -1,0 +1,152 @@
+import PageModel
+import PagedRepository
+
+// Asking in the ways that may lead on, until an answer bears one out. Nothing is kept that was not borne out.
+extension HTTPPageSource {
+    enum ProbeReply {
+        case page(Answer)
+        /// The origin refuses the question, or answers nothing that can be read.
+        case refused(String)
+        /// The origin is not well: what it answers now proves nothing.
+        case silent(String)
+        /// There are no requests left.
+        case spent
+    }
+
+    func ask(_ url: OriginURL, _ contact: FirstContact) async throws -> ProbeReply {
+        let most = left(contact)
+        guard most > 0 else { return .spent }
+        do {
+            let response = try await send(url, [], most: most)
+            switch response.status {
+            case 200, 203, 206: return .page(try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits))
+            case 408, 425, 429, 502, 503, 504: return .silent("answered \(response.status)")
+            // Some origins fall over what they do not know.
+            case _: return .refused("answered \(response.status)")
+            }
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            let failure = error as? FetchFailure
+            return failure?.isRetryable == false ? .refused(failure?.message ?? "no answer") : .silent(failure?.message ?? "no answer")
+        }
+    }
+
+    /// One candidate after the other; the first that proves itself is taken.
+    func prove(_ candidates: [Candidate], _ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
+        for candidate in candidates {
+            guard left(contact) > 0 else {
+                draft.explain("paging", name(of: candidate), .failed, "not tried: \(HTTPPageSource.detectionBudget) requests are the most")
+                break
+            }
+            switch try await judge(candidate, draft, contact) {
+            case .proved(let firstPage):
+                return PagingChoice.accept(candidate, firstPage: firstPage, &draft)
+            case .failed(let detail):
+                draft.explain("paging", name(of: candidate), .failed, detail)
+            case .interrupted(let detail):
+                // Nothing is concluded from that: the next first answer is looked at again.
+                draft.explain("paging", name(of: candidate), .failed, detail)
+                draft.warnings.append("how the list goes on could not be found out now (\(detail)); the next run looks again")
+                draft.description.isProvisional = true
+                return
+            }
+        }
+        if !candidates.isEmpty { PagingChoice.giveUp(&draft, configuration) }
+    }
+
+    private enum Verdict {
+        case proved(firstPage: Int?)
+        case failed(String)
+        case interrupted(String)
+    }
+
+    private func judge(_ candidate: Candidate, _ draft: DetectionDraft, _ contact: FirstContact) async throws -> Verdict {
+        var url = contact.answer.url
+        let count = contact.content.count
+        switch candidate {
+        case .offset(let name):
+            url.set(name, String(count > 1 ? count - 1 : count))
+            return try await compare(url, draft, contact) { ProbeFinding.offset($0, $1) }
+        case .page(let name, let first):
+            return try await judgePages(name, first ?? draft.evidence.pageNumber, draft, contact)
+        case .cursor, .merge:
+            var trial = draft.description
+            trial.style = .cursor
+            trial.cursorParameter = candidate.parameter
+            let reader = PageReader(answer: contact.answer, description: trial, base: url, isFirst: true, limits: configuration.limits)
+            guard let next = try reader.next(behind: contact.content).flatMap({ OriginURL($0.text) }) else { return .failed("no token") }
+            return try await compare(next, draft, contact) { ProbeFinding.following($0, $1) }
+        case .keyset(let name, let key):
+            var trial = draft.description
+            trial.key = key
+            let reader = PageReader(answer: contact.answer, description: trial, base: url, isFirst: true, limits: configuration.limits)
+            guard let last = reader.key(ofItemAt: count - 1) else { return .failed("the last item has no key") }
+            url.set(name, last)
+            return try await compare(url, draft, contact) { ProbeFinding.following($0, $1) }
+        }
+    }
+
+    /// Which number page one has, and whether the parameter numbers pages at all. A page that looks different is not enough:
+    /// where items differ at every call, so does page one. The number of page one has to bring page one.
+    private func judgePages(
+        _ name: String, _ said: Int?, _ draft: DetectionDraft, _ contact: FirstContact
+    ) async throws -> Verdict {
+        func look(_ number: Int) async throws -> Verdict {
+            var url = contact.answer.url
+            url.set(name, String(number))
+            return try await compare(url, draft, contact) { ProbeFinding.following($0, $1) }
+        }
+        if let said = contact.answer.url.value(of: name).flatMap({ Int($0) }) ?? said {
+            let first = said == 0 ? 0 : 1
+            guard case .proved = try await look(first + 1) else { return .failed("\(first + 1) brought no other page") }
+            return .proved(firstPage: first)
+        }
+        switch try await look(2) {
+        case .proved:
+            break
+        // A list of two pages, numbered from 0, has no page 2.
+        case .failed(let detail) where detail == ProbeFinding.nothing.detail || detail.hasSuffix("404") || detail.hasSuffix("416"):
+            break
+        case let verdict:
+            return verdict
+        }
+        switch try await look(1) {
+        case .failed(let detail) where detail == ProbeFinding.pageOne.detail:
+            return .proved(firstPage: 1)
+        case .proved:
+            guard case .failed(ProbeFinding.pageOne.detail) = try await look(0) else { return .failed("no number brings page one") }
+            return .proved(firstPage: 0)
+        case let verdict:
+            return verdict
+        }
+    }
+
+    private func compare(
+        _ url: OriginURL, _ draft: DetectionDraft, _ contact: FirstContact, _ find: ([UInt64], [UInt64]) -> ProbeFinding
+    ) async throws -> Verdict {
+        switch try await ask(url, contact) {
+        case .spent: return .failed("not tried")
+        case .refused(let detail): return .failed(detail)
+        case .silent(let detail): return .interrupted(detail)
+        case .page(let answer):
+            let reader = PageReader(
+                answer: answer, description: draft.description, base: contact.answer.url, isFirst: false, limits: configuration.limits)
+            guard let content = try? reader.content() else { return .failed("brought no items") }
+            let finding = find(contact.content.identities.map(\.key), content.identities.map(\.key))
+            guard finding == .proved else { return .failed(finding.detail) }
+            let total = PageReader.total(of: answer, draft.description).total
+            return ProbeFinding.isFiltered(draft.evidence.total, total) ? .failed("brought another list, of \(total.count ?? 0) items")
+                : .proved(firstPage: nil)
+        }
+    }
+
+    private func name(of candidate: Candidate) -> String {
+        switch candidate {
+        case .offset(let name): "\(name) as an offset"
+        case .page(let name, _): "\(name) as a page number"
+        case .cursor(let name): "\(name) for the token"
+        case .merge: "the object's members"
+        case .keyset(let name, let key): "\(name) for the last item's \(SourceDescription.named(key))"
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+// What an origin is told, and what of its answers goes into the store and onto terminals (R45).
+extension HTTPPageSource {
+    var policy: OriginPolicy { OriginPolicy(home: url, allowed: configuration.allowedHosts) }
+
+    var secretWords: SecretWords {
+        SecretWords(headers: configuration.headers.filter { configuration.isCredential($0.name) }, parameters: secrets)
+    }
+
+    /// The request for a URL, complete: with everything that was configured for the origin itself, with next to nothing for
+    /// another one that is allowed.
+    func request(for target: OriginURL, _ conditions: [HTTPField], method: String) -> HTTPPageRequest {
+        var target = target
+        let isHome = policy.isHome(target)
+        if isHome { target.parameters += secrets.filter { secret in !target.parameters.contains { $0.name == secret.name } } }
+        var headers = [HTTPField("Accept", "application/json"), HTTPField("User-Agent", "pagecache")]
+        for field in (isHome ? configuration.headers : []) + conditions {
+            headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
+            headers.append(field)
+        }
+        return HTTPPageRequest(method: method, url: target.text, headers: headers)
+    }
+
+    /// Where a redirect leads, without secrets.
+    /// - Throws: `hostile` when nobody is to be asked there.
+    func destination(of response: HTTPPageResponse, from current: OriginURL) throws(FetchFailure) -> OriginURL {
+        func refusal(_ message: String) -> FetchFailure {
+            FetchFailure(.hostile, message, isRetryable: false, httpStatus: response.status)
+        }
+        guard let location = response.values("Location").first?.trimmingSpaces(), var next = current.resolving(location) else {
+            throw refusal("the origin redirects to what is not an http or https URL")
+        }
+        // What it echoes is put back by ourselves where it belongs.
+        next.userInfo = nil
+        next.removeParameters { isOwnSecret($0) }
+        switch policy.verdict(on: next, from: current) {
+        case .home:
+            return next
+        case .elsewhere:
+            next.removeParameters { secretWords.isIn($0.value ?? "") }
+            guard !secretWords.isIn(next.text) else {
+                throw refusal("the origin redirects to another one, with a credential in the URL")
+            }
+            return next
+        case .refused(let why):
+            throw refusal(why)
+        }
+    }
+
+    /// R45: an origin may echo what it was sent, and messages go to ledgers, logs and terminals.
+    func hidingSecrets<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch var failure as FetchFailure {
+            failure.message = secretWords.hidden(failure.message)
+            throw failure
+        }
+    }
+
+    /// The validator that a 304 puts in place of the one that was sent; nil where nothing is to be put there.
+    func renewed(_ sent: Validator, by response: HTTPPageResponse) -> Validator? {
+        response.renewed(sent).flatMap { secretWords.isIn($0.entityTag ?? "") ? nil : $0 }
+    }
+
+    /// What an answer brings into the store: nothing of the caller's secrets, wherever the origin echoes them, and what it says
+    /// about being kept. Items are as they came (R7).
+    func sealed(_ page: FetchedPage, _ response: HTTPPageResponse) throws(FetchFailure) -> FetchedPage {
+        var page = page
+        let words = secretWords
+        page.next = try page.next.map { cursor throws(FetchFailure) in try sealed(cursor, words) }
+        if words.isIn(page.validator?.entityTag ?? "") { page.validator = nil }
+        if var lesson = page.lesson {
+            guard !words.isIn(lesson.source) else {
+                state.withLock { $0.description = nil }
+                throw FetchFailure(.hostile, "the answer has a credential for a name", isRetryable: false)
+            }
+            lesson.warnings = lesson.warnings.map { words.hidden($0) }
+            page.lesson = lesson
+        }
+        let control = CacheControl(response.values("Cache-Control"))
+        page.freshFor = control.freshFor(age: response.values("Age"))
+        page.mayBeStored = !control.isNoStore
+        return page
+    }
+
+    /// R45: tokens echoed in next URLs are stripped before storing, and added back when asking.
+    private func sealed(_ cursor: PageCursor, _ words: SecretWords) throws(FetchFailure) -> PageCursor {
+        guard words.isIn(cursor.text) else { return cursor }
+        if var next = OriginURL(cursor.text) {
+            next.removeParameters { isOwnSecret($0) || words.isIn($0.value ?? "") }
+            if !words.isIn(next.text) { return PageCursor(next.text) }
+        }
+        throw FetchFailure(.hostile, "what leads to the next page has a credential in it", isRetryable: false)
+    }
+
+    private func isOwnSecret(_ parameter: OriginURL.Parameter) -> Bool {
+        secrets.contains { $0.plainName == parameter.plainName && $0.plainValue == parameter.plainValue }
+    }
+}
+
+extension HTTPSourceConfiguration {
+    /// Whether a header of this name says who is asking.
+    func isCredential(_ name: String) -> Bool {
+        if ParameterNames.isCredentialHeader(name) { return true }
+        if secretHeaders.contains(where: { $0.lowercased() == name.lowercased() }) { return true }
+        let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
+        return plain.hasSuffix("key") || ["signature", "password", "credential", "jwt", "bearer"].contains { plain.contains($0) }
+    }
+}

@@ -1,0 +1,119 @@
+// Text that nobody has looked at yet. Every byte is read only after it was found to be there.
+extension JSONBytes {
+    /// The start of the value behind the member name at `start`.
+    func checkName(_ start: Int) throws(JSONError) -> Int {
+        guard start < count, self[start] == UInt8(ascii: "\"") else { throw .malformed(at: start) }
+        let colon = skipSpace(try checkString(start))
+        guard colon < count, self[colon] == UInt8(ascii: ":") else { throw .malformed(at: colon) }
+        return skipSpace(colon + 1)
+    }
+
+    func checkString(_ start: Int) throws(JSONError) -> Int {
+        var position = start + 1
+        while true {
+            position = skipPlain(position)
+            guard position < count else { throw .malformed(at: position) }
+            switch self[position] {
+            case UInt8(ascii: "\""): return position + 1
+            case UInt8(ascii: "\\"): position = try checkEscape(position)
+            case 0x80...: position = try checkSequence(position)
+            default: throw .malformed(at: position)
+            }
+        }
+    }
+
+    /// From `start` on, the first byte that is not plain ASCII text: a quote, a backslash, a control character, or the first
+    /// of a longer sequence. The end of the text, when there is none.
+    private func skipPlain(_ start: Int) -> Int {
+        var position = start
+        while position + 8 <= count {
+            let word = word(position)
+            let found = word.bytes(below: 0x20) | word.bytes(equalTo: UInt8(ascii: "\"")) | word.bytesBeyondASCII
+                | word.bytes(equalTo: UInt8(ascii: "\\"))
+            guard found == 0 else { return position + found.trailingZeroBitCount / 8 }
+            position += 8
+        }
+        while position < count {
+            let byte = self[position]
+            guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { return position }
+            position += 1
+        }
+        return position
+    }
+
+    private func checkEscape(_ start: Int) throws(JSONError) -> Int {
+        guard start + 1 < count else { throw .malformed(at: count) }
+        switch self[start + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return start + 2
+        case UInt8(ascii: "u"):
+            guard start + 6 <= count, isHex(self[start + 2]), isHex(self[start + 3]), isHex(self[start + 4]),
+                isHex(self[start + 5])
+            else { throw .malformed(at: start) }
+            return start + 6
+        default:
+            throw .malformed(at: start)
+        }
+    }
+
+    /// The end of the sequence of two to four bytes at `start`: RFC 3629, 4, to the letter. No overlong forms, no surrogates,
+    /// nothing beyond U+10FFFF.
+    private func checkSequence(_ start: Int) throws(JSONError) -> Int {
+        let length: Int
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch self[start] {
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: length = 4
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        default: throw .malformed(at: start)
+        }
+        guard start + length <= count, second.contains(self[start + 1]) else { throw .malformed(at: start) }
+        var position = start + 2
+        while position < start + length {
+            guard self[position] & 0xC0 == 0x80 else { throw .malformed(at: start) }
+            position += 1
+        }
+        return position
+    }
+
+    func checkWord(_ word: StaticString, _ start: Int) throws(JSONError) -> Int {
+        let length = word.utf8CodeUnitCount
+        guard start + length <= count, (0..<length).allSatisfy({ self[start + $0] == word.utf8Start[$0] })
+        else { throw .malformed(at: start) }
+        return start + length
+    }
+
+    func checkNumber(_ start: Int) throws(JSONError) -> Int {
+        var position = start
+        if self[position] == UInt8(ascii: "-") { position += 1 }
+        // No digit follows a leading zero.
+        position = position < count && self[position] == UInt8(ascii: "0") ? position + 1 : try checkDigits(position)
+        if position < count, self[position] == UInt8(ascii: ".") { position = try checkDigits(position + 1) }
+        if position < count, self[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if position < count, self[position] == UInt8(ascii: "+") || self[position] == UInt8(ascii: "-") {
+                position += 1
+            }
+            position = try checkDigits(position)
+        }
+        return position
+    }
+
+    private func checkDigits(_ start: Int) throws(JSONError) -> Int {
+        var position = start
+        while position < count, isDigit(self[position]) { position += 1 }
+        guard position > start else { throw .malformed(at: position) }
+        return position
+    }
+
+    private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+
+    private func isHex(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "f"))
+    }
+}

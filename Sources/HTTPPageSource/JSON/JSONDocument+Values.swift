@@ -1,0 +1,47 @@
+// What single values say.
+extension JSONDocument {
+    /// The text of a string; nil for anything else. Lone surrogates become U+FFFD.
+    func string(_ value: JSONValue) -> String? { unescaped(value)?.text }
+
+    /// A whole number, written as a number or as a string of digits (R44); nil for anything else.
+    func integer(_ value: JSONValue) -> Int? {
+        switch kind(of: value) {
+        case .number: JSONText.wholeNumber(String(decoding: raw(value), as: UTF8.self))
+        case .string: string(value).flatMap { JSONText.wholeNumber($0) }
+        case .object, .array, .boolean, .null: nil
+        }
+    }
+
+    func boolean(_ value: JSONValue) -> Bool? {
+        guard kind(of: value) == .boolean else { return nil }
+        return bytes[value.start] == UInt8(ascii: "t")
+    }
+
+    /// A string's text, or a number as it is written; nil for anything else.
+    func scalarText(_ value: JSONValue) -> String? {
+        switch kind(of: value) {
+        case .string: string(value)
+        case .number: String(decoding: raw(value), as: UTF8.self)
+        case .object, .array, .boolean, .null: nil
+        }
+    }
+
+    /// What tells an item from others: `scalarText`, but nil for a string with an escaped lone surrogate. It is not text; two
+    /// of them would come to the same id, and one item would take the place of the other (R5).
+    func identifier(_ value: JSONValue) -> String? {
+        switch kind(of: value) {
+        case .string: unescaped(value).flatMap { $0.hasLoneSurrogate ? nil : $0.text }
+        case .number: String(decoding: raw(value), as: UTF8.self)
+        case .object, .array, .boolean, .null: nil
+        }
+    }
+
+    private func unescaped(_ value: JSONValue) -> JSONText.Unescaped? {
+        guard kind(of: value) == .string else { return nil }
+        let raw = bytes[value.start + 1..<value.end - 1]
+        guard raw.contains(UInt8(ascii: "\\")) else {
+            return JSONText.Unescaped(text: String(decoding: raw, as: UTF8.self), hasLoneSurrogate: false)
+        }
+        return JSONText.unescape(raw)
+    }
+}

@@ -1,0 +1,86 @@
+import PageModel
+
+// Where the items are, and what names each.
+extension Detector {
+    private static let usualNames: Set<String> = [
+        "items", "results", "data", "records", "entries", "values", "rows", "objects", "hits", "list", "elements", "nodes", "features",
+        "docs", "documents", "members", "member", "content", "entry",
+    ]
+
+    /// The array of items. Usual names before others, arrays of objects before arrays of anything else, longer before shorter,
+    /// what stands nearer to the top, and first, before the rest.
+    /// - Returns: and another array that might be meant as well.
+    func itemsPointer() -> (pointer: JSONPointer, rival: JSONPointer?)? {
+        // A wrong pointer is a wrong flag, and is told at once; an absent member may be an empty list.
+        if let items = configuration.items { return (items, nil) }
+        if document.kind(of: document.root) == .array { return (JSONPointer(tokens: []), nil) }
+        var best: (member: EnvelopeMember, rank: Int, count: Int)?
+        var rival: JSONPointer?
+        for member in members where member.kind == .array {
+            let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
+            let rank = rank(of: elements, named: member.name)
+            guard rank > 0 || (rank == 0 && best == nil) else { continue }
+            guard let known = best else {
+                best = (member, rank, elements.count)
+                continue
+            }
+            // Two unusual names with objects: either might be meant.
+            if rank == 3, known.rank == 3 { rival = elements.count > known.count ? known.member.pointer : rival ?? member.pointer }
+            if (rank, elements.count) > (known.rank, known.count) {
+                best = (member, rank, elements.count)
+            }
+        }
+        return best.map { ($0.member.pointer, $0.rank == 3 ? rival : nil) }
+    }
+
+    private func rank(of elements: [JSONValue], named name: String) -> Int {
+        let isUsual = Detector.usualNames.contains(name.lowercased())
+        if elements.isEmpty { return isUsual ? 4 : 1 }
+        if elements.allSatisfy({ document.kind(of: $0) == .object }) {
+            // Links are how the list goes on, not what is in it.
+            if elements.allSatisfy({ relation(of: $0) != nil }) { return -1 }
+            return isUsual ? 5 : 3
+        }
+        if isUsual { return 4 }
+        return elements.allSatisfy { document.scalarText($0) != nil } ? 2 : 0
+    }
+
+    /// A member that names each item: scalar, in every item, different in every item of the page.
+    func idPointer(_ elements: [JSONValue]) -> JSONPointer? {
+        guard let first = elements.first else { return nil }
+        guard document.kind(of: first) == .object else {
+            let itself = JSONPointer(tokens: [])
+            return isUnique(itself, elements) ? itself : nil
+        }
+        // Some origins say which member is the key.
+        var names: [String] = []
+        for member in ["primary_keys", "primary_key", "primaryKey", "idField", "id_field"] {
+            guard let value = document.member(member, of: document.root) else { continue }
+            let keys = document.kind(of: value) == .array ? document.elements(of: value, atMost: 2) : [value]
+            // A key of several members is none of them alone.
+            if keys.count == 1, let key = keys.first.flatMap({ document.string($0) }) { names.append(key) }
+        }
+        names += ["id", "_id", "uuid", "guid", "key", "_key", "rowid", "pk", "uid", "ID", "Id", "slug", "sha", "urn", "uri", "url", "href"]
+        return names.map { JSONPointer(tokens: [$0]) }.first { isUnique($0, elements) }
+    }
+
+    /// The member that the URL sorts by, when it tells every item of the page apart: a keyset may go on behind it.
+    func sortKey(_ elements: [JSONValue]) -> JSONPointer? {
+        for name in ["sort", "_sort", "sort_by", "sortBy", "order_by", "orderBy", "ordering", "order"] {
+            guard let text = answer.url.value(of: name) else { continue }
+            let member = text.drop { $0 == "-" || $0 == "+" || $0 == " " }.prefix { $0 != ":" && $0 != "," && $0 != " " && $0 != "." }
+            let pointer = JSONPointer(tokens: [String(member)])
+            if !member.isEmpty, isUnique(pointer, elements) { return pointer }
+        }
+        return nil
+    }
+
+    private func isUnique(_ pointer: JSONPointer, _ elements: [JSONValue]) -> Bool {
+        var seen: Set<String> = []
+        for element in elements {
+            guard let id = document.value(at: pointer, below: element).flatMap({ document.identifier($0) }), seen.insert(id).inserted
+            else { return false }
+        }
+        return !elements.isEmpty
+    }
+}

@@ -1,0 +1,76 @@
+import PageModel
+
+// What the answer says of its own place in the list: whether there is more, and which page of how many it is (R24).
+extension Detector {
+    private static let moreNames: Set<String> = [
+        "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmoreresults", "more", "moreresults", "moreavailable", "moreitems",
+        "istruncated", "truncated", "exceededtransferlimit",
+    ]
+    private static let lastNames: Set<String> = ["islast", "islastpage", "last", "lastpage", "done", "endoflist"]
+    private static let pageCountNames: Set<String> = [
+        "totalpages", "pagecount", "pages", "lastpage", "nbpages", "pagestotal", "totalpagecount", "numpages", "numberofpages",
+    ]
+    private static let pageNames: Set<String> = ["page", "currentpage", "pagenumber", "pageindex", "number", "pageno", "current"]
+
+    func findMore(_ draft: inout DetectionDraft) {
+        findHasMore(&draft)
+        let counts = members.filter { Detector.pageCountNames.contains($0.plainName) && ($0.kind == .number || $0.kind == .string) }
+        let count = counts.lazy.compactMap { member in
+            self.document.integer(member.value).flatMap { $0 >= 0 ? (place: HTTPSourceConfiguration.Place.body(member.pointer), number: $0) : nil }
+        }.first ?? pageCountHeader()
+        guard let count else { return }
+        draft.description.pageCount = count.place
+        draft.evidence.pageCount = count.number
+        draft.explain("more", count.place.description, .seen, "the number of pages")
+        draft.evidence.pageNumber = members.first { Detector.pageNames.contains($0.plainName) && document.integer($0.value) != nil }
+            .flatMap { document.integer($0.value) }
+    }
+
+    private func pageCountHeader() -> (place: HTTPSourceConfiguration.Place, number: Int)? {
+        for field in answer.response.headers {
+            let plain = EnvelopeMember.plain(field.name)
+            if plain.hasSuffix("totalpages") || plain.hasSuffix("pagecount"), let number = JSONText.wholeNumber(field.value), number >= 0 {
+                return (.header(field.name), number)
+            }
+        }
+        return nil
+    }
+
+    private func findHasMore(_ draft: inout DetectionDraft) {
+        if let said = configuration.hasMore {
+            draft.description.hasMore = said
+            draft.evidence.hasMore = document.value(at: said).flatMap { document.truth($0) }
+            draft.explain("more", said.description, .said)
+            return
+        }
+        for member in members {
+            let name = member.plainName
+            guard let truth = document.truth(member.value) else { continue }
+            let isMore = Detector.moreNames.contains(name)
+            guard isMore || Detector.lastNames.contains(name) else { continue }
+            let hasMore = isMore ? truth : !truth
+            // R24: either would win over everything else; they cannot both be right.
+            if !hasMore, draft.evidence.next != nil || draft.evidence.token != nil {
+                draft.warnings.append("\(member.pointer) says that there is no more, and a next page is named all the same; the next page is believed")
+                draft.explain("more", member.pointer.description, .failed, "it contradicts the next page that is named")
+                continue
+            }
+            if isMore { draft.description.hasMore = member.pointer } else { draft.description.isLast = member.pointer }
+            draft.evidence.hasMore = hasMore
+            draft.explain("more", member.pointer.description, .seen)
+            return
+        }
+    }
+}
+
+extension JSONDocument {
+    /// A boolean, also one that is written as a string.
+    func truth(_ value: JSONValue) -> Bool? {
+        if let truth = boolean(value) { return truth }
+        switch string(value)?.lowercased() {
+        case "true": return true
+        case "false": return false
+        case _: return nil
+        }
+    }
+}

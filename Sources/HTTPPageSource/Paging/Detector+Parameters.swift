@@ -1,0 +1,94 @@
+import PageModel
+
+// Which parameters the URL of the next page, or the caller's own URL, gives away.
+extension Detector {
+    func findParameters(_ draft: inout DetectionDraft) {
+        let next = draft.evidence.next, count = draft.evidence.count
+        if let said = configuration.offsetParameter {
+            draft.description.offsetParameter = said
+            draft.explain("offset", said, .said)
+        } else if let found = offsetParameter(next, count: count) {
+            draft.description.offsetParameter = found
+            draft.explain("offset", found, next == nil ? .said : .seen, next == nil ? "in the URL" : "in the next URL")
+        }
+        draft.description.pageParameter = configuration.pageParameter
+        draft.description.firstPage = configuration.firstPage
+        if let said = configuration.pageParameter { draft.explain("page", said, .said) }
+        if let (name, first) = pageParameter(next), configuration.pageParameter.map({ $0 == name }) ?? true {
+            if configuration.pageParameter == nil {
+                draft.explain("page", name, next == nil ? .said : .seen, next == nil ? "in the URL" : "in the next URL")
+            }
+            draft.description.pageParameter = name
+            draft.description.firstPage = draft.description.firstPage ?? first
+        }
+        draft.description.cursorParameter = configuration.cursorParameter
+        if let said = configuration.cursorParameter { draft.explain("cursor", said, .said) }
+        draft.description.key = configuration.key
+        if let said = configuration.key { draft.explain("key", SourceDescription.named(said), .said) }
+        if let said = configuration.limitParameter {
+            draft.description.limitParameter = said
+            draft.explain("size", said, .said)
+        } else if let found = limitParameter(next, count: count) {
+            draft.description.limitParameter = found
+            draft.explain("size", found, .seen)
+        }
+    }
+
+    /// A parameter of the next URL that counts exactly what this page holds, or one the first URL already has.
+    private func offsetParameter(_ next: OriginURL?, count: Int) -> String? {
+        guard count > 0 else { return nil }
+        for name in ParameterNames.offset {
+            let start = answer.url.value(of: name).map { Int($0) } ?? 0
+            if let start, let value = next?.value(of: name).flatMap({ Int($0) }), value >= count, value - count == start { return name }
+        }
+        return next == nil ? ["offset", "skip", "_start"].first { answer.url.value(of: $0).map { Int($0) != nil } ?? false } : nil
+    }
+
+    private func pageParameter(_ next: OriginURL?) -> (name: String, first: Int)? {
+        for name in [configuration.pageParameter].compactMap(\.self) + ParameterNames.page {
+            let here = answer.url.value(of: name).flatMap { Int($0) }
+            if let value = next?.value(of: name).flatMap({ Int($0) }), value == 1 || value == 2, here.map({ $0 == value - 1 }) ?? true {
+                return (name, value - 1)
+            }
+        }
+        guard next == nil else { return nil }
+        return ["page", "_page", "page_number", "pageNumber"].lazy.compactMap { name in
+            self.answer.url.value(of: name).flatMap { Int($0) }.map { (name, $0 == 0 ? 0 : 1) }
+        }.first
+    }
+
+    private func limitParameter(_ next: OriginURL?, count: Int) -> String? {
+        ParameterNames.limit.first { next?.value(of: $0).flatMap { Int($0) } == count }
+            ?? ParameterNames.limit.first { answer.url.value(of: $0).flatMap { Int($0) } != nil }
+    }
+
+    /// What came of the size that page one was asked for in. What counts is what came; the caller is told where that is less.
+    func findSize(_ draft: inout DetectionDraft) {
+        let evidence = draft.evidence
+        guard let name = draft.description.limitParameter, let asked = answer.url.value(of: name).flatMap({ Int($0) }), evidence.count > 0,
+            evidence.count > asked || (evidence.count < asked && (evidence.goesOn || evidence.exactTotal ?? 0 > evidence.count))
+        else { return }
+        if let cap = toldSize(below: asked, atLeast: evidence.count) {
+            draft.description.largestSize = cap.size
+            draft.explain("size", "at most \(cap.size)", .seen, cap.pointer.description)
+            draft.warnings.append("the origin gives at most \(cap.size) items a page, and was asked for \(asked)")
+        } else {
+            draft.description.ignoresSize = true
+            draft.explain("size", name, .failed, "asked for \(asked) items, and \(evidence.count) came")
+            draft.warnings.append("asked for \(asked) items a page (\(name)), the origin gives \(evidence.count); another name is given with --limit-param")
+        }
+    }
+
+    /// A cap that the body tells: by that name, or by repeating a size smaller than the one that was asked for.
+    private func toldSize(below asked: Int, atLeast count: Int) -> (pointer: JSONPointer, size: Int)? {
+        let names: Set<String> = [
+            "maxperpage", "maxpagesize", "maxlimit", "limitmax", "perpagemax", "maxsize", "limit", "perpage", "pagesize", "size",
+            "itemsperpage",
+        ]
+        return members.lazy.compactMap { member in
+            guard names.contains(member.plainName), let size = self.document.integer(member.value), size >= count, size < asked
+            else { return nil }
+            return (member.pointer, size)
+        }.first
+    }
+}

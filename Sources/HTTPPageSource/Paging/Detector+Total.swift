@@ -1,0 +1,142 @@
+import PageModel
+
+// Where the answer counts the list (R44).
+extension Detector {
+    private struct Candidate {
+        var place: HTTPSourceConfiguration.Place
+        var rank: Int
+        var number: Int
+        var member: EnvelopeMember?
+        var isEstimate: Bool
+    }
+
+    func findTotal(_ draft: inout DetectionDraft) {
+        if let said = configuration.total {
+            draft.description.total = said
+            if case .body(let pointer) = said { draft.description.estimateMark = estimateMark(beside: pointer) }
+            draft.explain("total", said.description, .said)
+        } else if let found = bestTotal(&draft) {
+            draft.description.total = found.place
+            draft.description.isEstimate = found.isEstimate ? true : nil
+            draft.description.estimateMark = found.member.flatMap { estimateMark(beside: $0.pointer) }
+            draft.evidence.isTotalWeak = found.rank < 4 && found.number == draft.evidence.count && draft.evidence.looksFull
+                && !draft.evidence.goesOn && draft.evidence.hasMore == nil && draft.evidence.pageCount == nil
+            draft.explain("total", found.place.description, .seen, draft.evidence.isTotalWeak ? "it may count the page as well" : nil)
+        }
+        let (total, nonsense) = PageReader.total(of: answer, draft.description)
+        draft.evidence.total = total
+        if let nonsense { draft.warnings.append(nonsense) }
+        if total != .unknown, total.exactCount == nil { draft.explain("total", "an estimate", .seen) }
+        if let pages = draft.evidence.pageCount, let exact = total.exactCount, pages > 1, draft.evidence.count > 0,
+            pages - 1 >= exact / draft.evidence.count + 1
+        {
+            draft.warnings.append("the origin counts \(exact) items and \(pages) pages of \(draft.evidence.count); the pages are believed")
+        }
+    }
+
+    private func bestTotal(_ draft: inout DetectionDraft) -> Candidate? {
+        var best: Candidate?
+        for candidate in totals(&draft) where candidate.rank > 0 {
+            guard candidate.number >= draft.evidence.count else {
+                if candidate.rank >= 4 {
+                    draft.warnings.append(
+                        "\(candidate.place) says \(candidate.number), and the page has \(draft.evidence.count) items; it is not taken for the total")
+                }
+                continue
+            }
+            // With more to come, a number equal to the page's length counts the page and not the list.
+            if draft.evidence.goesOn, candidate.number == draft.evidence.count, candidate.number > 0 { continue }
+            guard let known = best else {
+                best = candidate
+                continue
+            }
+            if candidate.rank == known.rank, candidate.rank >= 4, candidate.number != known.number {
+                draft.warnings.append(
+                    "\(known.place) says that there are \(known.number) items, and \(candidate.place) \(candidate.number); choose with --total")
+            }
+            if candidate.rank > known.rank { best = candidate }
+        }
+        return best
+    }
+
+    /// Everything that may count the list: the body, nearest to the top first, then headers, then `Content-Range`.
+    private func totals(_ draft: inout DetectionDraft) -> [Candidate] {
+        var found: [Candidate] = []
+        for member in members where member.kind == .number || member.kind == .string {
+            // `total: {value: 12, relation: "gte"}`
+            let isValue = ["value", "count"].contains(member.plainName)
+            let own = Detector.rank(member.name)
+            let parent = isValue ? member.parent.flatMap { Detector.rank($0) } : nil
+            guard let rank = [own, parent].compactMap(\.self).max() else { continue }
+            guard let number = document.integer(member.value), number >= 0 else {
+                // R44: told, where the name leaves no doubt that it was meant to be a total.
+                if rank >= 4 { draft.warnings.append("\(member.pointer) is no number of items; the total is unknown") }
+                continue
+            }
+            found.append(
+                Candidate(
+                    place: .body(member.pointer), rank: rank, number: number, member: member,
+                    isEstimate: Detector.soundsEstimated(member.name)))
+        }
+        return found + Detector.totals(inHeaders: answer)
+    }
+
+    private static func totals(inHeaders answer: Answer) -> [Candidate] {
+        var found: [Candidate] = []
+        for field in answer.response.headers {
+            guard let rank = rank(field.name), rank != 2, let number = JSONText.wholeNumber(field.value), number >= 0 else { continue }
+            found.append(Candidate(place: .header(field.name), rank: rank, number: number, isEstimate: soundsEstimated(field.name)))
+        }
+        if answer.response.header("Content-Range")?.contains("/") == true, let number = answer.number(at: .header("Content-Range")), number >= 0 {
+            found.append(Candidate(place: .header("Content-Range"), rank: 4, number: number, isEstimate: false))
+        }
+        return found
+    }
+
+    /// Where the headers of an answer count the list: for answers to HEAD, which have no body.
+    static func totalPlace(inHeaders answer: HTTPPageResponse, atLeast count: Int) -> HTTPSourceConfiguration.Place? {
+        var best: (name: String, rank: Int)?
+        for field in answer.headers {
+            let text = field.name.lowercased() == "content-range" ? field.value.split(separator: "/").last.map(String.init) : field.value
+            guard let rank = field.name.lowercased() == "content-range" ? 4 : rank(field.name), rank != 2, let text,
+                let number = JSONText.wholeNumber(text), number >= count, rank > best?.rank ?? 0
+            else { continue }
+            best = (field.name, rank)
+        }
+        return best.map { .header($0.name) }
+    }
+
+    /// How much a name speaks for a total of items; nil when it does not.
+    private static func rank(_ name: String) -> Int? {
+        var plain = EnvelopeMember.plain(name)
+        // `totalPages` counts pages, not items.
+        if ["page", "length", "time", "rate", "limit"].contains(where: { plain.contains($0) }) { return nil }
+        if plain.hasPrefix("x") { plain.removeFirst() }
+        if plain.hasPrefix("wp") { plain.removeFirst(2) }
+        if ["total", "totalcount", "totalitems", "totalresults", "totalrecords", "totalelements", "totalobjects", "totalhits", "totalsize",
+            "odata.count"].contains(plain) { return 4 }
+        if ["count", "itemscount", "numfound", "hits", "nbhits"].contains(plain) { return 3 }
+        if plain.hasSuffix("count") { return 2 }
+        return plain.contains("total") ? 1 : nil
+    }
+
+    private static func soundsEstimated(_ name: String) -> Bool {
+        let plain = EnvelopeMember.plain(name)
+        return plain.contains("estimat") || plain.contains("approx")
+    }
+
+    /// A member beside the total, or beside its object, that says whether it is an estimate.
+    private func estimateMark(beside total: JSONPointer) -> JSONPointer? {
+        let names: Set<String> = [
+            "relation", "isestimate", "isestimated", "estimate", "estimated", "approximate", "isapproximate", "totalisestimate", "totalisestimated",
+            "totalrelation", "countrelation", "counttruncated", "totaltruncated",
+        ]
+        let places = [JSONPointer(tokens: Array(total.tokens.dropLast())), JSONPointer(tokens: Array(total.tokens.dropLast(2)))]
+        return places.lazy.compactMap { place in
+            self.members.first { member in
+                names.contains(member.plainName) && member.pointer.tokens.dropLast() == place.tokens[...]
+                    && (member.kind == .string || member.kind == .boolean)
+            }?.pointer
+        }.first
+    }
+}

@@ -1,0 +1,96 @@
+import PageModel
+
+// How the list goes on behind an answer (R24). Every cursor is stored as the URL that is asked for it, without secrets (R45):
+// all that is needed to go on after a restart.
+extension PageReader {
+    /// What the origin says itself: by a boolean, else by the number of pages.
+    var saysMore: Bool? {
+        let document = answer.document
+        if let said = description.hasMore.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) { return said }
+        if let isLast = description.isLast.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) { return !isLast }
+        guard description.style == .page, let pages = description.pageCount.flatMap({ answer.number(at: $0) }), pages >= 0 else { return nil }
+        let first = description.firstPage ?? 1
+        let number = description.pageParameter.flatMap { answer.url.value(of: $0) }.flatMap { Int($0) } ?? first
+        // Whoever counts 0 pages may still have a first one.
+        guard pages > 0, (0...Total.largest).contains(number) else { return nil }
+        return number - first < pages - 1
+    }
+
+    /// Whether the answer names a next page, in whatever form.
+    var isNextLive: Bool {
+        guard let place = description.next else { return false }
+        if case .body(let pointer) = place, let value = answer.document.value(at: pointer), answer.document.kind(of: value) == .object {
+            return !answer.document.members(of: value).isEmpty
+        }
+        return answer.text(at: place).map { !$0.isEmpty && $0 != "0" } ?? false
+    }
+
+    /// The way on; nil at the end, and for pages that are asked for by number.
+    func next(behind content: PageContent) throws(FetchFailure) -> PageCursor? {
+        switch description.style {
+        case .offset, .page, .none:
+            return nil
+        case .link, .nextURL:
+            guard let text = description.next.flatMap({ answer.text(at: $0) }), !text.isEmpty else { return nil }
+            return PageCursor(try url(of: text))
+        case .cursor:
+            return cursor.map { PageCursor($0.text) }
+        case .keyset:
+            // Where nothing else is said, the end of a keyset is an empty page: a short one may be the origin's choice.
+            guard !content.isEmpty, saysMore != false, !(isFirst && isWhole(content.count)),
+                let name = description.cursorParameter, let key = key(ofItemAt: content.count - 1)
+            else { return nil }
+            var next = base
+            next.set(name, key)
+            // The same item for ever: the parameter is not honoured any more, or the list ends with it.
+            return next.text == answer.url.text ? nil : PageCursor(next.text)
+        }
+    }
+
+    private func isWhole(_ count: Int) -> Bool {
+        PageReader.total(of: answer, description).total.exactCount.map { $0 <= count } ?? false
+    }
+
+    /// The token, or the members of the object, as parameters of page one's URL.
+    private var cursor: OriginURL? {
+        guard isNextLive, let place = description.next else { return nil }
+        var next = base
+        if case .body(let pointer) = place, let value = answer.document.value(at: pointer), answer.document.kind(of: value) == .object {
+            for (name, value) in answer.document.members(of: value) {
+                // R45: what is the caller's own secret is put back in when it is asked, not by the origin.
+                guard let text = answer.document.scalarText(value), !answer.secrets.contains(where: { $0.plainName == name }) else { continue }
+                next.set(name, text)
+            }
+            return next
+        }
+        guard let name = description.cursorParameter, let text = answer.text(at: place) else { return nil }
+        next.set(name, text)
+        return next
+    }
+
+    /// The next URL in the form that is stored: without secrets, which are put back when it is asked (R45).
+    func url(of text: String) throws(FetchFailure) -> String {
+        // RFC 3986, 5.1.3: where an answer was redirected, its links start from there.
+        let origin = answer.response.redirectedTo ?? answer.url
+        guard var next = origin.resolving(text) else {
+            throw FetchFailure(.undecodable, "the next link is not a URL", isRetryable: false)
+        }
+        if next.scheme == "http", origin.scheme == "https", next.host == origin.host {
+            // An origin behind a proxy that does not know it is spoken to in https.
+            next = OriginURL("https" + next.text.dropFirst(4)) ?? next
+        }
+        let policy = answer.policy ?? OriginPolicy(home: answer.url, allowed: [])
+        if case .refused = policy.verdict(on: next, from: origin) {
+            throw FetchFailure(.hostile, "the next link leads to another origin, \(next.scheme)://\(next.host)", isRetryable: false)
+        }
+        next.userInfo = nil
+        // Only what is the caller's own secret: a continuation may well be called "token".
+        next.removeParameters { parameter in
+            answer.secrets.contains { $0.plainName == parameter.plainName && $0.plainValue == parameter.plainValue }
+        }
+        for name in description.carried ?? [] where next.value(of: name) == nil {
+            if let value = base.value(of: name) { next.set(name, value) }
+        }
+        return next.text
+    }
+}

@@ -1,0 +1,179 @@
+import PageModel
+
+/// Chooses how to page, by what page one shows: pure. The order is documented in Documentation/Detection.md.
+enum PagingChoice {
+    /// Sets the style that holds if nothing better is proved, and names what is worth a request, best first.
+    static func decide(_ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration, url: OriginURL) -> [Candidate] {
+        let evidence = draft.evidence
+        switch configuration.paging {
+        case .offset:
+            draft.description.style = .offset
+            if draft.description.offsetParameter != nil { return [] }
+            draft.description.offsetParameter = "offset"
+            return evidence.count > 0 ? CandidateOrder.offsets.map { .offset($0) } : []
+        case .page:
+            draft.description.style = .page
+            let name = draft.description.pageParameter
+            draft.description.pageParameter = name ?? "page"
+            if name != nil { draft.description.firstPage = draft.description.firstPage ?? evidence.pageNumber.map { min(max($0, 0), 1) } }
+            return name == nil && evidence.count > 0 ? CandidateOrder.pages.map { .page($0, first: configuration.firstPage) } : []
+        case .cursor:
+            draft.description.style = .cursor
+            if evidence.token == nil { draft.warnings.append("the first answer has no token; taken for the whole list") }
+            guard let token = evidence.token, configuration.cursorParameter == nil else { return [] }
+            return token.text == nil ? [] : CandidateOrder.cursors(token, url).map { .cursor($0) }
+        case .keyset:
+            draft.description.style = .keyset
+            draft.description.key = draft.description.key ?? evidence.sortKey ?? draft.description.id
+            guard configuration.cursorParameter == nil else { return [] }
+            draft.description.cursorParameter = "after"
+            return draft.description.key.map { key in CandidateOrder.keysets(url).map { .keyset($0, key: key) } } ?? []
+        case .link:
+            draft.description.style = .link
+            draft.description.next = draft.description.next ?? .header("Link")
+            return []
+        case .nextURL:
+            draft.description.style = .nextURL
+            if evidence.next == nil { draft.warnings.append("the first answer has no next URL; taken for the whole list") }
+            return []
+        case .none:
+            draft.description.style = .none
+            return []
+        case .auto:
+            return byEvidence(&draft, configuration, url)
+        }
+    }
+
+    /// Whether the list ends with page one, or has nothing to go by: how it would page cannot be seen, nor is it needed. The
+    /// next first answer is looked at again.
+    static func isWhole(_ evidence: Evidence) -> Bool {
+        if evidence.next != nil || evidence.token != nil || evidence.hasMore == true { return false }
+        if evidence.count == 0 || evidence.hasMore == false { return true }
+        if let total = evidence.exactTotal, total <= evidence.count { return true }
+        return evidence.pageCount == 1
+    }
+
+    private static func byEvidence(
+        _ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration, _ url: OriginURL
+    ) -> [Candidate] {
+        let evidence = draft.evidence
+        if isWhole(evidence) {
+            draft.description.style = .none
+            draft.description.isProvisional = true
+            return []
+        }
+        // Random access first: it allows pages in parallel, and one of them again. It takes a total to know how many.
+        if evidence.exactTotal != nil, draft.description.offsetParameter != nil {
+            draft.description.style = .offset
+            return []
+        }
+        if evidence.exactTotal != nil, draft.description.pageParameter != nil {
+            draft.description.style = .page
+            return []
+        }
+        let byOffset = isWorthAnOffset(evidence) ? [Candidate.offset(draft.description.offsetParameter ?? "offset")] : []
+        if evidence.next != nil {
+            if case .header = draft.description.next { draft.description.style = .link } else { draft.description.style = .nextURL }
+            // Without items there is nothing to see of them: the next first answer is looked at again.
+            if evidence.count == 0 { draft.description.isProvisional = true }
+            return byOffset
+        }
+        draft.description.style = .none
+        if let token = evidence.token {
+            if let said = configuration.cursorParameter {
+                draft.description.style = .cursor
+                draft.description.cursorParameter = said
+                return byOffset
+            }
+            return CandidateOrder.forToken(token, byOffset, draft, url)
+        }
+        return CandidateOrder.forNothing(draft, configuration, url)
+    }
+
+    /// One request to see whether a chain can be read in parallel as well: worth it, when more than three pages are to come.
+    private static func isWorthAnOffset(_ evidence: Evidence) -> Bool {
+        guard evidence.count > 0, let total = evidence.exactTotal else { return false }
+        return total / evidence.count >= 4
+    }
+
+    // MARK: What came of it
+
+    /// A request has borne a candidate out.
+    static func accept(_ candidate: Candidate, firstPage: Int?, _ draft: inout DetectionDraft) {
+        switch candidate {
+        case .offset(let name):
+            draft.description.style = .offset
+            draft.description.offsetParameter = name
+            draft.explain("offset", name, .proved, ProbeFinding.proved.detail)
+        case .page(let name, _):
+            draft.description.style = .page
+            draft.description.pageParameter = name
+            draft.description.firstPage = firstPage ?? draft.description.firstPage
+            draft.explain("page", name, .proved, "page one is number \(draft.description.firstPage ?? 1)")
+        case .cursor(let name):
+            draft.description.style = .cursor
+            draft.description.cursorParameter = name
+            draft.explain("cursor", name, .proved, ProbeFinding.proved.detail)
+        case .merge:
+            draft.description.style = .cursor
+            draft.explain("cursor", "the members of \(draft.description.next?.description ?? "")", .proved, ProbeFinding.proved.detail)
+        case .keyset(let name, let key):
+            draft.description.style = .keyset
+            draft.description.cursorParameter = name
+            draft.description.key = key
+            draft.explain("cursor", name, .proved, ProbeFinding.proved.detail)
+            draft.explain("key", SourceDescription.named(key), .proved)
+        }
+        guard draft.evidence.isTotalWeak else { return }
+        draft.explain("total", draft.description.total?.description ?? "none", .failed, "it counts the page")
+        draft.description.total = nil
+        draft.evidence.total = .unknown
+    }
+
+    /// No request has borne anything out: what is left is said, and not guessed away.
+    static func giveUp(_ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration) {
+        let evidence = draft.evidence
+        switch configuration.paging {
+        case .offset, .page, .keyset:
+            let name = draft.description.offsetParameter ?? draft.description.pageParameter ?? draft.description.cursorParameter ?? ""
+            draft.explain(configuration.paging.rawValue, name, .assumed)
+            draft.warnings.append("no parameter for --paging \(configuration.paging.rawValue) proved itself; '\(name)' is taken: name it")
+            return
+        case .cursor:
+            draft.warnings.append("no parameter takes the token at \(draft.description.next?.description ?? "?"); name one with --cursor-param")
+            draft.description.style = .none
+            return
+        case .auto, .link, .nextURL, .none:
+            break
+        }
+        guard draft.description.style == .none else { return }
+        // The next run looks again, when page one looks different.
+        draft.description.isProvisional = true
+        draft.description.searched = SourceDescription.Searched(items: evidence.count, total: evidence.total.count)
+        if let place = evidence.token?.place {
+            draft.warnings.append("no parameter takes the token at \(place); name one with --cursor-param")
+        } else if evidence.hasMore == true {
+            draft.warnings.append("the origin says that there is more, and shows no way to it; name one with --paging")
+        } else if let total = evidence.exactTotal, total > evidence.count {
+            draft.warnings.append(
+                "the origin counts \(total) items and shows \(evidence.count), and no way to the rest; name one with --paging")
+        } else if evidence.looksFull {
+            draft.warnings.append(
+                "the answer looks like a full page of \(evidence.count) items, and shows no way to another; if there is more, name it with --paging")
+        }
+    }
+
+    /// What the style needs besides its parameters.
+    static func complete(_ draft: inout DetectionDraft) {
+        if draft.description.style == .page {
+            draft.description.firstPage = draft.description.firstPage ?? 1
+            draft.description.gridSize = max(draft.evidence.count, 1)
+        }
+        draft.explain("paging", draft.description.style.rawValue, draft.description.said?.hasPrefix("paging=") == true ? .said : ground(draft))
+    }
+
+    private static func ground(_ draft: DetectionDraft) -> Explained.Ground {
+        let isProved = draft.description.reasons?.contains { $0.ground == .proved && ["offset", "page", "cursor"].contains($0.field) } ?? false
+        return isProved ? .proved : .seen
+    }
+}

@@ -1,0 +1,51 @@
+import PageModel
+
+/// How much of one answer has come, and whether it is more than may come (R43).
+struct AnswerTally {
+    /// What inflates less than this in all is no bomb, at whatever ratio.
+    static let harmless = 1 << 20
+
+    private let limits: HTTPLimits
+    /// Bytes of the body as they came over the wire.
+    private(set) var received = 0
+    /// Bytes of the body as they came out of the decompressor.
+    private(set) var inflated = 0
+
+    init(_ limits: HTTPLimits) { self.limits = limits }
+
+    /// The header has come, and with it what the body is said to be.
+    /// - Parameter announced: `Content-Length`, if there is one.
+    static func refusal(ofHeader fields: [HTTPField], announced: Int?, _ limits: HTTPLimits) -> FetchFailure? {
+        let size = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        if size > limits.header { return .headerTooLarge(limits) }
+        return announced.flatMap { $0 > limits.body ? .bodyTooLarge(limits) : nil }
+    }
+
+    mutating func receive(_ count: Int) -> FetchFailure? {
+        received += count
+        return received > limits.body ? .bodyTooLarge(limits) : nil
+    }
+
+    mutating func inflate(_ count: Int) -> FetchFailure? {
+        inflated += count
+        if inflated > limits.decompressedBody { return .decompressedBodyTooLarge(limits) }
+        guard inflated > AnswerTally.harmless, inflated / max(limits.inflation, 1) > received else { return nil }
+        return FetchFailure(.hostile, "the body inflates more than \(max(limits.inflation, 1)) times", isRetryable: false)
+    }
+}
+
+extension FetchFailure {
+    static func headerTooLarge(_ limits: HTTPLimits) -> FetchFailure {
+        FetchFailure(
+            .hostile, "the header of the answer is larger than \(limits.header) bytes, or has too many fields",
+            isRetryable: false)
+    }
+
+    static func bodyTooLarge(_ limits: HTTPLimits) -> FetchFailure {
+        FetchFailure(.hostile, "the body is larger than \(limits.body) bytes", isRetryable: false)
+    }
+
+    static func decompressedBodyTooLarge(_ limits: HTTPLimits) -> FetchFailure {
+        FetchFailure(.hostile, "the decompressed body is larger than \(limits.decompressedBody) bytes", isRetryable: false)
+    }
+}

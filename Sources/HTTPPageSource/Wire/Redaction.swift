@@ -1,0 +1,36 @@
+// R45: what holds secrets does not show them, however it is printed: `print`, a log line, a failed expectation, `dump`.
+
+extension HTTPField: CustomStringConvertible, CustomReflectable {
+    public var description: String { "\(name): …" }
+    public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
+}
+
+extension HTTPPageRequest: CustomStringConvertible, CustomReflectable {
+    public var description: String { "\(method) \(OriginURL.place(of: url))" }
+    public var customMirror: Mirror {
+        Mirror(self, children: ["method": method, "url": OriginURL.place(of: url), "headers": headers])
+    }
+}
+
+extension HTTPSourceConfiguration: CustomStringConvertible, CustomReflectable {
+    public var description: String { "HTTPSourceConfiguration(\(OriginURL.place(of: url)))" }
+    public var customMirror: Mirror {
+        Mirror(self, children: ["url": OriginURL.place(of: url), "paging": paging, "headers": headers])
+    }
+}
+
+extension HTTPPageSource: CustomStringConvertible, CustomReflectable {
+    public var description: String { "HTTPPageSource(\(OriginURL.place(of: configuration.url)))" }
+    public var customMirror: Mirror { Mirror(self, children: ["url": OriginURL.place(of: configuration.url)]) }
+}
+
+extension OriginURL {
+    /// Scheme, host and path: what can be shown of a URL without knowing which of its parameters are secret.
+    static func place(of text: String) -> String {
+        guard var url = OriginURL(text) else { return "?" }
+        url.userInfo = nil
+        let hasParameters = !url.parameters.isEmpty
+        url.parameters = []
+        return url.text + (hasParameters ? "?…" : "")
+    }
+}

@@ -1,0 +1,84 @@
+#if HTTP
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOHTTPCompression
+import NIOPosix
+import PageModel
+
+/// The network's errors in the words of the ledger (R26, R27). Such texts end up on terminals: they are one line each, name no
+/// types, and hold nothing of the request.
+enum TransportFailure {
+    static let cut = FetchFailure(.transport, "the connection was closed before the answer was whole", isRetryable: true)
+
+    static func named(_ error: any Error, _ limits: HTTPLimits) -> FetchFailure {
+        switch error {
+        case let failure as FetchFailure:
+            failure
+        case let error as HTTPClientError:
+            named(error)
+        case let error as NIOConnectionError:
+            FetchFailure(
+                .transport, "cannot connect: \(error.connectionErrors.first.map { words($0.error) } ?? "the host is not known")",
+                isRetryable: true)
+        case let error as HTTPParserError:
+            named(error, limits)
+        case NIOHTTPDecompression.DecompressionError.limit:
+            .decompressedBodyTooLarge(limits)
+        case is NIOHTTPDecompression.DecompressionError:
+            FetchFailure(.undecodable, "the compressed body is damaged", isRetryable: false)
+        case let error as NIOHTTPDecompression.ExtraDecompressionError:
+            error == .truncatedData ? cut : FetchFailure(.undecodable, "the compressed body is damaged", isRetryable: false)
+        case is NIOHTTPDecoderError:
+            FetchFailure(.transport, "the origin sent more than it announced", isRetryable: true)
+        case is ChannelError:
+            cut
+        default:
+            FetchFailure(.transport, words(error), isRetryable: true)
+        }
+    }
+
+    private static func named(_ error: HTTPClientError) -> FetchFailure {
+        switch error {
+        case .connectTimeout, .tlsHandshakeTimeout, .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
+            FetchFailure(.timeout, "no connection in time", isRetryable: true)
+        case .getConnectionFromPoolTimeout:
+            FetchFailure(.timeout, "no connection was free in time", isRetryable: true)
+        case .deadlineExceeded, .readTimeout, .writeTimeout:
+            FetchFailure(.timeout, "the origin did not answer in time", isRetryable: true)
+        case .remoteConnectionClosed, .uncleanShutdown:
+            cut
+        case .invalidURL, .emptyHost, .emptyScheme:
+            FetchFailure(.refused, "the URL cannot be asked", isRetryable: false)
+        default:
+            // RFC 9110, 5.5: a header of the caller's that would break the request, and the like.
+            error.shortDescription.hasPrefix("Invalid header")
+                ? FetchFailure(.refused, "a header cannot be sent", isRetryable: false)
+                : FetchFailure(.transport, error.shortDescription.lowercased(), isRetryable: true)
+        }
+    }
+
+    private static func named(_ error: HTTPParserError, _ limits: HTTPLimits) -> FetchFailure {
+        switch error {
+        case .headerOverflow: .headerTooLarge(limits)
+        case .invalidEOFState: cut
+        default: FetchFailure(.transport, "the answer is not HTTP (\(error))", isRetryable: true)
+        }
+    }
+
+    private static func words(_ error: any Error) -> String {
+        if let error = error as? IOError {
+            switch error.errnoCode {
+            case ECONNREFUSED: return "connection refused"
+            case ECONNRESET, EPIPE: return "the connection was reset"
+            default: return String(cString: strerror(error.errnoCode))
+            }
+        }
+        if let error = error as? ChannelError, case .connectTimeout = error { return "no connection in time" }
+        // Whatever a library says of itself, in one line.
+        let text = "\(error)".unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }
+        return String(String(text).prefix(200))
+    }
+}
+#endif

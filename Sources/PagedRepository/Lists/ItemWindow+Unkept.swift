@@ -1,0 +1,86 @@
+import PageModel
+import Synchronization
+
+/// Pages that came with one call and must not be stored.
+///
+/// State: the pages, under a mutex; the run puts in, the caller takes out when it has ended.
+final class ServedPages: Sendable {
+    struct Served: Sendable {
+        /// Position of its first item.
+        var offset: Int
+        var page: FetchedPage
+    }
+
+    private let pages = Mutex<[Served]>([])
+
+    func note(_ event: SyncEvent) {
+        guard case .notStored(let offset, let page) = event else { return }
+        pages.withLock { $0.append(Served(offset: offset, page: page)) }
+    }
+
+    var all: [Served] { pages.withLock { $0 } }
+}
+
+extension SnapshotBuilder {
+    /// A window with what came and must not be stored: newer than what is stored at the same positions.
+    func laid(_ served: [ServedPages.Served], over stored: ItemWindow<Value>) -> ItemWindow<Value> {
+        var window = stored
+        window.isKept = false
+        for (offset, page) in served.map({ ($0.offset, $0.page) }) {
+            let part = (offset..<offset + page.content.count).clamped(to: window.range)
+            let decoded = decode(page.content.slice(part.lowerBound - offset..<part.upperBound - offset))
+            window.remove(part)
+            for stretch in decoded.stretches { window.lay(stretch.values, at: part.lowerBound + stretch.index) }
+            for index in decoded.unusable { window.unusable.append(part.lowerBound + index..<part.lowerBound + index + 1) }
+            if page.total != .unknown {
+                window.total = page.total
+                window.end = page.total.exactCount
+            }
+            if offset == 0 { window.freshness = .stale }
+        }
+        let end = max(window.range.lowerBound, window.end ?? .max)
+        window.missing = window.missing.map { $0.clamped(to: 0..<end) }.filter { !$0.isEmpty }
+        return window
+    }
+}
+
+extension ItemWindow {
+    /// Makes room for what comes to these positions.
+    fileprivate mutating func remove(_ part: Range<Int>) {
+        guard !part.isEmpty else { return }
+        runs = runs.flatMap { run in
+            run.range.without(part).map { range in
+                let items = range.map { run.items[$0 - run.offset] }
+                return ListSnapshot.Run(offset: range.lowerBound, items: PagedItems([items]), isHeld: run.isHeld)
+            }
+        }
+        missing = missing.flatMap { $0.without(part) }
+        unusable = unusable.flatMap { $0.without(part) }
+    }
+
+    /// Puts items where nothing is.
+    fileprivate mutating func lay(_ values: [Value], at position: Int) {
+        let index = runs.firstIndex { $0.offset > position } ?? runs.endIndex
+        runs.insert(ListSnapshot.Run(offset: position, items: PagedItems([values]), isHeld: true), at: index)
+        // What touches and is held is one run.
+        join(index + 1)
+        join(index)
+    }
+
+    private mutating func join(_ index: Int) {
+        guard index > 0, index < runs.endIndex, runs[index].isHeld, runs[index - 1].isHeld,
+            runs[index - 1].range.upperBound == runs[index].offset
+        else { return }
+        runs[index - 1].items.append(Array(runs[index].items))
+        runs.remove(at: index)
+    }
+}
+
+extension Range<Int> {
+    /// What is left of it, before and behind.
+    fileprivate func without(_ part: Range<Int>) -> [Range<Int>] {
+        guard overlaps(part) else { return [self] }
+        return [lowerBound..<Swift.max(lowerBound, part.lowerBound), Swift.min(upperBound, part.upperBound)..<upperBound]
+            .filter { !$0.isEmpty }
+    }
+}

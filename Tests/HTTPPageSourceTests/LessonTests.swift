@@ -1,0 +1,141 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("What was learned, what was said, and why")
+struct LessonTests {
+    private let offsets = Script { url, _ in
+        let start = url.number("offset") ?? 0
+        return json(#"{"count":45,"next":"http://h/api?limit=20&offset=\#(start + 20)","results":[\#(objects(start..<min(start + 20, 45)))]}"#)
+    }
+
+    @Test("what was learned is stored, and asked with again without looking")
+    func lesson() async throws {
+        let lesson = try #require(try await scripted("http://h/api?api_key=S3CRET", offsets).first().lesson)
+        #expect(lesson.paging == "offset")
+        #expect(!lesson.source.contains("S3CRET"))
+        let second = try scripted("http://h/api?api_key=S3CRET", offsets, stored: lesson.source)
+        #expect(second.access == .offsets)
+        _ = try await second.page(.offset(20), size: 20)
+        #expect(offsets.urls == ["http://h/api?api_key=S3CRET", "http://h/api?offset=20&limit=20&api_key=S3CRET"])
+    }
+
+    @Test("what the caller says is not questioned")
+    func overrides() async throws {
+        let script = Script { _, _ in json(#"{"a":[{"k":"x"}],"b":[{"id":1},{"id":2}],"n":7}"#) }
+        let source = try scripted("http://h/api", script) {
+            $0.paging = .offset
+            $0.items = JSONPointer("/a")
+            $0.id = JSONPointer("/k")
+            $0.total = .init("/n")
+            $0.offsetParameter = "from"
+            $0.limitParameter = "size"
+        }
+        let page = try await source.first(size: 1)
+        #expect(page.content.ids == ["x"])
+        #expect(page.total == .exact(7))
+        _ = try await source.page(.offset(1), size: 1)
+        #expect(script.urls == ["http://h/api?size=1", "http://h/api?from=1&size=1"])
+        #expect(source.explanation.filter { $0.ground == .said }.map(\.field) == ["items", "id", "total", "offset", "size", "paging"])
+    }
+
+    @Test("the same said again is not found out again; something else is")
+    func saidAgain() async throws {
+        let script = Script { url, _ in
+            let start = url.number("skip") ?? 0
+            return json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
+        }
+        let stored = try #require(try await scripted("http://h/api", script) { $0.paging = .offset }.first().lesson?.source)
+        let before = script.requests.count
+        let same = try scripted("http://h/api", script, stored: stored) { $0.paging = .offset }
+        _ = try await same.first()
+        #expect(script.requests.count == before + 1)
+        let silent = try scripted("http://h/api", script, stored: stored)
+        #expect(silent.access == .offsets, "who says nothing goes by what was said")
+        let other = try scripted("http://h/api", script, stored: stored) { $0.paging = .none }
+        _ = try await other.first()
+        #expect(other.access == .single)
+    }
+
+    @Test("each decision is kept with its reason, and told from a stored description as well")
+    func explained() async throws {
+        let source = try scripted("http://h/api", offsets)
+        #expect(source.explanation.isEmpty)
+        let lesson = try #require(try await source.first().lesson)
+        #expect(source.explanation == [
+            Explained("items", "/results", .seen), Explained("id", "/id", .seen), Explained("next", "/next", .seen),
+            Explained("total", "/count", .seen), Explained("offset", "offset", .seen, detail: "in the next URL"),
+            Explained("size", "limit", .seen), Explained("paging", "offset", .seen),
+        ])
+        #expect(HTTPPageSource.explanation(inStored: lesson.source) == source.explanation)
+        #expect(try scripted("http://h/api", offsets, stored: lesson.source).explanation == source.explanation)
+        #expect(source.explanation.first?.description == "items: /results (evidence in page one)")
+        #expect(HTTPPageSource.explanation(inStored: "not ours").isEmpty)
+    }
+
+    @Test("a page from the middle does not teach how its list pages: page one is asked for first")
+    func fromTheMiddle() async throws {
+        let source = try scripted("http://h/api", offsets)
+        let page = try await source.page(.offset(20))
+        #expect(page.content.ids.first == "20")
+        #expect(page.lesson?.paging == "offset")
+        #expect(offsets.urls == ["http://h/api", "http://h/api?offset=20"])
+    }
+
+    @Test("another page size, or another default, is another grid: positions follow what page one brings now")
+    func changedGrid() async throws {
+        let script = Script { url, _ in
+            let page = url.number("page") ?? 1, size = url.number("per_page") ?? 50, start = min((page - 1) * size, 300)
+            return json(#"{"total":300,"page":\#(page),"items":[\#(objects(start..<min(start + size, 300)))]}"#)
+        }
+        let first = try scripted("http://h/api?page=1&per_page=10", script)
+        let lesson = try #require(try await first.first().lesson)
+        #expect(first.access == .grid(size: 10))
+        let second = try scripted("http://h/api?page=1", script, stored: lesson.source)
+        let again = try await second.first()
+        #expect(second.access == .grid(size: 50))
+        #expect(again.lesson != nil)
+        #expect(try await second.page(.offset(50)).content.ids.first == "50")
+    }
+
+    @Test("an empty list teaches nothing that could be wrong later", arguments: [
+        #"{"total":0}"#, #"{"items":null,"total":0}"#, #"{"items":[],"total":0}"#, "[]",
+    ])
+    func emptyFirst(body: String) async throws {
+        let page = try await scripted("http://h/api?page=1", Script { _, _ in json(body) }).first()
+        #expect(page.content.isEmpty)
+        #expect(page.lesson?.source.contains(#""isProvisional":true"#) == true, "it is not gone by")
+    }
+
+    @Test("a hostile store makes nothing overflow (R46)")
+    func hostileStore() async throws {
+        let stored = #"{"style":"page","url":"http://h/api","items":"/items","firstPage":9223372036854775807,"gridSize":-5,"largestSize":-1}"#
+        let script = Script { _, _ in json(#"{"items":[{"id":1}]}"#) }
+        let source = try scripted("http://h/api", script, stored: stored)
+        _ = try await source.page(.offset(7), size: 10)
+        #expect(script.urls == ["http://h/api?page=8&limit=1"])
+    }
+
+    @Test("R45: another credential, or none, is not whose list it is")
+    func credentials() async throws {
+        func made(_ header: String?, url: String = "http://h/api") throws -> HTTPPageSource {
+            try scripted(url, Script { _, _ in json("[1,2]") }) {
+                $0.paging = .none
+                if let header { $0.headers = [HTTPField("Authorization", header)] }
+            }
+        }
+        let stored = try #require(try await made("Bearer A").first().lesson?.source)
+        #expect(!stored.contains("Bearer"))
+        #expect(try !made("Bearer A").belongsToAnother(stored: stored))
+        #expect(try made("Bearer B").belongsToAnother(stored: stored))
+        #expect(try made(nil).belongsToAnother(stored: stored))
+        let anonymous = try #require(try await made(nil).first().lesson?.source)
+        #expect(try !made(nil).belongsToAnother(stored: anonymous))
+        #expect(try made(nil, url: "http://h/api?api_key=x").belongsToAnother(stored: anonymous))
+        #expect(try !made("Bearer A").belongsToAnother(stored: ""))
+    }
+}
+#endif

@@ -1,0 +1,83 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import Synchronization
+
+@testable import HTTPPageSource
+
+/// Answers by a function of the request, and keeps what it was asked.
+final class Script: HTTPTransport {
+    private let log = Mutex<[HTTPPageRequest]>([])
+    private let answer: @Sendable (OriginURL, HTTPPageRequest) -> HTTPPageResponse
+
+    init(_ answer: @escaping @Sendable (OriginURL, HTTPPageRequest) -> HTTPPageResponse) { self.answer = answer }
+
+    var requests: [HTTPPageRequest] { log.withLock { $0 } }
+    var urls: [String] { requests.map(\.url) }
+
+    func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
+        log.withLock { $0.append(request) }
+        return answer(OriginURL(request.url)!, request)
+    }
+}
+
+func json(_ text: String, _ headers: [HTTPField] = [], status: Int = 200) -> HTTPPageResponse {
+    HTTPPageResponse(status: status, headers: [HTTPField("Content-Type", "application/json")] + headers, body: Array(text.utf8))
+}
+
+func objects(_ range: Range<Int>) -> String { range.map { #"{"id":\#($0),"name":"n\#($0)"}"# }.joined(separator: ",") }
+
+/// Walks a source as the engine would, by the access it claims; the ids, in order.
+func walk(_ source: HTTPPageSource, size: Int? = nil) async throws -> [String?] {
+    var ids: [String?] = []
+    var target = PageRequest.Target.first
+    while ids.count < 1_000 {
+        guard case .page(let page) = try await source.fetch(PageRequest(target, size: size)) else { return ids }
+        ids += page.content.ids
+        if page.content.isEmpty { return ids }
+        if page.hasMore == false { return ids }
+        switch source.access {
+        case .offsets, .grid:
+            if let total = page.total.exactCount, ids.count >= total { return ids }
+            target = .offset(ids.count)
+        case .chain:
+            guard let next = page.next else { return ids }
+            target = .cursor(next)
+        case .single: return ids
+        }
+    }
+    return ids
+}
+
+/// A source at a script.
+func scripted(
+    _ url: String, _ script: Script, stored: String? = nil, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
+) throws -> HTTPPageSource {
+    var configuration = HTTPSourceConfiguration(url: url)
+    change(&configuration)
+    return try HTTPPageSource(configuration, stored: stored, transport: script)
+}
+
+extension HTTPPageSource {
+    /// Page one.
+    func first(size: Int? = nil) async throws -> FetchedPage {
+        guard case .page(let page) = try await fetch(PageRequest(.first, size: size)) else { throw NoPage() }
+        return page
+    }
+
+    func page(_ target: PageRequest.Target, size: Int? = nil) async throws -> FetchedPage {
+        guard case .page(let page) = try await fetch(PageRequest(target, size: size)) else { throw NoPage() }
+        return page
+    }
+}
+
+struct NoPage: Error {}
+
+/// The ids of the list that scripts serve.
+let fortyFive = (0..<45).map { Optional(String($0)) }
+
+extension OriginURL {
+    /// A parameter that is a number.
+    func number(_ name: String) -> Int? { value(of: name).flatMap { Int($0) } }
+}
+#endif

@@ -1,0 +1,40 @@
+#if HTTP
+import Synchronization
+import Testing
+
+@testable import HTTPPageSource
+
+/// Answers by a function of the request, and keeps what it was asked.
+///
+/// State: the requests, in order; under a mutex.
+final class ScriptedOrigin: HTTPTransport {
+    private let log = Mutex<[HTTPPageRequest]>([])
+    private let answer: @Sendable (OriginURL, HTTPPageRequest) -> HTTPPageResponse
+
+    init(_ answer: @escaping @Sendable (OriginURL, HTTPPageRequest) -> HTTPPageResponse) { self.answer = answer }
+
+    var requests: [HTTPPageRequest] { log.withLock { $0 } }
+    var urls: [String] { requests.map(\.url) }
+
+    func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
+        log.withLock { $0.append(request) }
+        return answer(try #require(OriginURL(request.url)), request)
+    }
+}
+
+extension HTTPPageRequest {
+    /// The value of a header; nil when it was not sent.
+    func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
+}
+
+extension HTTPPageResponse {
+    static func json(_ text: String, _ headers: [HTTPField] = [], status: Int = 200) -> HTTPPageResponse {
+        HTTPPageResponse(status: status, headers: [HTTPField("Content-Type", "application/json")] + headers,
+            body: Array(text.utf8))
+    }
+
+    static func redirect(to location: String, status: Int = 302) -> HTTPPageResponse {
+        HTTPPageResponse(status: status, headers: [HTTPField("Location", location)])
+    }
+}
+#endif

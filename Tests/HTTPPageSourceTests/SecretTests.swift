@@ -1,0 +1,183 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+@testable import HTTPPageSource
+
+/// Sentinels everywhere a caller can put a credential, and an origin that echoes all it was sent, wherever it can.
+@Suite("R45: what the caller proves itself with goes to its origin, and nowhere else")
+struct SecretTests {
+    private static let url = "https://sentinel-user-0123456:sentinel-pass-01@h/api?api_key=sentinel-query-01&token=sentinel-token-0123456"
+    /// The user and the password, as they are sent.
+    private static let basic = "c2VudGluZWwtdXNlci0wMTIzNDU2OnNlbnRpbmVsLXBhc3MtMDE="
+    /// Each of the sentinels, and two other spellings.
+    static let loot = [
+        "sentinel-user-0123456", "sentinel-pass-01", "sentinel-query-01", "sentinel-token-0123456", "sentinel-header-01",
+        "sentinel-custom-01",
+        "sentinel-cookie-01", "sentinel-bearer-01", "SENTINEL-HEADER-01", "sentinel%2Dheader-01", basic,
+    ]
+
+    static func configuration(_ change: (inout HTTPSourceConfiguration) -> Void = { _ in }) -> HTTPSourceConfiguration {
+        var configuration = HTTPSourceConfiguration(url: url)
+        configuration.headers = [
+            HTTPField("X-Api-Key", "sentinel-header-01"), HTTPField("X-Who", "sentinel-custom-01"),
+            HTTPField("Cookie", "theme=dark; sid=sentinel-cookie-01"),
+                HTTPField("Proxy-Authorization", "Bearer sentinel-bearer-01"),
+        ]
+        configuration.secretHeaders = ["x-who"]
+        change(&configuration)
+        return configuration
+    }
+
+    static func isClean(_ text: String) -> Bool { !text.lowercased().contains("sentinel") && !text.contains(basic) }
+
+    /// All that a fetch leaves behind: the failure, the page but its items, and what the source says of itself.
+    private func traces(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration = configuration()) async throws -> [String] {
+        let source = try HTTPPageSource(configuration, transport: origin)
+        var traces: [String] = []
+        do {
+            guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return ["no page"] }
+            traces += ["\(page.next as Any)", "\(page.validator as Any)", "\(page.lesson as Any)", "\(page.total)"]
+        } catch {
+            traces.append("\(error)")
+        }
+        traces += [source.summary ?? "", "\(source)", "\(configuration)", "\(origin.requests)",
+            "\(origin.requests.map(\.headers))"]
+        for value in [source as Any, configuration as Any, origin.requests as Any] {
+            var text = ""
+            dump(value, to: &text)
+            traces.append(text)
+        }
+        return traces
+    }
+
+    private func expectClean(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration = configuration()) async throws {
+        for trace in try await traces(origin, configuration) {
+            #expect(SecretTests.isClean(trace), "\(trace)")
+        }
+        #expect(!origin.requests.isEmpty)
+    }
+
+    @Test("the origin itself is told everything")
+    func home() async throws {
+        let origin = ScriptedOrigin { _, _ in .json("[1]") }
+        _ = try await traces(origin)
+        let request = origin.requests[0]
+        #expect(request.url == "https://h/api?api_key=sentinel-query-01&token=sentinel-token-0123456")
+        #expect(request.header("Authorization") == "Basic \(SecretTests.basic)")
+        #expect(SecretTests.configuration().headers.allSatisfy { request.headers.contains($0) })
+    }
+
+    @Test("echoed in an error page, it is in no failure", arguments: loot)
+    func errorPage(word: String) async throws {
+        for status in [200, 400, 401, 403, 404, 429, 500] {
+            try await expectClean(ScriptedOrigin { _,
+                _ in .json("<html>no such key: \(word)", [HTTPField("X-Debug", word)], status: status) })
+            try await expectClean(ScriptedOrigin { _, _ in .json(#"{"error":"no such key: \#(word)"}"#, status: status) })
+        }
+    }
+
+    @Test("echoed in a redirect, it goes nowhere, and is not told", arguments: loot)
+    func redirect(word: String) async throws {
+        for place in ["https://evil.example/?x=\(word)", "https://\(word).example/", "https://\(word)@evil.example/",
+            "ftp://h/\(word)", "https://files.example/\(word)"] {
+            let origin = ScriptedOrigin { url, _ in url.host == "h" ? .redirect(to: place) : .json("[1]") }
+            try await expectClean(origin, SecretTests.configuration { $0.allowedHosts = ["files.example"] })
+            for request in origin.requests where !request.url.hasPrefix("https://h/") {
+                #expect(SecretTests.isClean(request.url + request.headers.map { "\($0.name):\($0.value)" }.joined()),
+                    "\(request.url)")
+            }
+        }
+    }
+
+    @Test("echoed in a next link, it is not stored: as it was sent, under another name, as a user, in the path", arguments: loot)
+    func nextLink(word: String) async throws {
+        for link in ["?after=1&api_key=\(word)", "?after=1&copy=\(word)", "https://me:\(word)@h/api?after=1", "/\(word)?after=1",
+            "?after=1&\(word)"] {
+            let body = #"{"items":[{"id":1}],"next":"\#(link)"}"#
+            try await expectClean(ScriptedOrigin { _, _ in .json(body) })
+            try await expectClean(ScriptedOrigin { _, _ in .json("[1]", [HTTPField("Link", "<\(link)>; rel=\"next\"")]) })
+        }
+    }
+
+    @Test("what was stripped from a next link is put back when it is asked")
+    func putBack() async throws {
+        let origin = ScriptedOrigin { _, _ in
+            .json(#"{"items":[{"id":1}],"next":"/api?after=1&api_key=sentinel-query-01&copy=sentinel-header-01"}"#)
+        }
+        let source = try HTTPPageSource(SecretTests.configuration { $0.paging = .nextURL; $0.next = .init("/next") },
+            transport: origin)
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)), let next = page.next else {
+            Issue.record("no next page")
+            return
+        }
+        #expect(next == PageCursor("https://h/api?after=1"))
+        _ = try? await source.fetch(PageRequest(.cursor(next)))
+        #expect(origin.urls.last == "https://h/api?after=1&api_key=sentinel-query-01&token=sentinel-token-0123456")
+    }
+
+    @Test("echoed as a validator, it is none", arguments: loot)
+    func validator(word: String) async throws {
+        try await expectClean(ScriptedOrigin { _, _ in .json("[1]", [HTTPField("ETag", "\"\(word)\"")]) })
+        let page = "https://h/api"
+        let origin = ScriptedOrigin { _, request in
+            request.header("If-None-Match") == nil ? .json("[1]", [HTTPField("ETag", "a")]) : HTTPPageResponse(status: 304,
+                headers: [HTTPField("ETag", word)])
+        }
+        let source = try HTTPPageSource(SecretTests.configuration { $0.paging = .none }, transport: origin)
+        _ = try await source.fetch(PageRequest(.first))
+        let held = Validator(request: page, entityTag: "a", lastModified: nil, coversTotal: false)
+        #expect(try await source.fetch(PageRequest(.first, validator: held)) == .notModified(total: .unknown, validator: nil))
+    }
+
+    @Test("echoed as the name of a member or a header, it teaches nothing", arguments: loot)
+    func names(word: String) async throws {
+        try await expectClean(ScriptedOrigin { _, _ in .json(#"{"\#(word)":[{"id":1},{"id":2}],"total":2}"#) })
+        try await expectClean(ScriptedOrigin { _, _ in .json(#"{"items":[{"\#(word)":1},{"\#(word)":2}],"next":{"\#(word)":"x"}}"#) })
+        try await expectClean(ScriptedOrigin { _, _ in .json(#"{"items":[{"id":1}],"\#(word)":{"next":"/api?after=1"}}"#) })
+    }
+
+    /// A network that tells too much.
+    private struct Chatty: HTTPTransport {
+        func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
+            throw FetchFailure(.transport, "no answer to \(request.url) with \(request.headers.map(\.value))", isRetryable: true)
+        }
+    }
+
+    @Test("a transport's own words are looked through as well")
+    func transport() async throws {
+        let source = try HTTPPageSource(SecretTests.configuration(), transport: Chatty())
+        let failure = await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
+        #expect(failure?.message.contains("[secret]") == true)
+        #expect(SecretTests.isClean(failure?.message ?? ""))
+    }
+
+    @Test("a synchronisation leaves nothing of it in the store, in its events and in its report", arguments: loot)
+    func synchronisation(word: String) async throws {
+        let origins = [
+            ScriptedOrigin { url, _ in
+                let start = url.value(of: "after").flatMap { Int($0) } ?? 0
+                let next = start < 2 ? #","next":"/api?after=\#(start + 1)&api_key=sentinel-query-01&copy=\#(word)""# : ""
+                return .json(#"{"items":[{"id":\#(start)}]\#(next)}"#, [HTTPField("ETag", "\"\(word)\"")])
+            },
+            ScriptedOrigin { _, _ in .redirect(to: "https://evil.example/\(word)") },
+            ScriptedOrigin { _, _ in .json(word, status: 401) },
+        ]
+        for origin in origins {
+            let storage = MemoryStorage()
+            let key = try #require(HTTPPageSource.key(for: SecretTests.url))
+            let source = try HTTPPageSource(SecretTests.configuration(), transport: origin)
+            let events = Mutex<[String]>([])
+            let report = try await ListSync(storage: storage, source: source, key: key, clock: ManualClock(), chance: { 0.5 })
+                .run { event in events.withLock { $0.append("\(event)") } }
+            let traces = events.withLock { $0 } + ["\(report)", "\(key)", key.text]
+            for trace in traces { #expect(SecretTests.isClean(trace), "\(trace)") }
+            let record = try await storage.query(key)
+            #expect(SecretTests.isClean("\(record as Any)"))
+        }
+    }
+}
+#endif

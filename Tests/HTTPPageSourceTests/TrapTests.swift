@@ -1,0 +1,203 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("What clients meet elsewhere")
+struct TrapTests {
+    private func list(start: Int, end: Int, of total: Int = 45) -> String {
+        #"{"total":\#(total),"items":[\#(objects(start..<max(start, end)))]}"#
+    }
+
+    @Test("the member for items is absent when there are none: at once, and past the end")
+    func absentItems() async throws {
+        let script = Script { url, _ in
+            let start = url.number("offset") ?? 0
+            return json(start < 45 ? self.list(start: start, end: min(start + 20, 45)) : #"{"total":45}"#)
+        }
+        let source = try scripted("http://h/api", script)
+        _ = try await source.first()
+        #expect(try await source.page(.offset(60)).content.isEmpty)
+        #expect(try await scripted("http://h/api", Script { _, _ in json(#"{"total":0}"#) }).first().content.isEmpty)
+        #expect(try await scripted("http://h/api", Script { _, _ in json(#"{"has_more":false}"#) }).first().content.isEmpty)
+        // Nothing says that this is a list, nor that it is empty.
+        await #expect(throws: FetchFailure.self) {
+            _ = try await scripted("http://h/api", Script { _, _ in json(#"{"status":"ok"}"#) }).first()
+        }
+    }
+
+    @Test("an answer that speaks of an error is not taken for an empty page")
+    func errorInside() async throws {
+        let script = Script { url, _ in
+            let start = url.number("offset") ?? 0
+            return json(start < 30 ? self.list(start: start, end: start + 20) : #"{"error":"try later"}"#)
+        }
+        let source = try scripted("http://h/api", script)
+        _ = try await source.first()
+        await #expect(throws: FetchFailure.self) { _ = try await source.page(.offset(40)) }
+    }
+
+    @Test("a page size that is silently clamped: what came counts, and it is told")
+    func clamped() async throws {
+        let script = Script { url, _ in
+            let page = url.number("page") ?? 1, size = min(url.number("per_page") ?? 10, 10), start = (page - 1) * size
+            return json("[\(objects(min(start, 45)..<min(start + size, 45)))]", [HTTPField("X-Total-Count", "45")])
+        }
+        let source = try scripted("http://h/api?page=1", script) { $0.limitParameter = "per_page" }
+        let page = try await source.first(size: 200)
+        #expect(source.access == .grid(size: 10))
+        #expect(page.lesson?.warnings.first?.contains("asked for 200 items a page (per_page), the origin gives 10") == true)
+        #expect(try await source.page(.offset(20), size: 200).content.ids.first == "20")
+    }
+
+    @Test("a cap that only the body tells is kept to from then on", arguments: [
+        #""meta":{"max_per_page":25}"#, #""limit":25"#, #""pagination":{"per_page":25,"total":90}"#,
+    ])
+    func toldCap(member: String) async throws {
+        let script = Script { url, _ in
+            let start = url.number("offset") ?? 0, size = min(url.number("limit") ?? 25, 25)
+            return json(#"{"total":90,\#(member),"items":[\#(objects(min(start, 90)..<min(start + size, 90)))]}"#)
+        }
+        let source = try scripted("http://h/api", script) { $0.limitParameter = "limit" }
+        let page = try await source.first(size: 500)
+        #expect(page.lesson?.warnings == ["the origin gives at most 25 items a page, and was asked for 500"])
+        #expect(source.access == .offsets)
+        _ = try await source.page(.offset(25), size: 500)
+        #expect(script.urls.last == "http://h/api?offset=25&limit=25")
+    }
+
+    @Test("a size has another name here than was guessed: page one is asked for again, or its grid would be another's")
+    func otherSizeName() async throws {
+        let script = Script { url, _ in
+            let page = url.number("page") ?? 1, size = url.number("per_page") ?? 10, start = (page - 1) * size, end = min(start + size, 45)
+            let link = end < 45 ? [HTTPField("Link", #"<http://h/api?page=\#(page + 1)&per_page=\#(size)>; rel="next""#)] : []
+            return json("[\(objects(min(start, 45)..<end))]", link + [HTTPField("X-Total-Count", "45")])
+        }
+        let source = try scripted("http://h/api", script)
+        #expect(try await source.first(size: 15).content.count == 15)
+        #expect(source.access == .grid(size: 15))
+        #expect(try await source.page(.offset(30), size: 15).content.ids.first == "30")
+        #expect(script.urls == ["http://h/api?limit=15", "http://h/api?per_page=15", "http://h/api?page=3&per_page=15"])
+    }
+
+    @Test("past the end by 400, 404, 416, and by 200 and nothing", arguments: [400, 404, 416, 200])
+    func pastEnd(status: Int) async throws {
+        let script = Script { url, _ in
+            let start = url.number("offset") ?? 0
+            if start >= 45 { return json(self.list(start: 0, end: 0), status: status) }
+            return json(self.list(start: start, end: min(start + 20, 45)))
+        }
+        let source = try scripted("http://h/api", script)
+        _ = try await source.first()
+        switch try await source.fetch(PageRequest(.offset(60))) {
+        case .pastEnd: #expect(status != 200)
+        case .page(let page): #expect(status == 200 && page.content.isEmpty)
+        case .notModified: Issue.record("nothing was asked about again")
+        }
+    }
+
+    @Test("a total that lies past the end takes nothing away from what came")
+    func lyingTotal() async throws {
+        let script = Script { url, _ in
+            let start = url.number("offset") ?? 0
+            return json(self.list(start: min(start, 45), end: min(start + 20, 45), of: 100))
+        }
+        let source = try scripted("http://h/api", script)
+        #expect(try await source.first().total == .exact(100))
+        #expect(try await source.page(.offset(40)).content.count == 5)
+        #expect(try await source.page(.offset(60)).content.isEmpty)
+    }
+
+    @Test("R24: a Link that brings the same items for ever, under ever new URLs, ends as a loop that is named")
+    func loop() async throws {
+        let script = Script { url, _ in
+            json("[\(objects(0..<20))]", [HTTPField("Link", "</api?cursor=\((url.number("cursor") ?? 0) + 1)>; rel=\"next\"")])
+        }
+        let source = try scripted("http://h/api", script)
+        let sync = ListSync(storage: MemoryStorage(), source: source, key: QueryKey("http://h/api"), clock: ManualClock())
+        let report = try await sync.run()
+        #expect(report.list?.failures.first?.failure?.failureClass == .loop)
+        #expect(report.list?.coverage.count == 20)
+        #expect(script.requests.count < 20)
+    }
+
+    @Test("a next link that drops what page one was asked with: put back where the answers differ")
+    func droppedParameters() async throws {
+        let script = Script { url, _ in
+            let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
+            // Without the filter, the origin shows everything.
+            let items = url.value(of: "kind") == "a" ? start..<end : start + 500..<end + 500
+            return json(#"{"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(items))]}"#)
+        }
+        let source = try scripted("http://h/api?kind=a", script)
+        let page = try await source.first()
+        #expect(page.next == PageCursor("http://h/api?cursor=20&kind=a"))
+        #expect(page.lesson?.warnings.first == "the next link leaves out kind; put back")
+        #expect(try await walk(source) == fortyFive)
+    }
+
+    @Test("a next link that is refused without them: put back")
+    func neededParameters() async throws {
+        let script = Script { url, _ in
+            guard url.value(of: "kind") == "a" else { return HTTPPageResponse(status: 400) }
+            let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
+            return json(#"{"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+        }
+        #expect(try await walk(try scripted("http://h/api?kind=a", script)) == fortyFive)
+    }
+
+    @Test("a next link whose token stands for everything is left as it is")
+    func wholeToken() async throws {
+        let script = Script { url, _ in
+            let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
+            return json(#"{"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+        }
+        let source = try scripted("http://h/api?kind=a", script)
+        #expect(try await source.first().next == PageCursor("http://h/api?cursor=20"))
+        #expect(source.explanation.contains(Explained("link", "kind", .failed, detail: "the next link is right without them")))
+    }
+
+    @Test("JSON is JSON, whatever the content type says", arguments: ["text/plain", "text/html; charset=utf-8", "application/octet-stream"])
+    func contentType(type: String) async throws {
+        let body = Array(#"{"items":[{"id":1}],"total":1}"#.utf8)
+        let script = Script { _, _ in HTTPPageResponse(status: 200, headers: [HTTPField("Content-Type", type)], body: body) }
+        #expect(try await scripted("http://h/api", script).first().content.ids == ["1"])
+    }
+
+    @Test("entity tags come back exactly as they were sent: unquoted, weak, quoted", arguments: ["abc123", "W/\"abc\"", "\"abc\"", "W/abc"])
+    func entityTags(tag: String) async throws {
+        let script = Script { _, request in
+            request.headers.contains(HTTPField("If-None-Match", tag)) ? HTTPPageResponse(status: 304)
+                : json(#"{"items":[{"id":1}],"total":1}"#, [HTTPField("ETag", tag)])
+        }
+        let source = try scripted("http://h/api", script)
+        let page = try await source.first()
+        #expect(page.validator?.entityTag == tag)
+        #expect(try await source.fetch(PageRequest(.first, validator: page.validator)) == .notModified(total: .unknown, validator: nil))
+    }
+
+    @Test("R6: bodies that differ at every call though their items are the same have one fingerprint")
+    func noisyBodies() async throws {
+        let calls = Mutex(0)
+        let script = Script { _, _ in
+            json(#"{"request_id":"\#(calls.withLock { $0 += 1; return $0 })","items":[\#(objects(0..<3))],"total":3}"#)
+        }
+        let source = try scripted("http://h/api", script)
+        let first = try await source.first(), second = try await source.first()
+        #expect(first.content.fingerprint == second.content.fingerprint)
+    }
+
+    @Test("a cookie that nobody asked for is not sent back")
+    func cookies() async throws {
+        let script = Script { _, _ in json("[\(objects(0..<3))]", [HTTPField("Set-Cookie", "a=b"), HTTPField("Link", "</api?c=1>; rel=next")]) }
+        let source = try scripted("http://h/api", script)
+        let page = try await source.first()
+        _ = try await source.page(.cursor(page.next!))
+        #expect(script.requests.allSatisfy { request in !request.headers.contains { $0.name.lowercased() == "cookie" } })
+    }
+}
+#endif

@@ -1,0 +1,84 @@
+#if Tool
+import HostileOrigin
+import PageModel
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+/// How `pagecache sync` ends when its origin misbehaves, as a script sees it: the exit code, and one line that says why.
+@Suite("A hostile origin: exit codes of the tool")
+struct ExitTests {
+    /// What the tool can be told is less than what a program can: its limits of size are those by default.
+    static let troubles = Trouble.all.filter { !$0.needsLowLimits }
+
+    @Test("nothing cached: 65, 69 or 77, one line, and no store is made", .timeLimit(.minutes(3)), arguments: troubles)
+    func nothingCached(trouble: Trouble) async throws {
+        try await ToolBench.run { bench in
+            bench.origin.set("/list", trouble.behaviour(bench.strangerRoot))
+            let timeout = trouble.isEndless ? ["--timeout", "300ms"] : []
+            let ended = try await bench.sync(["--quiet"] + ToolBench.places + timeout)
+            #expect(codes(trouble, cached: false).contains(ended.status), "\(ended.status): \(ended.errors)")
+            #expect(ended.errors.split(separator: "\n").count == 1, "\(ended.errors)")
+            #expect(ended.errors.hasPrefix("pagecache: "))
+            #expect(ended.output.isEmpty)
+            #expect(bench.folder.contents == [])
+            bench.expectPrintable(ended)
+        }
+    }
+
+    static let chosen = [
+        Trouble.silences[0], Trouble.brokenMessages[5], Trouble.oversized[5], Trouble.bodies[0], Trouble.redirects[0],
+        Trouble.nextLinks[0],
+    ] + Trouble.statuses.filter { [401, 404, 429, 503].contains($0.status) }
+
+    @Test("something cached: 65, 75 or 77; show gives it byte for byte, verify finds nothing",
+        .timeLimit(.minutes(3)), arguments: chosen)
+    func somethingCached(trouble: Trouble) async throws {
+        try await ToolBench.run { bench in
+            let good = try await bench.sync(ToolBench.places)
+            #expect(good.status == 0, "\(good.errors)")
+            let items = (1...6).map(GoodList.item)
+            #expect(try await bench.shown() == items)
+
+            bench.origin.set("/list", trouble.behaviour(bench.strangerRoot))
+            let timeout = trouble.isEndless ? ["--timeout", "300ms"] : []
+            let ended = try await bench.sync(["--quiet"] + ToolBench.places + timeout)
+            #expect(codes(trouble, cached: true).contains(ended.status), "\(ended.status): \(ended.errors)")
+            #expect(ended.errors.split(separator: "\n").count == 1, "\(ended.errors)")
+            bench.expectPrintable(ended)
+
+            #expect(try await bench.shown() == items)
+            #expect(try await Tool.run(["verify", "--store", bench.folder.store]).status == 0)
+            let pages = try await Tool.run(["pages", bench.list, "--store", bench.folder.store, "--json"])
+            let failing = pages.jsonArray.filter { ($0["state"] as? String)?.hasPrefix("failed") == true }
+            #expect(failing.count == 1 && failing.first?["offset"] as? Int == 0)
+            #expect(trouble.classes.map(\.rawValue).contains(failing.first?["error_class"] as? String ?? ""))
+            // Chance may have called for a retry at once.
+            #expect(failing.first?["attempts"] as? Int ?? 0 >= 1)
+            bench.expectPrintable(pages)
+        }
+    }
+
+    @Test("a list that is none: 75, and what came of it is there", .timeLimit(.minutes(3)), arguments: PagingTests.circles)
+    func circle(circle: PagingTests.Circle) async throws {
+        try await ToolBench.run { bench in
+            bench.origin.set("/list", circle.withPageOne)
+            let ended = try await bench.sync(ToolBench.places + ["--json"])
+            #expect(ended.status == 75 || ended.status == 65, "\(ended.status): \(ended.errors)")
+            #expect((ended.json["failures"] as? [[String: Any]])?.first?["error_class"] as? String == "loop")
+            #expect(try await bench.shown() == (1...circle.items).map(GoodList.item))
+            #expect(bench.origin.requests.count <= 40)
+        }
+    }
+
+    private func codes(_ trouble: Trouble, cached: Bool) -> Set<Int32> {
+        if trouble.classes == [.forbidden] { return [77] }
+        switch trouble.isRetryable {
+        case true: return cached ? [75] : [69]
+        case false: return [65]
+        case nil: return cached ? [65, 75] : [65, 69]
+        }
+    }
+}
+#endif

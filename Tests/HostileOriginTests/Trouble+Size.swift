@@ -1,0 +1,63 @@
+#if Tool
+import HostileOrigin
+import PageModel
+
+/// What is too large, and what is packed so that it would be (R43): refused for good, by the name of the limit.
+extension Trouble {
+    private static let json = "Content-Type: application/json"
+    private static let filler = [UInt8](repeating: 0x20, count: 16 << 10)
+
+    private static func gzipped(_ bytes: [UInt8]) -> [Step] {
+        [.head("HTTP/1.1 200 OK", json, "Content-Encoding: gzip", "Content-Length: \(bytes.count)"), .bytes(bytes)]
+    }
+
+    private static let bomb = Gzip.bomb(megabytes: 1_024)
+    /// A sound page with room behind it, so that what is missing at its end would not be missed.
+    private static let padded = Gzip.stored(Array(GoodList.pageOne.utf8) + filler)
+
+    static let oversized: [Trouble] = [
+        Trouble(
+            "announces ten gigabytes, and is not waited for", [.hostile], word: "262144", needsLowLimits: true,
+            steps: [.head("HTTP/1.1 200 OK", json, "Content-Length: 10000000000"), .text("["), .hang]),
+        Trouble(
+            "sends chunks for ever", [.hostile], word: "262144", needsLowLimits: true,
+            steps: [
+                .head("HTTP/1.1 200 OK", json, "Transfer-Encoding: chunked"),
+                .chunks(filler, times: 65_536), .hang,
+            ]),
+        Trouble(
+            "sends a body without a length for ever", [.hostile], word: "262144", needsLowLimits: true,
+            steps: [.head("HTTP/1.1 200 OK", json, "Connection: close"), .repeated(filler, times: 65_536), .hang]),
+        Trouble(
+            "sends header fields for ever", [.hostile], word: "header",
+            steps: [
+                .text("HTTP/1.1 200 OK\r\n"),
+                .repeated(Array("X-Filler: \(String(repeating: "x", count: 4_096))\r\n".utf8), times: 65_536), .hang,
+            ]),
+        Trouble(
+            "packs a gigabyte into a megabyte", [.hostile], word: "524288", needsLowLimits: true,
+            steps: [
+                .head("HTTP/1.1 200 OK", json, "Content-Encoding: gzip", "Transfer-Encoding: chunked"), .chunk(bomb.start),
+                .chunks(bomb.block, times: bomb.times), .hang,
+            ]),
+        Trouble("says gzip, and it is not", [.undecodable], steps: gzipped(Array(GoodList.pageOne.utf8))),
+        Trouble(
+            "breaks off in the middle of what it packed, where nothing would be missed", [.transport],
+            steps: gzipped(Array(padded.prefix(padded.count - 6_000)))),
+        Trouble(
+            "packs it in a way that nobody asked for", [.undecodable],
+            steps: [
+                .head("HTTP/1.1 200 OK", json, "Content-Encoding: br", "Content-Length: 4"), .bytes([0x1B, 0x03, 0x00, 0xF8]),
+            ]),
+        Trouble(
+            "has a page of a hundred thousand items", [.hostile], word: "100", needsLowLimits: true,
+            answer: .json(#"{"total":6,"items":[\#(Array(repeating: "1", count: 100_000).joined(separator: ","))]}"#)),
+        Trouble(
+            "has an item that is too large", [.hostile], word: "4096", needsLowLimits: true,
+            answer: .json(#"{"total":6,"items":[{"id":"i1","text":"\#(String(repeating: "x", count: 5_000))"}]}"#)),
+        Trouble(
+            "nests 200,000 arrays", [.hostile], word: "64",
+            answer: RawAnswer([("Content-Type", "application/json")], body: Array(repeating: UInt8(ascii: "["), count: 200_000))),
+    ]
+}
+#endif

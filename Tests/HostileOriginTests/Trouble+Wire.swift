@@ -1,0 +1,89 @@
+#if Tool
+import HostileOrigin
+import PageModel
+
+/// What goes wrong on the wire: silence, and messages that are not whole.
+extension Trouble {
+    private static let whole = Array(GoodList.pageOne.utf8)
+    private static let half = Array(whole.prefix(whole.count / 2))
+    private static let json = "Content-Type: application/json"
+
+    private static func announcing(_ length: Int) -> Step {
+        .head("HTTP/1.1 200 OK", json, "Content-Length: \(length)")
+    }
+
+    private static let longHead = Array("HTTP/1.1 200 OK\r\nX-Filler: \(String(repeating: "x", count: 60_000))".utf8)
+    private static let chunked = Step.head("HTTP/1.1 200 OK", json, "Transfer-Encoding: chunked")
+
+    /// Each ends with the deadline, and with nothing else.
+    static let silences: [Trouble] = [
+        Trouble("says nothing", [.timeout], isEndless: true, steps: [.hang]),
+        Trouble(
+            "stops in the middle of its head", [.timeout], isEndless: true,
+            steps: [.text("HTTP/1.1 200 OK\r\nContent-Ty"), .hang]),
+        Trouble("says nothing behind its head", [.timeout], isEndless: true, steps: [announcing(whole.count), .hang]),
+        Trouble(
+            "stops in the middle of its body", [.timeout], isEndless: true,
+            steps: [announcing(whole.count), .bytes(half), .hang]),
+        Trouble("stops between two chunks", [.timeout], isEndless: true, steps: [chunked, .chunk(half), .hang]),
+        Trouble(
+            "drips its head, a byte at a time", [.timeout], isEndless: true,
+            steps: [.drip(longHead, every: .milliseconds(20))]),
+        Trouble(
+            "drips its body, a byte at a time", [.timeout], isEndless: true,
+            steps: [announcing(60_000), .drip(Array(repeating: 0x20, count: 60_000), every: .milliseconds(20))]),
+        Trouble(
+            "drips chunks of one byte", [.timeout], isEndless: true,
+            steps: [
+                chunked, .drip(Array(repeatElement(Array("1\r\n \r\n".utf8), count: 10_000).joined()), every: .milliseconds(5)),
+            ]),
+        Trouble(
+            "has early hints, and never an answer", [.timeout, .transport], isEndless: true,
+            steps: [
+                .drip(
+                    Array(repeatElement(Array("HTTP/1.1 103 Early Hints\r\n\r\n".utf8), count: 1_000).joined()),
+                    every: .milliseconds(1)),
+                .hang,
+            ]),
+    ]
+
+    /// None of them is taken for a whole answer, also where what came would be one.
+    static let brokenMessages: [Trouble] = [
+        Trouble("closes the connection at once", [.transport], steps: [.close]),
+        Trouble("resets the connection at once", [.transport], steps: [.reset]),
+        Trouble("resets the connection behind its head", [.transport], steps: [announcing(whole.count), .reset]),
+        Trouble(
+            "resets the connection in the middle of its body", [.transport],
+            steps: [announcing(whole.count), .bytes(half), .reset]),
+        Trouble(
+            "closes the connection in the middle of its body", [.transport],
+            steps: [announcing(whole.count), .bytes(half), .close]),
+        Trouble(
+            "announces more than it sends, and what it sends looks whole", [.transport],
+            steps: [announcing(whole.count + 1), .bytes(whole), .close]),
+        Trouble(
+            "announces less than it sends", [.transport, .undecodable],
+            steps: [announcing(half.count), .bytes(whole), .close]),
+        Trouble(
+            "closes the connection in the middle of a chunk", [.transport],
+            steps: [chunked, .text("800\r\n"), .bytes(half), .close]),
+        Trouble("closes the connection where the last chunk should be", [.transport], steps: [chunked, .chunk(whole), .close]),
+        Trouble("resets the connection where the last chunk should be", [.transport], steps: [chunked, .chunk(whole), .reset]),
+        Trouble("counts a chunk in letters", [.transport], steps: [chunked, .text("zz\r\n"), .bytes(whole), .close]),
+        Trouble(
+            "counts a chunk beyond all numbers", [.transport, .hostile],
+            steps: [chunked, .text("FFFFFFFFFFFFFFFFFF\r\n"), .bytes(whole), .close]),
+        Trouble(
+            "has two lengths that differ (RFC 9112, 6.3)", [.transport, .hostile, .undecodable],
+            steps: [
+                .head("HTTP/1.1 200 OK", json, "Content-Length: \(whole.count)", "Content-Length: 10"), .bytes(whole), .close,
+            ]),
+        Trouble(
+            "has a negative length", [.transport, .hostile],
+            steps: [.head("HTTP/1.1 200 OK", json, "Content-Length: -5"), .bytes(whole), .close]),
+        Trouble("speaks another protocol", [.transport], steps: [.text("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), .close]),
+        Trouble("has a status that is no number", [.transport], steps: [.head("HTTP/1.1 OK 200"), .bytes(whole), .close]),
+        Trouble("answers with zeroes", [.transport], steps: [.bytes(Array(repeating: 0, count: 4_096)), .close]),
+    ]
+}
+#endif

@@ -1,0 +1,95 @@
+import PageModel
+import PageStore
+import StorageSupport
+import Testing
+
+/// What a storage keeps of a list's age beside the moment of its last confirmation.
+@Suite("The age of a stored list")
+struct FreshnessRecordTests {
+    private func validate(_ bench: Bench<any PageStorage>, at moment: Timestamp, askedAt: Timestamp? = nil) async throws {
+        let version = try await bench.list.record.version
+        let plan = CommitPlan(query: bench.query, version: version, at: moment, edits: [.validated], askedAt: askedAt)
+        #expect(try await bench.store.commit(plan) == .committed(version))
+    }
+
+    @Test("invalidated, it is stale however young, and when it was confirmed stays as it was", arguments: StorageKind.allCases)
+    func invalidated(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.commit([.validated])
+        try await bench.commit([.invalidated], at: noon + .seconds(5))
+        let list = try await bench.list
+        #expect(list.record.invalidatedAt == noon + .seconds(5))
+        #expect(list.record.validatedAt == noon)
+        #expect(list.freshness(FreshnessPolicy(), now: noon + .seconds(6)) == .stale)
+        #expect(try await bench.store.records() == [list.record])
+        try await validate(bench, at: noon + .seconds(7))
+        #expect(try await bench.list.record.invalidatedAt == nil)
+        #expect(try await bench.list.freshness(FreshnessPolicy(), now: noon + .seconds(8)) == .fresh)
+    }
+
+    @Test(
+        "an answer that was asked for before the list was invalidated does not clear it; one asked for since does",
+        arguments: StorageKind.allCases)
+    func askedBefore(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.commit([.invalidated], at: noon + .seconds(10))
+        try await validate(bench, at: noon + .seconds(11), askedAt: noon + .seconds(9))
+        #expect(try await bench.list.record.isInvalidated)
+        #expect(try await bench.list.record.validatedAt == noon + .seconds(11))
+        try await validate(bench, at: noon + .seconds(12), askedAt: noon + .seconds(10))
+        #expect(try await !bench.list.record.isInvalidated, "in the same millisecond is since")
+    }
+
+    @Test("R29: a clock that was set back leaves no list invalidated for good", arguments: StorageKind.allCases)
+    func clockSetBack(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.commit([.invalidated], at: noon + .seconds(90_000))
+        try await validate(bench, at: noon + .seconds(2), askedAt: noon + .seconds(1))
+        #expect(try await !bench.list.record.isInvalidated)
+    }
+
+    @Test("what the origin says is kept within zero and a year, in whole milliseconds", arguments: StorageKind.allCases)
+    func freshFor(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let said: [(Duration?, Duration?)] = [
+            (.seconds(90), .seconds(90)), (.seconds(-1), .zero), (.seconds(Int64.max), .seconds(365 * 86_400)), (nil, nil),
+            (.microseconds(1_999), .milliseconds(1)),
+        ]
+        for (claim, kept) in said {
+            try await bench.commit([.setFreshFor(claim)])
+            #expect(try await bench.list.record.freshFor == kept, "\(String(describing: claim))")
+        }
+    }
+
+    @Test("observers hear of both, and of neither twice", arguments: StorageKind.allCases)
+    func notices(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        var own = bench.store.notices(of: bench.query).makeAsyncIterator()
+        for _ in 0..<2 { try await bench.commit([.invalidated], at: noon + .seconds(5)) }
+        for _ in 0..<2 { try await bench.commit([.setFreshFor(.seconds(7))]) }
+        try await bench.commit([.setEnd(3)])
+        let version = ListVersion(generation: 1, revision: 0)
+        for changes in [[Change.described], [.described], [.end(3)]] {
+            #expect(await own.next() == .changed(ChangeSet(query: bench.query, version: version, changes: changes)))
+        }
+    }
+
+    @Test("R4: plans under way are not void because the list was invalidated", arguments: StorageKind.allCases)
+    func version(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let before = try await bench.list.record.version
+        #expect(try await bench.commit([.invalidated]) == .committed(before))
+    }
+
+    @Test("both are there after closing and opening again")
+    func kept() async throws {
+        let bench = try await Bench()
+        try await bench.commit([.validated, .invalidated, .setFreshFor(.seconds(7))])
+        let record = try await bench.list.record
+        await bench.store.close()
+        let again = try await PageStore.open(at: bench.folder.store, mode: .mustExist, now: noon)
+        #expect(try await again.outline(of: bench.query)?.record == record)
+        #expect(record.invalidatedAt == noon && record.freshFor == .seconds(7))
+        await again.close()
+    }
+}

@@ -1,0 +1,122 @@
+import PageModel
+import PagedRepositoryTesting
+import StorageSupport
+import Testing
+
+/// What every storage promises to those who follow many lists, and to those who want to read no more than they have to.
+@Suite("A storage that is watched")
+struct WatchingTests {
+    @Test("R2: a list and what is picked of it come together: the ranges, in order, and nothing else", arguments: StorageKind.allCases)
+    func picked(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        for page in 0..<30 { try await bench.put(page * 10, items(page * 10..<page * 10 + 10)) }
+        let reading = try #require(try await bench.store.list(of: bench.query) { list in
+            [list.pages[2].range, 155..<158, 400..<410, 5..<5]
+        })
+        #expect(reading.outline == (try await bench.list))
+        #expect(reading.windows.map { $0.parts.flatMap(\.content.ids) } == [
+            (20..<30).map { "i\($0)" }, (155..<158).map { "i\($0)" }, [], [],
+        ])
+        for (window, range) in zip(reading.windows, [20..<30, 155..<158, 400..<410]) {
+            #expect(window == (try await bench.store.window(of: bench.query, range)))
+        }
+        // Long and short lists are read in different ways.
+        let whole = try #require(try await bench.store.list(of: bench.query) { _ in [0..<300] })
+        #expect(whole.windows.first?.parts.count == 30)
+        #expect(try await bench.store.list(of: bench.query) { _ in [] }?.windows == [])
+        #expect(try await bench.store.list(of: QueryID(rawValue: 99)) { _ in [0..<1] } == nil)
+    }
+
+    @Test("R40: what was picked was used", arguments: StorageKind.allCases)
+    func used(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.put(0, items(0..<10))
+        try await bench.put(10, items(10..<20), at: noon + .seconds(1))
+        _ = try await bench.store.list(of: bench.query) { _ in [0..<10] }
+        let report = try await bench.store.evict(to: EvictionBudget(pagesPerQuery: 1), exempt: [], at: noon + .seconds(3_600))
+        #expect(report.pages == 1)
+        #expect(try await bench.list.coverage.runs == [0..<10])
+    }
+
+    @Test("changes of a query that is observed are counted by the time that their call returns; of another one, they are not",
+        arguments: StorageKind.allCases)
+    func counted(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        #expect(bench.store.changeCount(of: bench.query) == nil)
+        let observation = bench.store.notices(of: bench.query)
+        var counts = [try #require(bench.store.changeCount(of: bench.query))]
+        #expect(bench.store.changeCount(of: bench.query) == counts[0], "nothing has happened")
+        try await bench.put(0, items(0..<3))
+        counts.append(try #require(bench.store.changeCount(of: bench.query)))
+        try await bench.commit([], ledger: [.succeeded(offset: 0)])
+        counts.append(try #require(bench.store.changeCount(of: bench.query)))
+        try await bench.store.setPinned(true, bench.query)
+        counts.append(try #require(bench.store.changeCount(of: bench.query)))
+        #expect(Set(counts).count == 4)
+        let other = try await bench.store.register(QueryKey("other"), at: noon).id
+        #expect(bench.store.changeCount(of: other) == nil)
+        #expect(bench.store.changeCount(of: bench.query) == counts[3])
+        _ = try await bench.store.window(of: bench.query, 0..<3)
+        #expect(bench.store.changeCount(of: bench.query) == counts[3], "to read is no change")
+        _ = try await bench.store.purge([bench.query])
+        #expect(bench.store.changeCount(of: bench.query) != counts[3])
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("a count that nobody kept meanwhile is none of those before", arguments: StorageKind.allCases)
+    func interrupted(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let watch = bench.store.watch()
+        watch.observe(bench.query)
+        let before = bench.store.changeCount(of: bench.query)
+        watch.ignore(bench.query)
+        #expect(bench.store.changeCount(of: bench.query) == nil)
+        try await bench.put(0, items(0..<3))
+        watch.observe(bench.query)
+        #expect(bench.store.changeCount(of: bench.query) != nil)
+        #expect(bench.store.changeCount(of: bench.query) != before)
+    }
+
+    @Test("one watch tells of the queries that it observes, from when it does, and they count as observed", arguments: StorageKind.allCases)
+    func watch(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let second = try await bench.store.register(QueryKey("second"), at: noon).id
+        let third = try await bench.store.register(QueryKey("third"), at: noon).id
+        let watch = bench.store.watch()
+        func tell(_ query: QueryID, _ offset: Int) async throws {
+            try await bench.store.record([.succeeded(offset: offset)], for: query, at: noon)
+        }
+        try await tell(bench.query, 0)
+        watch.observe(bench.query)
+        watch.observe(second)
+        #expect(bench.store.observedQueries == [bench.query, second])
+        try await tell(second, 1)
+        try await tell(third, 2)
+        try await tell(bench.query, 3)
+        watch.ignore(second)
+        try await tell(second, 4)
+        watch.observe(nil)
+        try await tell(third, 5)
+        try await tell(bench.query, 6)
+        #expect(bench.store.observedQueries == [bench.query])
+        var told: [[Change]] = []
+        var notices = watch.notices.makeAsyncIterator()
+        while told.count < 4, let notice = await notices.next() {
+            if case .changed(let set) = notice { told.append(set.changes) }
+        }
+        #expect(told == [[.ledger([1])], [.ledger([3])], [.ledger([5])], [.ledger([6])]], "each once")
+    }
+
+    @Test("a watch that is given up observes nothing any more", arguments: StorageKind.allCases)
+    func givenUp(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let watch = bench.store.watch()
+        watch.observe(bench.query)
+        let listening = Task { for await _ in watch.notices {} }
+        listening.cancel()
+        await listening.value
+        #expect(bench.store.observedQueries.isEmpty)
+        watch.observe(bench.query)
+        #expect(bench.store.observedQueries.isEmpty)
+    }
+}

@@ -1,0 +1,34 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+@Suite("When page one is had again in the background")
+struct FreshnessAgendaTests {
+    private func job(
+        _ age: Duration, freshFor: Duration? = nil, isInvalidated: Bool = false, _ policy: FreshnessPolicy = FreshnessPolicy()
+    ) -> Duration? {
+        let now = Timestamp(milliseconds: 1_800_000_000_000)
+        let agenda = Agenda(rules: Agenda.Rules(freshness: policy, longestPause: .seconds(3_600)))
+        let list = Agenda.List(
+            query: QueryID(rawValue: 1), isPinned: true, validatedAt: now + (.zero - age), freshFor: freshFor, isInvalidated: isInvalidated,
+            isComplete: true, isSweeping: false, headFailure: nil)
+        return agenda.job(for: list, now: now).map { $0.dueAt - now }
+    }
+
+    @Test("page one is due when the origin's word runs out; at once, when the list was invalidated")
+    func due() {
+        #expect(job(.seconds(10), freshFor: .seconds(600)) == .seconds(590))
+        #expect(job(.seconds(10), freshFor: .seconds(600), isInvalidated: true) == .zero)
+        #expect(job(.seconds(10), freshFor: .seconds(5)) == .zero)
+        #expect(job(.seconds(10), freshFor: .seconds(5), EngineOptions().freshness) == .seconds(50), "nobody waits for it")
+    }
+
+    @Test("an origin that calls nothing fresh is not asked without end")
+    func neverFresh() {
+        #expect(job(.zero, freshFor: .zero) == .seconds(1))
+        #expect(job(.milliseconds(400), freshFor: .zero) == .milliseconds(600))
+        #expect(job(.milliseconds(400), freshFor: .milliseconds(500)) == .milliseconds(600))
+        #expect(job(.zero, freshFor: .zero, EngineOptions().freshness) == .seconds(60))
+    }
+}

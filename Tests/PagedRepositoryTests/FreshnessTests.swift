@@ -1,0 +1,190 @@
+import PageModel
+import PagedRepositoryTesting
+import Testing
+
+@testable import PagedRepository
+
+@Suite("Freshness")
+struct FreshnessTests {
+    private let storage = MemoryStorage()
+    private let clock = ManualClock()
+    private let key = QueryKey("rows")
+
+    private func list(
+        _ origin: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }
+    ) -> PagedList<Row> {
+        var options = PagedListOptions()
+        options.sync.overlap = 0
+        change(&options)
+        return PagedRepository(
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 }, source: { _ in origin }
+        ).list(key)
+    }
+
+    private var record: QueryRecord {
+        get async throws { try #require(try await storage.query(key)) }
+    }
+
+    // MARK: Invalidated lists
+
+    @Test("what one list invalidates is stale for every other, also after a restart, until page one has been had")
+    func everybody() async throws {
+        let origin = StagedOrigin()
+        let (one, other) = (list(origin), list(origin))
+        try await one.load()
+        let confirmed = try await record.validatedAt
+        try await one.invalidate()
+        #expect(one.current.freshness == .stale)
+        #expect(one.current.validatedAt == confirmed, "when it was confirmed is no lie")
+        #expect(origin.requests.count == 1, "nobody is asked for anything")
+        try await other.load(.cacheOnly)
+        #expect(other.current.freshness == .stale)
+        try await other.load(.refreshIfStale)
+        #expect(origin.requests.count == 2)
+        try await one.load(.refreshIfStale)
+        #expect(one.current.freshness == .fresh)
+        #expect(origin.requests.count == 2, "page one has been had")
+    }
+
+    @Test("observers of the same list hear that it is stale")
+    func observers() async throws {
+        let origin = StagedOrigin()
+        let (one, other) = (list(origin), list(origin))
+        try await one.load()
+        var seen = other.snapshots.makeAsyncIterator()
+        while let snapshot = await seen.next(), snapshot.freshness != .fresh {}
+        try await one.invalidate()
+        while let snapshot = await seen.next(), snapshot.freshness != .stale {}
+        #expect(other.current.freshness == .stale)
+    }
+
+    @Test("a list that is not stored is not invalidated, and nothing is stored because of it")
+    func unknown() async throws {
+        try await list(StagedOrigin()).invalidate()
+        #expect(try await storage.query(key) == nil)
+    }
+
+    @Test("a refresh that failed leaves it stale")
+    func failed() async throws {
+        let origin = StagedOrigin()
+        let list = list(origin)
+        try await list.load()
+        try await list.invalidate()
+        origin.fail(FetchFailure(.transport, "away", isRetryable: true))
+        await #expect(throws: ListFailure.self) { try await list.load(.refreshIfStale) }
+        #expect(list.current.freshness == .stale)
+        #expect(list.current.items.count == 10)
+    }
+
+    @Test("an answer that was on its way when the list was invalidated may be the old one: it stays stale")
+    func underWay() async throws {
+        let origin = StagedOrigin()
+        let list = list(origin)
+        try await list.load()
+        origin.hold()
+        let refresh = Task { try await list.refresh() }
+        await origin.reached(2)
+        clock.advance(by: .seconds(1))
+        try await list.invalidate()
+        clock.advance(by: .seconds(1))
+        origin.release()
+        _ = try await refresh.value
+        #expect(list.current.freshness == .stale)
+        #expect(try await record.validatedAt == clock.now())
+        try await list.load(.refreshIfStale)
+        #expect(origin.requests.count == 3)
+        #expect(list.current.freshness == .fresh)
+    }
+
+    @Test("a window of it is asked for again, too")
+    func windows() async throws {
+        let origin = StagedOrigin()
+        let repository = PagedRepository(
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
+        _ = try await repository.page(key, offset: 0, limit: 10)
+        let before = origin.requests.count
+        _ = try await repository.page(key, offset: 0, limit: 10)
+        #expect(origin.requests.count == before)
+        try await repository.list(key).invalidate()
+        #expect(try await repository.page(key, offset: 0, limit: 10, policy: .cacheOnly).freshness == .stale)
+        _ = try await repository.page(key, offset: 0, limit: 10)
+        #expect(origin.requests.count == before + 1)
+    }
+
+    @Test("background work is due at once for a list that was invalidated, and once only")
+    func background() async throws {
+        let origin = StagedOrigin(8)
+        let list = list(origin)
+        try await list.load()
+        try await storage.setPinned(true, record.id)
+        clock.advance(by: .seconds(5))
+        var options = EngineOptions()
+        options.spread = .zero
+        let engine = SyncEngine(
+            storage: storage, options: options, clock: clock, chance: { 0.5 }, origin: { _ in .init("origin", origin) })
+        let running = Task { try await engine.run() }
+        try await list.invalidate()
+        while try await record.isInvalidated { await Task.yield() }
+        let asked = origin.requests.count
+        for _ in 0..<200 { await Task.yield() }
+        #expect(asked == 2 && origin.requests.count == 2)
+        running.cancel()
+        try await running.value
+    }
+
+    // MARK: The origin's word
+
+    @Test("the origin says for how long page one is fresh, up to an hour", arguments: [(10, 10), (600, 600), (86_400, 3_600), (0, 0)])
+    func taken(said: Int, staleAfter: Int) async throws {
+        let origin = MarkedOrigin(StagedOrigin()) { _, page in page.freshFor = .seconds(said) }
+        let list = list(origin)
+        try await list.load()
+        #expect(try await record.freshFor == .seconds(said))
+        if staleAfter > 0 { clock.advance(by: .seconds(staleAfter) - .milliseconds(1)) }
+        try await list.load(.refreshIfStale)
+        #expect(origin.requests.count == (staleAfter > 0 ? 1 : 2))
+        clock.advance(by: .milliseconds(1))
+        try await list.load(.cacheOnly)
+        #expect(list.current.freshness == .stale)
+    }
+
+    @Test("ignored, the policy's own age counts")
+    func ignored() async throws {
+        let origin = MarkedOrigin(StagedOrigin()) { _, page in page.freshFor = .seconds(1) }
+        let list = list(origin) { $0.freshness.originWord = .ignored }
+        try await list.load()
+        clock.advance(by: .seconds(59))
+        try await list.load(.refreshIfStale)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test("R16: a 304 renews it for as long as was said before; an answer that says nothing takes it back")
+    func renewed() async throws {
+        let validator = Validator(request: "first", entityTag: "\"v1\"", lastModified: nil, coversTotal: true)
+        let origin = MarkedOrigin(StagedOrigin()) { request, page in
+            page.freshFor = .seconds(600)
+            if request.target == .first { page.validator = validator }
+        }
+        let list = list(origin)
+        try await list.load()
+        clock.advance(by: .seconds(601))
+        try await list.load(.refreshIfStale)
+        #expect(origin.requests.last?.validator == validator)
+        #expect(try await record.freshFor == .seconds(600))
+        clock.advance(by: .seconds(599))
+        try await list.load(.refreshIfStale)
+        #expect(origin.requests.count == 2)
+        origin.mark { _, _ in }
+        try await list.refresh()
+        #expect(try await record.freshFor == nil)
+    }
+
+    @Test("only page one's word counts")
+    func otherPages() async throws {
+        let origin = MarkedOrigin(StagedOrigin()) { request, page in page.freshFor = request.target == .first ? nil : .seconds(5) }
+        let list = list(origin)
+        try await list.load()
+        try await list.loadNext()
+        #expect(try await record.freshFor == nil)
+    }
+}

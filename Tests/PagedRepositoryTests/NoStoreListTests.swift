@@ -1,0 +1,197 @@
+import PageModel
+import PagedRepositoryTesting
+import Testing
+
+@testable import PagedRepository
+
+@Suite("Lists whose origin forbids to keep them")
+struct NoStoreListTests {
+    private let storage = MemoryStorage()
+    private let clock = ManualClock()
+    private let key = QueryKey("rows")
+    private let away = FetchFailure(.transport, "away", isRetryable: true)
+
+    private func repository(_ origin: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedRepository<Row> {
+        var options = PagedListOptions()
+        options.sync.overlap = 0
+        change(&options)
+        return PagedRepository(
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 }, source: { _ in origin })
+    }
+
+    private func list(_ origin: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedList<Row> {
+        repository(origin, change).list(key)
+    }
+
+    private func numbers(_ list: PagedList<Row>) -> [Int] { list.current.items.map(\.number) }
+
+    private var outline: ListOutline? {
+        get async throws {
+            guard let record = try await storage.query(key) else { return nil }
+            return try await storage.outline(of: record.id)
+        }
+    }
+
+    @Test("the list shows page one, and goes on from memory to the end", arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
+    func lists(access: PagingAccess) async throws {
+        let origin = MarkedOrigin(StagedOrigin(34, access: access), noStore)
+        let list = list(origin)
+        #expect(try await list.load() == .loaded(10))
+        #expect(numbers(list) == Array(0..<10))
+        #expect(!list.current.isKept && list.current.isLoaded && list.current.freshness == .stale)
+        #expect(list.current.total == .exact(34) && list.current.hasMore)
+        #expect(try await list.loadNext() == .loaded(10))
+        #expect(try await list.loadNext() == .loaded(10))
+        #expect(try await list.loadNext() == .loaded(4))
+        #expect(numbers(list) == Array(0..<34))
+        #expect(list.current.pagesLoaded == 4 && !list.current.hasMore && list.current.end == 34)
+        #expect(try await list.loadNext() == .endReached)
+        #expect(origin.requests.count == 4)
+        #expect(try await outline?.pages.isEmpty == true)
+        #expect(try await outline?.record.total == .unknown)
+    }
+
+    @Test("everything can be asked for at once; a refresh begins again with page one")
+    func all() async throws {
+        let origin = MarkedOrigin(StagedOrigin(34, access: .chain), noStore)
+        let list = list(origin)
+        #expect(try await list.loadAll() == .loaded(34))
+        #expect(numbers(list) == Array(0..<34))
+        origin.origin.rows.removeFirst()
+        try await list.refresh()
+        #expect(numbers(list) == Array(1..<11))
+        #expect(list.current.hasMore)
+    }
+
+    @Test("it is asked for again however young it is, and another list has nothing of it")
+    func notACache() async throws {
+        let origin = MarkedOrigin(StagedOrigin(), noStore)
+        let list = list(origin)
+        try await list.load(.refreshIfStale)
+        try await list.load(.refreshIfStale)
+        #expect(origin.requests.count == 2)
+        let other = self.list(origin)
+        try await other.load(.cacheOnly)
+        #expect(other.current.items.isEmpty && !other.current.isLoaded)
+    }
+
+    @Test("a page that may not be kept follows those that may; when page one changes, it is gone")
+    func tail() async throws {
+        let origin = MarkedOrigin(StagedOrigin(34)) { request, page in page.mayBeStored = request.target == .first }
+        let list = list(origin)
+        try await list.load()
+        #expect(list.current.isKept)
+        #expect(try await list.loadNext() == .loaded(10))
+        #expect(try await list.loadNext() == .loaded(10))
+        #expect(numbers(list) == Array(0..<30))
+        #expect(!list.current.isKept && list.current.pagesLoaded == 3)
+        #expect(list.current.inferredSeams == 2)
+        #expect(list.current.gaps == [30..<34])
+        #expect(try await outline?.coverage.runs == [0..<10])
+        try await list.refresh()
+        #expect(numbers(list) == Array(0..<30), "page one is as it was")
+        origin.origin.rows.insert(StagedOrigin.row(99), at: 0)
+        try await list.refresh()
+        #expect(list.current.isKept)
+        #expect(list.current.items.first?.number == 99)
+        #expect(list.current.items.count < 30)
+    }
+
+    @Test("once page one may be kept, the list is the stored one again")
+    func keptAgain() async throws {
+        let origin = MarkedOrigin(StagedOrigin(), noStore)
+        let list = list(origin)
+        try await list.load()
+        try await list.loadNext()
+        origin.mark { _, _ in }
+        try await list.refresh()
+        #expect(list.current.isKept && list.current.freshness == .fresh)
+        #expect(numbers(list) == Array(0..<10))
+    }
+
+    @Test("what another list stores takes its place")
+    func storedElsewhere() async throws {
+        let origin = MarkedOrigin(StagedOrigin(), noStore)
+        let list = list(origin)
+        try await list.load()
+        try await self.list(StagedOrigin(5)).load()
+        try await list.load(.cacheOnly)
+        #expect(list.current.isKept)
+        #expect(numbers(list) == Array(0..<5))
+    }
+
+    @Test("R37: a next page that fails keeps what is shown, and the retry asks for the same page")
+    func failures() async throws {
+        let origin = MarkedOrigin(StagedOrigin(34), noStore)
+        let list = list(origin)
+        try await list.load()
+        origin.origin.fail(away)
+        await #expect(throws: ListFailure.self) { try await list.loadNext() }
+        #expect(list.current.failure?.kind == .next)
+        #expect(list.current.failure?.nextAttemptAt == clock.now() + .milliseconds(250), "R28: half of half a second")
+        #expect(numbers(list) == Array(0..<10))
+        #expect(try await list.retry() == .loaded(10))
+        #expect(origin.requests.suffix(2).map(\.target) == [.offset(10), .offset(10)])
+        #expect(list.current.failure == nil)
+    }
+
+    @Test("R14: a refresh that fails keeps what is shown")
+    func refreshFails() async throws {
+        let origin = MarkedOrigin(StagedOrigin(34), noStore)
+        let list = list(origin)
+        try await list.load()
+        try await list.loadNext()
+        origin.origin.fail(away)
+        await #expect(throws: ListFailure.self) { try await list.refresh() }
+        #expect(numbers(list) == Array(0..<20))
+    }
+
+    @Test("R36: a refresh wins over a next page from memory, and nothing of that gets in")
+    func superseded() async throws {
+        let origin = MarkedOrigin(StagedOrigin(34), noStore)
+        let list = list(origin)
+        try await list.load()
+        origin.origin.hold()
+        let next = Task { try await list.loadNext() }
+        await origin.origin.reached(2)
+        let refresh = Task { try await list.refresh() }
+        await origin.origin.reached(3)
+        origin.origin.release()
+        #expect(try await next.value == .superseded)
+        _ = try await refresh.value
+        #expect(numbers(list) == Array(0..<10))
+    }
+
+    @Test("a reset forgets it")
+    func reset() async throws {
+        let origin = MarkedOrigin(StagedOrigin(), noStore)
+        let list = list(origin)
+        try await list.load()
+        try await list.reset()
+        #expect(list.current.items.isEmpty && list.current.displayState == .nothing)
+        try await list.load(.cacheOnly)
+        #expect(list.current.items.isEmpty)
+    }
+
+    @Test("no more is held in memory than a snapshot may hold")
+    func bounded() async throws {
+        let origin = MarkedOrigin(StagedOrigin(1_000), noStore)
+        let list = list(origin) { $0.itemLimit = 25 }
+        await #expect(throws: ListFailure.self) { try await list.loadAll() }
+        #expect(list.current.items.count == 30, "the page that passed the limit is the last")
+        #expect(origin.requests.count == 3)
+    }
+
+    @Test("a window that is asked for has what came, and says that it is not kept")
+    func windows() async throws {
+        let origin = MarkedOrigin(StagedOrigin(34), noStore)
+        let repository = repository(origin)
+        let window = try await repository.page(key, offset: 5, limit: 10)
+        #expect(window.items.map(\.number) == Array(5..<10))
+        #expect(window.missing == [10..<15], "R12")
+        #expect(!window.isKept && window.freshness == .stale && window.total == .exact(34))
+        #expect(origin.requests.count == 1)
+        let cached = try await repository.page(key, offset: 5, limit: 10, policy: .cacheOnly)
+        #expect(cached.items.isEmpty)
+    }
+}

@@ -1,0 +1,62 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+/// For calls that change what they are asked of, which `#expect` does not take.
+private func equal(
+    _ step: UnkeptPages.Step, _ expected: UnkeptPages.Step, sourceLocation: SourceLocation = #_sourceLocation
+) {
+    #expect(step == expected, sourceLocation: sourceLocation)
+}
+
+@Suite("Pages in memory only")
+struct UnkeptPagesTests {
+    private func page(_ names: [String], next: String? = nil, total: Total = .unknown) -> FetchedPage {
+        FetchedPage(content: named(names), total: total, next: next.map { PageCursor($0) })
+    }
+
+    @Test("R5: what came before does not come twice; R24: pages for ever with nothing new are a loop")
+    func repeated() {
+        var pages = UnkeptPages(behind: 0, access: .chain, loopGuard: 3)
+        equal(pages.take(page(["a", "b"], next: "1")), .news(named(["a", "b"])))
+        equal(pages.take(page(["b", "c"], next: "2")), .news(named(["c"])))
+        #expect(pages.end == 3)
+        equal(pages.take(page(["a"], next: "3")), .news(PageContent()))
+        equal(pages.take(page([], next: "4")), .news(PageContent()))
+        guard case .failed(let failure) = pages.take(page(["c"], next: "5")) else {
+            Issue.record("it goes on for ever")
+            return
+        }
+        #expect(failure.failureClass == .loop)
+        #expect(pages.next == .cursor(PageCursor("4")), "R37: the same page is asked for again")
+    }
+
+    @Test("R24: a cursor that leads to itself is a loop")
+    func circle() {
+        var pages = UnkeptPages(behind: 0, access: .chain, loopGuard: 3)
+        _ = pages.take(page(["a"], next: "1"))
+        guard case .failed(let failure) = pages.take(page(["b"], next: "1")) else {
+            Issue.record("it is followed")
+            return
+        }
+        #expect(failure.failureClass == .loop && pages.end == 1)
+    }
+
+    @Test("R21: what is asked for again with a page is not shown twice")
+    func overlap() {
+        var pages = UnkeptPages(behind: 10, access: .offsets, loopGuard: 3)
+        #expect(pages.isFollowed(by: page(["i9", "i10"], total: .exact(20)), at: 9))
+        #expect(!pages.isFollowed(by: page(["i12"]), at: 12))
+        equal(pages.take(page(["i9", "i10", "i11"], total: .exact(20)), at: 9), .news(named(["i10", "i11"])))
+        #expect(pages.next == .offset(12))
+    }
+
+    @Test("a page that was shorter than its place on the grid is not asked for again")
+    func grid() {
+        var pages = UnkeptPages(behind: 0, access: .grid(size: 10), loopGuard: 3)
+        _ = pages.take(page((0..<8).map { "i\($0)" }, total: .exact(30)))
+        #expect(pages.next == .offset(10))
+        #expect(pages.end == 8)
+    }
+}
