@@ -40,7 +40,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.30.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
-        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.20.0", traits: []),
         .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.0", traits: []),
@@ -179,7 +179,11 @@ let package = Package(
         ),
         .testTarget(
             name: "ToolTests",
-            dependencies: ["pagecache", "DemoOrigin", "ToolSupport", "ProgramSupport", "StorageSupport"],
+            dependencies: [
+                "pagecache", "PageModel", "PageStore", "PagedRepository", "DemoOrigin", "ToolSupport", "ProgramSupport",
+                "StorageSupport",
+            ],
+            exclude: ["Snapshots"],
             swiftSettings: settings
         ),
         .target(

@@ -102,3 +102,15 @@ CREATE TABLE ledger (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX ledger_due ON ledger (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+
+-- What bringing a list up to date has cost so far, and what it could leave alone. For people; nothing is decided by it.
+CREATE TABLE tally (
+    query           INTEGER PRIMARY KEY,
+    began_at        INTEGER NOT NULL,
+    runs            INTEGER NOT NULL,
+    requests        INTEGER NOT NULL,
+    pages_fetched   INTEGER NOT NULL,
+    pages_unchanged INTEGER NOT NULL,
+    pages_kept      INTEGER NOT NULL,
+    bytes_received  INTEGER NOT NULL
+) STRICT;

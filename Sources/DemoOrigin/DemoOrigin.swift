@@ -56,6 +56,7 @@ public final class DemoOrigin: Sendable {
         let router = Router()
         for path in ["items", "pages", "linked", "feed"] {
             router.get("/\(path)") { request, _ in await self.answer(request, path) }
+            router.head("/\(path)") { request, _ in await self.answer(request, path) }
         }
         var logger = Logger(label: "demo-origin")
         logger.logLevel = .critical
@@ -174,6 +175,8 @@ public final class DemoOrigin: Sendable {
             let next = range.upperBound < total ? #""/feed?after=\#(catalogue.ids[range.upperBound - 1])""# : "null"
             body = #"{"total":\#(total),"data":{"entries":[\#(catalogue.json(range).joined(separator: ","))]},"next":\#(next)}"#
         }
+        // RFC 9110, 9.3.2: what a GET would have in its header, and no content.
+        if request.method == .head { return Response(status: .ok, headers: headers) }
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
     }
 

@@ -63,13 +63,17 @@ public enum LedgerEdit: Hashable, Sendable {
     /// The fetch goes on for longer than was thought: its lease ends then, and not before (R30). Ignored for pages that are not
     /// in flight.
     case renewed(offset: Int, until: Timestamp)
+    /// Somebody wants the page now: what failed, for good too, is due at once, and a `Retry-After` is set aside (R33). Attempts and
+    /// failure stay. Ignored for pages that are not failing: one that is in flight keeps its lease.
+    case hastened(offset: Int)
     /// The record is gone: the position no longer exists.
     case forgotten(offset: Int)
 
     /// The page that it is about.
     public var offset: Int {
         switch self {
-        case .succeeded(let offset), .failed(let offset, _, _), .released(let offset), .renewed(let offset, _), .forgotten(let offset):
+        case .succeeded(let offset), .failed(let offset, _, _), .released(let offset), .renewed(let offset, _),
+            .hastened(let offset), .forgotten(let offset):
             offset
         }
     }

@@ -82,6 +82,12 @@ enum StoreFile {
         return stat(path + "-wal", &status) != 0 || status.st_size == 0
     }
 
+    /// Bytes of the file; 0 where there is none.
+    static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
     /// R9: a link that somebody else put there is not followed.
     private static func checkLink(_ file: String, asked path: String) throws(StorageError) -> String {
         var status = stat()

@@ -165,6 +165,13 @@ struct MemoryLedger: Sendable {
                 records[offset] = entry
             }
             return nil
+        case .hastened(let offset):
+            if var entry = records[offset], entry.state.isFailure {
+                entry.nextAttemptAt = now
+                entry.retryAfterUntil = nil
+                records[offset] = entry
+            }
+            return offset
         case .forgotten(let offset):
             records[offset] = nil
             return offset

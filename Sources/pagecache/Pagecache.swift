@@ -26,11 +26,14 @@ struct Pagecache: AsyncParsableCommand {
               75  incomplete for now; also: the store is busy
               77  permission
               78  the store is of a newer version
+             130  stopped by SIGINT, and everything kept that was fetched; 143 by SIGTERM
             """,
-        version: "0.1.0",
+        version: toolVersion,
         subcommands: [
             Sync.self, List.self, Show.self, Pages.self, Purge.self, Pin.self, Unpin.self,
             CollectGarbage.self, Verify.self, Demo.self,
+            Errors.self, Why.self, Retry.self, Stats.self,
+            Export.self, Watch.self, Completions.self, Manual.self,
         ])
 
     /// The arguments are parsed here and not by the library's own `main`, so that every error is one line, in the
@@ -38,19 +41,27 @@ struct Pagecache: AsyncParsableCommand {
     static func main() async {
         await ToolProcess.run {
             do {
-                var command = try parseAsRoot()
+                var command = try await asyncParseAsRoot()
                 if var command = command as? any AsyncParsableCommand {
                     try await command.run()
                 } else {
                     try command.run()
                 }
             } catch where ToolFailure(error) == nil && exitCode(for: error) == .success {
-                exit(withError: error)  // --help, --version
+                exit(withError: error)  // --help, --version, completions of a shell
             } catch where ToolFailure(error) == nil && !(error is CancellationError) && exitCode(for: error) == .validationFailure {
+                if asksForJSON(CommandLine.arguments) { Terminal.standard.configure(quiet: false, json: true, colour: false) }
                 let text = message(for: error).split(separator: "\n").first.map(String.init) ?? "wrong arguments"
                 throw ToolFailure(.usage, "usage", text, hint: "see 'pagecache --help'")
             }
         }
+    }
+
+    /// What could not be parsed still says in which format somebody expects to hear of it.
+    static func asksForJSON(_ words: [String]) -> Bool {
+        let formats = ["json", "ndjson"]
+        return words.contains { $0 == "--json" || formats.contains(String($0.trimmingPrefix("--format="))) && $0.hasPrefix("--format=") }
+            || zip(words, words.dropFirst()).contains { $0 == "--format" && formats.contains($1) }
     }
 }
 #else

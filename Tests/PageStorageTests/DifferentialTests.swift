@@ -248,13 +248,14 @@ private struct RandomPlans {
 
     private mutating func ledgerEdit(_ end: Int) -> LedgerEdit {
         let offset = number(0...end + 10)
-        switch number(0...5) {
+        switch number(0...6) {
         case 0, 1: return .succeeded(offset: offset)
         case 2:
             let failure = FetchFailure(.server, "m", isRetryable: coin(), httpStatus: 500, retryAfter: coin() ? nil : .seconds(3))
             return .failed(offset: offset, failure: failure, nextAttemptAt: coin() ? nil : Timestamp(milliseconds: clock + 30))
         case 3: return .released(offset: offset)
         case 4: return .renewed(offset: offset, until: Timestamp(milliseconds: clock + Int64(number(1...90_000))))
+        case 5: return .hastened(offset: offset)
         default: return .forgotten(offset: offset)
         }
     }

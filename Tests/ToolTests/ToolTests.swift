@@ -26,7 +26,9 @@ struct ToolTests {
             #expect(ended.json["outcome"] as? String == "complete")
             #expect(ended.json["reconciliation"] as? String == "first_load")
             #expect(ended.json["requests"] as? Int == origin.requests.count)
-            #expect(origin.requests.count == 11)
+            // On first contact a chain costs one more: whether it can be asked by offset, or whether a HEAD counts it.
+            let first = path == "linked" || path == "feed" ? 12 : 11
+            #expect(origin.requests.count == first)
             #expect(ended.json["items"] as? Int == 1_050)
             #expect(try await shownIDs(folder, "\(root)/\(path)") == origin.ids)
 
@@ -42,7 +44,7 @@ struct ToolTests {
             let again = try await sync("\(root)/\(path)")
             #expect(again.json["reconciliation"] as? String == "unchanged")
             // Where there is no total, the last page is asked for too: only it tells whether the list has grown.
-            #expect(origin.requests.count == (path == "linked" ? 13 : 12))
+            #expect(origin.requests.count == first + (path == "linked" ? 2 : 1))
         }
     }
 
@@ -81,7 +83,9 @@ struct ToolTests {
 
             // Offline meanwhile: what was committed is served, whole pages only.
             let served = try await shownIDs(folder, url)
-            #expect(served.count == committed * 100)
+            // One request of a chain found out how it can be asked.
+            let stored = isChain ? committed - 1 : committed
+            #expect(served.count == stored * 100)
             #expect(Set(served).isSubset(of: Set(origin.ids)))
             let pages = try await Tool.run(["pages", url, "--store", folder.store, "--json"]).jsonArray
             #expect(pages.count { $0["state"] as? String == "in_flight" } == inFlight.count)
@@ -93,9 +97,9 @@ struct ToolTests {
             #expect(second.status == 0, "\(second.errors)")
             #expect(second.json["reconciliation"] as? String == "resumed")
             let asked = origin.requests.dropFirst(before)
-            #expect(asked.count == 1 + (30 - committed))
+            #expect(asked.count == 1 + (30 - stored))
             #expect(Set(asked.dropFirst()).isDisjoint(with: answered), "a committed page was asked for again")
-            #expect(second.json["pages_kept"] as? Int == committed - 1)
+            #expect(second.json["pages_kept"] as? Int == stored - 1)
             #expect(try await shownIDs(folder, url) == origin.ids)
         }
     }
@@ -129,7 +133,7 @@ struct ToolTests {
     func unreachable() async throws {
         let ended = try await Tool.run(["sync", "http://127.0.0.1:1/items", "--store", folder.store, "--quiet"])
         #expect(ended.status == 69)
-        #expect(ended.errors == "pagecache: http://127.0.0.1:1/items: cannot connect: connection refused\n")
+        #expect(ended.errors == "pagecache: http://127.0.0.1:1/items: connection refused\n")
         let host = try await Tool.run(["sync", "http://no-such-host.invalid/items", "--store", folder.store, "--quiet"])
         #expect(host.status == 69)
         #expect(host.errors.split(separator: "\n").count == 1)

@@ -96,6 +96,11 @@ enum LedgerTable {
             lease_expires_at = ?3, next_attempt_at = CASE WHEN next_attempt_at IS NOT NULL THEN ?3 END
         WHERE query = ?1 AND offset = ?2 AND state = 'in_flight'
         """)
+    private static let hasten = SQL(
+        """
+        UPDATE ledger SET next_attempt_at = ?3, retry_after_until = NULL
+        WHERE query = ?1 AND offset = ?2 AND state IN ('failed_retryable', 'failed_permanent')
+        """)
     private static let forget = SQL("DELETE FROM ledger WHERE query = ? AND offset = ?")
     private static let forgetSuccess = SQL("DELETE FROM ledger WHERE query = ? AND offset = ? AND state = 'ok'")
     private static let queue = SQL(
@@ -140,6 +145,9 @@ enum LedgerTable {
         case .renewed(let offset, let expiry):
             try connection.run(renew, key, .int(offset), .time(expiry))
             return nil
+        case .hastened(let offset):
+            try connection.run(hasten, key, .int(offset), .time(now))
+            return offset
         case .forgotten(let offset):
             try connection.run(forget, key, .int(offset))
             return offset

@@ -14,7 +14,7 @@ enum Recreation {
     /// - Returns: how many bytes were given back.
     /// - Throws: `cause` when another process has the store open.
     static func empty(_ path: String, because cause: StorageError) throws(StorageError) -> Int {
-        let bytes = [path, path + "-wal", path + "-shm"].reduce(0) { $0 + size($1) }
+        let bytes = [path, path + "-wal", path + "-shm"].reduce(0) { $0 + StoreFile.size($1) }
         try whileAlone(with: path, otherwise: cause) { () throws(StorageError) in
             guard truncate(path, 0) == 0 else {
                 throw StorageError(.inputOutput, "cannot empty \(path): \(String(cString: strerror(errno)))")
@@ -55,10 +55,5 @@ enum Recreation {
         region.l_len = 512
         guard fcntl(descriptor, OwnerLock.setCommand, &region) == 0 else { throw error }
         return try body()
-    }
-
-    private static func size(_ path: String) -> Int {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 }

@@ -163,6 +163,7 @@ enum Orphans {
     private static let conditions: [(table: String, condition: String, what: String)] = [
         ("page", "query NOT IN (SELECT id FROM query)", "page records of queries that are gone"),
         ("ledger", "query NOT IN (SELECT id FROM query)", "fetch records of queries that are gone"),
+        ("tally", "query NOT IN (SELECT id FROM query)", "tallies of queries that are gone"),
         ("body", "id NOT IN (SELECT body FROM page)", "bodies without a page"),
         (
             "identity", "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",

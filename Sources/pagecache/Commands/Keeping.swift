@@ -13,7 +13,7 @@ struct Pin: AsyncParsableCommand {
               pagecache pin 4k2m9xqa
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.")
+    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
     var query: String
     @OptionGroup var common: CommonOptions
 
@@ -29,7 +29,7 @@ struct Unpin: AsyncParsableCommand {
               pagecache unpin 4k2m9xqa
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.")
+    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
     var query: String
     @OptionGroup var common: CommonOptions
 

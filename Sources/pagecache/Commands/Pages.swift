@@ -11,11 +11,14 @@ struct Pages: AsyncParsableCommand {
         discussion: """
             EXAMPLES
               pagecache pages 4k2m9xqa
+              pagecache pages 4k2m9xqa --map     the list as a coloured map, as wide as the terminal
               pagecache pages https://api.example.com/items --json
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.")
+    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
     var query: String
+    @Flag(help: "Draw the list as a map of what is fresh, stale, inferred, failing or missing.")
+    var map = false
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
@@ -25,7 +28,23 @@ struct Pages: AsyncParsableCommand {
         await store.close()
         let list = try QuerySelector.find(query, in: queries).outline
         let now = SystemClock().now()
+        if map { return draw(CoverageMap(of: list, now: now)) }
         ResultTable(columns: Pages.columns, rows: Pages.rows(list, now: now)).render(common.outputFormat, to: .standard)
+    }
+
+    /// For people cells that fit their terminal; for programs the stretches as they are.
+    private func draw(_ map: CoverageMap) {
+        let terminal = Terminal.standard
+        switch common.outputFormat {
+        case .table:
+            for line in MapDrawing(map: map, width: terminal.width).lines(colour: terminal.colour) { terminal.print(styled: line) }
+        case .json, .ndjson, .csv:
+            let columns: [ResultTable.Column] = [.init(name: "offset"), .init(name: "count"), .init(name: "state")]
+            let rows = map.stretches.map { stretch -> [ResultTable.Cell] in
+                [.init(.int(stretch.range.lowerBound)), .init(.int(stretch.range.count)), .init(.string(stretch.state.rawValue))]
+            }
+            ResultTable(columns: columns, rows: rows).render(common.outputFormat, to: terminal)
+        }
     }
 
     private static let columns: [ResultTable.Column] = [

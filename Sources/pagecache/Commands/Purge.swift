@@ -9,23 +9,29 @@ struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Remove queries, with all their pages.",
         discussion: """
+            What is removed is gone from the file, too: its bytes are overwritten. A purge that matches nothing is done.
+
             EXAMPLES
               pagecache purge 4k2m9xqa --dry-run
+              pagecache purge --scope tenant-7 --yes
               pagecache purge --older-than 7d --yes
+              pagecache purge --failed --yes
               pagecache purge --all --yes
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.")
+    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
     var query: String?
     @Flag(help: "Every query.")
     var all = false
     @Option(help: "Every query of this scope.")
     var scope: String?
-    @Flag(help: "Every query that is stale.")
+    @Flag(help: "Every query that was fetched, and is stale.")
     var stale = false
+    @Option(help: ArgumentHelp("Age at which a query counts as stale, for --stale.", valueName: "duration"))
+    var staleAfter = DurationArgument(argument: "60s")!
     @Option(help: ArgumentHelp("Every query that was not validated for so long.", valueName: "duration"))
     var olderThan: DurationArgument?
-    @Flag(help: "Every query all of whose pages failed.")
+    @Flag(help: "Every query all of whose pages failed, so that nothing is lost.")
     var failed = false
     @OptionGroup var consent: ConsentOptions
     @OptionGroup var common: CommonOptions
@@ -49,7 +55,7 @@ struct Purge: AsyncParsableCommand {
                 if !doomed.isEmpty { try consent.ask("purge", about: "remove \(sentence(report))") }
                 report = all ? try await store.purgeAll(at: SystemClock().now()) : try await store.purge(doomed.map(\.outline.record.id))
             }
-            write(report)
+            write(report, doomed)
         } catch {
             await store.close()
             throw error
@@ -61,7 +67,8 @@ struct Purge: AsyncParsableCommand {
         if let query { return [try QuerySelector.find(query, in: queries)] }
         if let scope { return queries.filter { $0.outline.record.key.scope == scope } }
         if stale {
-            return queries.filter { $0.outline.freshness(FreshnessPolicy(), now: now).map { $0 != .fresh } ?? false }
+            let policy = FreshnessPolicy(staleAfter: staleAfter.duration)
+            return queries.filter { $0.outline.freshness(policy, now: now).map { $0 != .fresh } ?? false }
         }
         if let olderThan {
             return queries.filter { query in
@@ -81,16 +88,23 @@ struct Purge: AsyncParsableCommand {
         "\(report.queries) \(report.queries == 1 ? "query" : "queries"), \(SizeText.count(report.pages)) pages, \(SizeText.bytes(report.bytes))"
     }
 
-    private func write(_ report: PurgeReport) {
+    private func write(_ report: PurgeReport, _ doomed: [QuerySummary]) {
+        let terminal = Terminal.standard
+        let members: [(String, JSONOutput)] = [
+            ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
+            ("bytes", .int(report.bytes)),
+        ]
         switch common.outputFormat {
-        case .json, .ndjson:
-            Terminal.standard.print(
-                JSONOutput.object([
-                    ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
-                    ("bytes", .int(report.bytes)),
-                ]).text)
-        case .table, .csv:
-            Terminal.standard.print("\(consent.dryRun ? "would remove" : "removed") \(sentence(report))")
+        case .json, .ndjson: terminal.print(JSONOutput.object(members).text)
+        case .csv:
+            ResultTable(columns: members.map { .init(name: $0.0) }, rows: [members.map { .init($0.1) }]).render(.csv, to: terminal)
+        case .table:
+            // Which they are is what somebody who looks first wants to know.
+            for query in consent.dryRun ? doomed : [] {
+                let key = query.outline.record.key
+                terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
+            }
+            terminal.print("\(consent.dryRun ? "would remove" : "removed") \(sentence(report))")
         }
     }
 }

@@ -21,7 +21,7 @@ struct Show: AsyncParsableCommand {
     /// Items read at a time, so that a long list needs no more memory than a short one.
     private static let stride = 1_000
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.")
+    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
     var query: String
     @Option(help: "The position of the first item.")
     var offset = 0

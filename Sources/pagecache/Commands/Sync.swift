@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import HTTPPageSource
 import PageModel
+import PageStore
 import PagedRepository
 
 /// `pagecache sync`: brings a paginated API into the store, or up to date.
@@ -20,10 +21,16 @@ struct Sync: AsyncParsableCommand {
               pagecache sync 'https://api.example.com/items' --bearer-env API_TOKEN --page-size 200
               pagecache sync 4k2m9xqa --refresh     a known query, page one only
               pagecache sync 4k2m9xqa --sweep       compare every page with the origin's
+              pagecache sync --due --quiet          from cron: whatever is due, of all queries
             """)
 
-    @Argument(help: "A URL, or a query that is in the store.")
-    var target: String
+    @Argument(help: "A URL, or a query that is in the store.", completion: .queries)
+    var target: String?
+
+    @Flag(help: ArgumentHelp(
+        "Everything that is due: scheduled retries of all queries, pinned ones that are stale or not whole, sweeps that were cut off.",
+        discussion: "A credential is sent for those queries that were fetched with it, and for no others."))
+    var due = false
 
     @OptionGroup var source: SourceOptions
     @OptionGroup var common: CommonOptions
@@ -36,9 +43,9 @@ struct Sync: AsyncParsableCommand {
     var rate: RateArgument?
     @Option(help: "Attempts before a page is given up for now.")
     var retries = 8
-    @Option(help: ArgumentHelp("How long to wait for scheduled retries.", valueName: "duration"))
-    var wait = DurationArgument(argument: "30s")!
-    @Option(help: ArgumentHelp("Age at which the list counts as stale.", valueName: "duration"))
+    @Option(help: ArgumentHelp("How long to wait for scheduled retries. Default: 30s; with --due not at all.", valueName: "duration"))
+    var wait: DurationArgument?
+    @Option(help: ArgumentHelp("Age at which a pinned list counts as stale, for --due.", valueName: "duration"))
     var staleAfter = DurationArgument(argument: "60s")!
     @Flag(help: "Page one and what it tells, and nothing else.")
     var refresh = false
@@ -52,6 +59,10 @@ struct Sync: AsyncParsableCommand {
     var explain = false
 
     func validate() throws {
+        guard (target != nil) != due else { throw ValidationError("name a URL, or a query that is in the store, or --due") }
+        if due, refresh || sweep || offline || source.key != nil || source.scope != nil {
+            throw ValidationError("--due decides for itself what to do; it takes no --refresh, --sweep, --offline, --key or --scope")
+        }
         if let maxPages, maxPages < 1 { throw ValidationError("--max-pages must be at least 1") }
         guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
         guard overlap >= 0 else { throw ValidationError("--overlap must not be negative") }
@@ -61,9 +72,10 @@ struct Sync: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
+        guard let target else { return try await syncDue() }
         let store = try await DeferredStore(at: common.storePath)
         do {
-            try await run(in: store)
+            try await run(target, in: store)
         } catch {
             await store.close()
             throw error
@@ -71,10 +83,32 @@ struct Sync: AsyncParsableCommand {
         await store.close()
     }
 
-    private func run(in store: DeferredStore) async throws {
-        let (url, key) = try await resolve(in: store)
+    /// `--due`: whatever the ledger, and the age of pinned lists, say.
+    private func syncDue() async throws {
+        let store = try await common.openStore(.mustExist)
+        do {
+            var options = options
+            options.honorsLedger = true
+            options.patience = wait?.duration ?? .zero
+            let due = try await DueWork.all(
+                in: store, freshness: FreshnessPolicy(staleAfter: staleAfter.duration), retry: options.retry, now: SystemClock().now())
+            let runner = ListRunner(
+                store: store, fields: try source.credentials.fields(), secretHeaders: source.credentials.secretHeaders,
+                timeout: source.timeout?.duration, options: options)
+            let results = try await runner.run(due)
+            if results.isEmpty { Terminal.standard.note("nothing is due") }
+            try SyncResults(results: results, common: common).render()
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    private func run(_ target: String, in store: DeferredStore) async throws {
+        let (url, key) = try await resolve(target, in: store)
         let known = try await store.query(key)
-        if offline { return try await tellOffline(key, known, store) }
+        if offline { return try await tellOffline(target, key, known, store) }
 
         let configuration = try source.configuration(url: url)
         let transport = AsyncHTTPTransport(limits: configuration.limits)
@@ -98,7 +132,7 @@ struct Sync: AsyncParsableCommand {
         do {
             origin = try HTTPPageSource(configuration, stored: known?.source, transport: transport)
         } catch {
-            throw ToolFailure(.usage, "usage", "'\(target)' is \(error.message)")
+            throw ToolFailure(.usage, "usage", "'\(configuration.url)' is \(error.message)")
         }
         if origin.hasSecretInURL {
             Terminal.standard.warn("a secret in a URL can be seen by others on this machine; --header-env or --bearer-env keeps it out of sight")
@@ -108,15 +142,19 @@ struct Sync: AsyncParsableCommand {
                 .permission, "other_credential", "this list was fetched with another credential, or with none",
                 hint: "give it a list of its own with --scope or --key, or purge \(key.shortID)")
         }
-        let progress = SyncProgress(terminal: .standard)
+        let progress = SyncProgress(terminal: .standard) { origin.usage.requests }
+        // Also when the store fails: no line is left behind.
+        defer { progress.finish() }
         let gate = rate.map { OriginGate(concurrency: concurrency, requestsPerSecond: $0.perSecond) }
-        let sync = ListSync(storage: store, source: gate?.limiting(origin) ?? origin, key: key, options: options)
+        let sync = ListSync(
+            storage: store, source: gate?.limiting(origin) ?? origin, key: key, options: options, logger: ToolLog.logger("pagecache.sync"))
         let wasKnown = known.map { !$0.source.isEmpty } ?? false
         let report = try await sync.run { progress.show($0) }
         progress.finish()
         if !wasKnown, let summary = origin.summary { Terminal.standard.note("detected: \(summary)") }
         if explain { tell(origin.explanation) }
         for warning in report.warnings { Terminal.standard.warn(warning) }
+        await store.count(report, after: options.work)
         try SyncRendering(report: report, key: key, url: configuration.url, common: common).render()
     }
 
@@ -129,14 +167,14 @@ struct Sync: AsyncParsableCommand {
         if refresh { options.work = .refresh }
         options.overlap = overlap
         options.retry.attempts = retries
-        options.patience = wait.duration
+        options.patience = wait?.duration ?? options.patience
         // A URL that is mistyped leaves no trace.
         options.registersFirst = false
         return options
     }
 
     /// The URL to ask and the query it belongs to: from a URL, or from what the store knows.
-    private func resolve(in store: DeferredStore) async throws -> (url: String, key: QueryKey) {
+    private func resolve(_ target: String, in store: DeferredStore) async throws -> (url: String, key: QueryKey) {
         if let scheme = target.firstRange(of: "://").map({ target[..<$0.lowerBound].lowercased() }) {
             guard scheme == "http" || scheme == "https",
                 let key = HTTPPageSource.key(for: target, parameters: source.pagingParameters, scope: source.scope ?? "")
@@ -163,7 +201,7 @@ struct Sync: AsyncParsableCommand {
     }
 
     /// `--offline`: what is there, without asking anybody.
-    private func tellOffline(_ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
+    private func tellOffline(_ target: String, _ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
         guard let known, let list = try await store.outline(of: known.id), list.record.validatedAt != nil else {
             throw ToolFailure(.unreachable, "nothing_cached", "nothing is cached for \(target)", hint: "sync it once without --offline")
         }

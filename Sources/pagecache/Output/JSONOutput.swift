@@ -1,6 +1,6 @@
 #if Tool
 /// JSON that is written: members in the order of the documentation, nulls included.
-enum JSONOutput {
+enum JSONOutput: Sendable {
     case null
     case bool(Bool)
     case int(Int)

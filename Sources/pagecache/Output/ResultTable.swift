@@ -29,6 +29,9 @@ struct ResultTable {
         }
     }
 
+    /// A column that is shown has at least this.
+    private static let narrowest = 4
+
     var columns: [Column]
     var rows: [[Cell]]
 
@@ -48,11 +51,14 @@ struct ResultTable {
     }
 
     private func table(_ terminal: Terminal) {
-        let shown = columns.indices.filter { columns[$0].heading != nil }
+        let width = terminal.outputIsTerminal ? terminal.width : .max
+        var shown = columns.indices.filter { columns[$0].heading != nil }
+        // What matters most stands first: on a narrow terminal the rest is left to the other formats.
+        while shown.count > 1, shown.count * (ResultTable.narrowest + 2) - 2 > width { shown.removeLast() }
         let headings = shown.map { columns[$0].heading ?? "" }
         let texts = rows.map { row in shown.map { Printable.text(row[$0].text) } }
         var widths = shown.indices.map { index in ([headings[index]] + texts.map { $0[index] }).map(\.count).max() ?? 0 }
-        fit(&widths, into: terminal.outputIsTerminal ? terminal.width : .max)
+        fit(&widths, into: width)
         func line(_ cells: [String]) -> String {
             let padded = shown.indices.map { index in
                 let text = shorten(cells[index], to: widths[index])
@@ -69,7 +75,7 @@ struct ResultTable {
     /// Takes what is too much from the widest column, which is the one with the most to spare.
     private func fit(_ widths: inout [Int], into width: Int) {
         while widths.reduce(0, +) + 2 * (widths.count - 1) > width,
-            let widest = widths.indices.max(by: { widths[$0] < widths[$1] }), widths[widest] > 4
+            let widest = widths.indices.max(by: { widths[$0] < widths[$1] }), widths[widest] > ResultTable.narrowest
         {
             widths[widest] -= 1
         }

@@ -9,34 +9,53 @@ struct SyncRendering {
     let url: String
     let common: CommonOptions
 
+    /// Writes the result, or throws what ends the tool.
     func render() throws {
-        let terminal = Terminal.standard
-        let cached = report.list?.record.validatedAt != nil
+        if let failure { throw failure }
+        write(.standard)
+        if let complaint { Terminal.standard.complain(complaint) }
+        if status != .done { throw ToolProcess.Ended(status: status) }
+    }
+
+    /// How the tool ends because of it.
+    var status: ExitStatus {
+        if let failure { return failure.status }
+        return switch report.outcome {
+        case .complete, .limited: .done
+        case .incomplete, .offline: .incomplete
+        case .failed: .unusableData
+        }
+    }
+
+    /// Where there is nothing to serve, or page one cannot be used: an error instead of a result.
+    var failure: ToolFailure? {
         switch report.outcome {
-        case .complete, .limited:
-            write(terminal)
-        case .incomplete where cached:
-            write(terminal)
-            terminal.complain("incomplete: \(missing)")
-            throw ToolProcess.Ended(status: .incomplete)
-        case .offline where cached:
-            write(terminal)
-            let reason = report.headFailure?.message ?? report.list?.failures.first?.failure?.message ?? "no answer"
-            terminal.complain("offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'")
-            throw ToolProcess.Ended(status: .incomplete)
-        case .failed where cached && report.headFailure == nil:
-            write(terminal)
-            throw ToolProcess.Ended(status: .unusableData)
+        case .complete, .limited: return nil
+        case .incomplete where isCached, .offline where isCached, .failed where isCached && report.headFailure == nil: return nil
         case .incomplete, .offline, .failed:
             var failure = report.headFailure ?? FetchFailure(.transport, "no answer", isRetryable: true)
             if report.headFailure == nil, report.pagesNotStored > 0 {
                 failure = FetchFailure(.refused, "the origin forbids storing its answers (no-store)", isRetryable: false)
             }
             if report.outcome == .failed, failure.isRetryable { failure.isRetryable = false }
-            throw ToolFailure(fetching: Printable.text(shownURL), failure, cached: cached)
+            return ToolFailure(fetching: Printable.text(shownURL), failure, cached: isCached)
         }
     }
 
+    /// What is said on standard error of a result that is not all there could be.
+    var complaint: String? {
+        switch report.outcome {
+        case .complete, .limited, .failed:
+            return nil
+        case .incomplete:
+            return "incomplete: \(missing)"
+        case .offline:
+            let reason = report.headFailure?.message ?? report.list?.failures.first?.failure?.message ?? "no answer"
+            return "offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'"
+        }
+    }
+
+    private var isCached: Bool { report.list?.record.validatedAt != nil }
     /// The query's key says where it was asked, and holds no secrets.
     private var shownURL: String { key.text }
     private var held: Int { report.list?.coverage.count ?? 0 }
@@ -59,11 +78,22 @@ struct SyncRendering {
     private func write(_ terminal: Terminal) {
         switch common.outputFormat {
         case .json, .ndjson: terminal.print(json.text)
-        case .table, .csv: terminal.print(sentence)
+        case .csv: SyncRendering.table([self]).render(.csv, to: terminal)
+        case .table: terminal.print(sentence)
         }
     }
 
-    private var sentence: String {
+    /// A line each, for formats that know no lists in lists: of those it says how many there are.
+    static func table(_ results: [SyncRendering]) -> ResultTable {
+        let rows = results.map(\.members)
+        return ResultTable(
+            columns: (rows.first ?? []).map { ResultTable.Column(name: $0.0) },
+            rows: rows.map { row in
+                row.map { if case .array(let elements) = $0.1 { .init(.int(elements.count)) } else { .init($0.1) } }
+            })
+    }
+
+    var sentence: String {
         let total = report.list?.record.total.count
         let items = total.map { "\(SizeText.count(held)) of \(SizeText.count($0)) items" } ?? "\(SizeText.count(held)) items"
         return [
@@ -89,9 +119,12 @@ struct SyncRendering {
         }
     }
 
-    private var json: JSONOutput {
+    /// The documented object.
+    var json: JSONOutput { .object(members) }
+
+    private var members: [(String, JSONOutput)] {
         let list = report.list
-        return .object([
+        return [
             ("query", .string(key.shortID)),
             ("key", .string(key.text)),
             ("paging", .string(list?.record.paging ?? "")),
@@ -113,7 +146,7 @@ struct SyncRendering {
             ("next_attempt_at", .time(report.nextAttemptAt)),
             ("bytes_received", .int(report.usage.bytesReceived)),
             ("duration_ms", .int(Int(report.duration.wholeMilliseconds))),
-        ])
+        ]
     }
 }
 

@@ -7,17 +7,15 @@ struct ConsentOptions: ParsableArguments {
     var dryRun = false
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
-    @Flag(help: "Never ask; without --yes nothing is done.")
-    var noInput = false
 
-    /// Asks on a terminal; elsewhere refuses unless `--yes` was given.
+    /// Asks on a terminal; elsewhere, and with `--no-input`, refuses unless `--yes` was given.
     /// - Parameters:
     ///   - command: whose question it is.
     ///   - deed: what is about to happen, as in "remove 3 queries".
     func ask(_ command: String, about deed: String) throws {
         if yes { return }
         let terminal = Terminal.standard
-        guard terminal.inputIsTerminal, terminal.errorIsTerminal, !noInput else {
+        guard terminal.canAsk else {
             throw ToolFailure(.usage, "needs_yes", "\(command) would \(deed)", hint: "add --yes, or --dry-run to look first")
         }
         guard terminal.confirm("\(deed.prefix(1).uppercased())\(deed.dropFirst())?") else {

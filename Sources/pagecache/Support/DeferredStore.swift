@@ -93,6 +93,11 @@ final class DeferredStore: PageStorage {
 
     var observedQueries: Set<QueryID> { opened?.observedQueries ?? [] }
 
+    /// Adds what a run did to what is counted for its query; of a store that was never made there is nothing to count.
+    func add(_ tally: RunTally, to query: QueryID, at now: Timestamp) async throws(StorageError) {
+        try await opened?.add(tally, to: query, at: now)
+    }
+
     private var opened: PageStore? { store.withLock { $0 } }
 
     private func existing() throws(StorageError) -> PageStore {

@@ -12,7 +12,7 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
 
 /// The options that every command has.
 struct CommonOptions: ParsableArguments {
-    @Option(name: .long, help: "The store file. Default: $PAGECACHE_STORE, else the user's cache directory.")
+    @Option(name: .long, help: "The store file. Default: $PAGECACHE_STORE, else the user's cache directory.", completion: .file())
     var store: String?
 
     @Option(name: .long, help: "How results are written: table, json, ndjson or csv.")
@@ -24,8 +24,11 @@ struct CommonOptions: ParsableArguments {
     @Flag(name: [.short, .long], help: "Say nothing but results and errors.")
     var quiet = false
 
-    @Flag(name: [.short, .long], help: "Say more.")
+    @Flag(name: [.short, .long], help: "Say more, on standard error: which store, what is asked for, what failed and when.")
     var verbose = false
+
+    @Flag(help: "Never ask anything.")
+    var noInput = false
 
     @Flag(name: .long, help: "No colours. The variable NO_COLOR does the same.")
     var noColor = false
@@ -37,7 +40,8 @@ struct CommonOptions: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         Terminal.standard.configure(
             quiet: quiet, json: outputFormat == .json || outputFormat == .ndjson,
-            colour: !noColor && (environment["NO_COLOR"] ?? "").isEmpty)
+            colour: !noColor && (environment["NO_COLOR"] ?? "").isEmpty, verbose: verbose, mayAsk: !noInput)
+        Terminal.standard.detail("the store is \(storePath)")
     }
 
     /// Where the store is (XDG Base Directory Specification).

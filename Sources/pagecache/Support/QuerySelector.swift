@@ -4,6 +4,7 @@ import PageModel
 
 /// Finds the query that somebody means: by its key, by a unique prefix of it, by its short id, or by any URL of it.
 enum QuerySelector {
+    /// - Throws: `ToolFailure` with 66 when the name is that of nothing, and 64 when it is that of several.
     static func find(_ name: String, in queries: [QuerySummary]) throws -> QuerySummary {
         func key(_ query: QuerySummary) -> QueryKey { query.outline.record.key }
         // The URL as it was synced, with paging and secrets in it.
@@ -15,14 +16,35 @@ enum QuerySelector {
                 key($0).text.hasPrefix(name) || key($0).shortID.hasPrefix(name) || withoutScheme(key($0).text).hasPrefix(name)
             } : exact
         if found.count == 1, !name.isEmpty { return found[0] }
-        guard !found.isEmpty, !name.isEmpty else {
-            throw ToolFailure(.notFound, "no_such_query", "no query is named '\(name)'", hint: "'pagecache list' shows them")
-        }
-        let ids = found.prefix(5).map { key($0).shortID }.joined(separator: ", ")
+        guard !found.isEmpty, !name.isEmpty else { throw missing(name, queries.map(key)) }
         throw ToolFailure(
-            .usage, "ambiguous_query", "'\(name)' names \(found.count) queries: \(ids)\(found.count > 5 ? ", …" : "")",
+            .usage, "ambiguous_query", "'\(name)' names \(found.count) queries: \(listed(found.map(key)))",
             hint: "use an id of these")
     }
+
+    private static func missing(_ name: String, _ keys: [QueryKey]) -> ToolFailure {
+        let close = Spelling.suggestions(for: name, among: keys.map(names)).map { keys[$0] }
+        let hint =
+            keys.isEmpty ? "the store is empty; fill it with 'pagecache sync URL'"
+            : close.isEmpty ? "'pagecache list' shows them" : "did you mean \(listed(close))?"
+        return ToolFailure(.notFound, "no_such_query", "no query is named '\(name)'", hint: hint)
+    }
+
+    /// What people call a list: its id, its URL with and without the scheme, and the end of its path.
+    private static func names(of key: QueryKey) -> [String] {
+        let place = withoutScheme(key.text)
+        let path = place.prefix { $0 != "?" }
+        let end = path.split(separator: "/").last.map(String.init)
+        return [key.shortID, key.text, String(place), String(path)] + (end.map { [$0] } ?? [])
+    }
+
+    /// The same key may be there for several scopes: then it is the scope that tells them apart.
+    private static func listed(_ keys: [QueryKey]) -> String {
+        let shown = keys.prefix(5).map { "\($0.shortID) – \($0.scope.isEmpty ? "" : "\(shortened($0.scope)): ")\(shortened($0.text))" }
+        return shown.joined(separator: ", ") + (keys.count > 5 ? ", …" : "")
+    }
+
+    private static func shortened(_ text: String) -> String { text.count > 60 ? text.prefix(59) + "…" : text }
 
     private static func withoutScheme(_ key: String) -> Substring {
         key.firstRange(of: "://").map { key[$0.upperBound...] } ?? key[...]

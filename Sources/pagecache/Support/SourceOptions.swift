@@ -1,6 +1,5 @@
 #if Tool
 public import ArgumentParser
-import Foundation
 public import HTTPPageSource
 
 extension HTTPSourceConfiguration.Paging: ExpressibleByArgument {}
@@ -39,12 +38,7 @@ struct SourceOptions: ParsableArguments {
     var firstPage: Int?
     @Option(help: ArgumentHelp("The parameter for the token, or for the last item's id.", valueName: "name"))
     var cursorParam: String?
-    @Option(help: ArgumentHelp("A header to send; repeatable.", valueName: "Name: value"))
-    var header: [String] = []
-    @Option(help: ArgumentHelp("A header whose value is in an environment variable; repeatable.", valueName: "Name=VAR"))
-    var headerEnv: [String] = []
-    @Option(help: ArgumentHelp("Send 'Authorization: Bearer' with the value of this variable.", valueName: "VAR"))
-    var bearerEnv: String?
+    @OptionGroup var credentials: CredentialOptions
     @Option(help: "The key to store the list under, instead of its URL.")
     var key: String?
     @Option(help: "Tenant, account or locale the list belongs to.")
@@ -57,8 +51,6 @@ struct SourceOptions: ParsableArguments {
         if let firstPage, firstPage != 0, firstPage != 1 { throw ValidationError("--first-page must be 0 or 1") }
         if let timeout, timeout.duration < .milliseconds(1) { throw ValidationError("--timeout must be more than nothing") }
         for name in pagingParameters where name.isEmpty { throw ValidationError("a parameter needs a name") }
-        for field in header where !field.contains(":") { throw ValidationError("--header takes 'Name: value', not '\(field.prefix(20))'") }
-        for field in headerEnv where !field.contains("=") { throw ValidationError("--header-env takes 'Name=VAR'") }
     }
 
     /// Paging parameters by name, which are no part of what a list is.
@@ -78,37 +70,9 @@ struct SourceOptions: ParsableArguments {
         configuration.firstPage = firstPage
         configuration.cursorParameter = cursorParam
         if let timeout { configuration.limits.requestTimeout = timeout.duration }
-        configuration.headers = try header.map { field in
-            let parts = field.split(separator: ":", maxSplits: 1)
-            let name = parts[0].trimmingCharacters(in: .whitespaces)
-            if ["authorization", "cookie", "x-api-key"].contains(name.lowercased()) {
-                Terminal.standard.warn("a secret in --header can be seen by others on this machine; --header-env keeps it out of sight")
-            }
-            return try self.field(name, parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : "")
-        }
-        for field in headerEnv {
-            let parts = field.split(separator: "=", maxSplits: 1).map(String.init)
-            configuration.headers.append(try self.field(parts[0], try variable(parts.count > 1 ? parts[1] : "")))
-            // Who keeps a value out of sight means it to be a secret, whatever the header is called (R45).
-            configuration.secretHeaders.insert(parts[0])
-        }
-        if let bearerEnv { configuration.headers.append(try field("Authorization", "Bearer \(try variable(bearerEnv))")) }
+        configuration.headers = try credentials.fields()
+        configuration.secretHeaders.formUnion(credentials.secretHeaders)
         return configuration
-    }
-
-    private func field(_ name: String, _ value: String) throws -> HTTPField {
-        // RFC 9110, 5.5: a line break in a value would begin another field.
-        guard !name.isEmpty, !(name + value).unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            throw ToolFailure(.usage, "usage", "the header '\(Printable.text(name))' cannot be sent")
-        }
-        return HTTPField(name, value)
-    }
-
-    private func variable(_ name: String) throws -> String {
-        guard let value = ProcessInfo.processInfo.environment[name], !value.isEmpty else {
-            throw ToolFailure(.usage, "usage", "the variable \(name) is not set")
-        }
-        return value
     }
 }
 #endif

@@ -29,8 +29,9 @@ enum ToolProcess {
                     defer { first = first ?? number }
                     return first != nil
                 }
-                if again { _exit(128 + number) }
+                if again { leaveNow(number) }
                 task.cancel()
+                leaveWhenStuck(number)
             }
             source.resume()
             return source
@@ -49,6 +50,21 @@ enum ToolProcess {
         Terminal.standard.finish()
         withExtendedLifetime(sources) {}
         exit(caught.withLock { $0 }.map { 128 + $0 } ?? status)
+    }
+
+    private static func leaveNow(_ number: Int32) -> Never {
+        Terminal.standard.restore()
+        _exit(128 + number)
+    }
+
+    /// A reader that does not read, or a person who does not answer, must not keep us: cancelling does not end a system call.
+    /// What was fetched is in the store already (R1).
+    private static func leaveWhenStuck(_ number: Int32) {
+        let waiting = Terminal.standard.pendingCall
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(400)) {
+            if waiting != nil, Terminal.standard.pendingCall == waiting { leaveNow(number) }
+            leaveWhenStuck(number)
+        }
     }
 
     /// Ends with a status after everything was said that there is to say.

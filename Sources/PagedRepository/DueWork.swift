@@ -1,0 +1,57 @@
+public import PageModel
+
+/// What is due for one list: what a `SyncEngine` would do for it by now, for programs that run now and then (cron) and not all
+/// the time.
+///
+/// ```swift
+/// for due in try await DueWork.all(in: store, now: clock.now()) {
+///     for work in due.runs {
+///         options.work = work
+///         _ = try await ListSync(storage: store, source: sources[due.query.key]!, key: due.query.key, options: options).run()
+///     }
+/// }
+/// ```
+public struct DueWork: Hashable, Sendable {
+    public var query: QueryRecord
+    /// What to do, in this order; never empty. To be run with `SyncOptions.honorsLedger`: then what is not due, and what failed for
+    /// good, is left alone (R33).
+    public var runs: [SyncOptions.Work]
+
+    /// Every list for which something is due, by id: retries that the ledger has scheduled, page one of pinned lists that are stale,
+    /// what pinned lists lack, sweeps that were cut off. A retry farther ahead than any pause could have put it is due as well
+    /// (R29).
+    /// - Parameters:
+    ///   - freshness: when a pinned list is stale. Default: after 60 seconds.
+    ///   - retry: how long pauses are at most. Default: the schedule of the specification.
+    ///   - now: the moment.
+    /// - Throws: `StorageError` when the storage fails.
+    public static func all(
+        in storage: any PageStorage, freshness: FreshnessPolicy = FreshnessPolicy(), retry: RetrySchedule = RetrySchedule(),
+        now: Timestamp
+    ) async throws(StorageError) -> [DueWork] {
+        let plan = plan(freshness, retry)
+        // Also those of a clock that was set back: there are as many as there are failing pages, and no more.
+        let scheduled = Set(try await storage.due(before: Timestamp(milliseconds: .max), limit: .max).map(\.query))
+        var all: [DueWork] = []
+        for record in try await storage.records() where record.isPinned || record.sweep != nil || scheduled.contains(record.id) {
+            guard let list = try await storage.outline(of: record.id) else { continue }
+            let runs = plan.runs(for: list, now: now)
+            if !runs.isEmpty { all.append(DueWork(query: list.record, runs: runs)) }
+        }
+        return all
+    }
+
+    /// What the ledger of one list has scheduled by `now`, and nothing else; nil when that is nothing.
+    /// - Parameter retry: how long pauses are at most; a retry farther ahead is due (R29).
+    public static func retries(of list: ListOutline, retry: RetrySchedule = RetrySchedule(), now: Timestamp) -> DueWork? {
+        let runs = plan(FreshnessPolicy(), retry).retries(of: list, now: now)
+        return runs.isEmpty ? nil : DueWork(query: list.record, runs: runs)
+    }
+
+    private static func plan(_ freshness: FreshnessPolicy, _ retry: RetrySchedule) -> DuePlan {
+        DuePlan(
+            agenda: Agenda(
+                rules: Agenda.Rules(
+                    freshness: freshness, longestPause: max(retry.cap, retry.longestRetryAfter), givenUpPause: retry.cap)))
+    }
+}

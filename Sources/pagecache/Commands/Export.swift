@@ -1,0 +1,163 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+
+/// `pagecache export`: the whole list, into a pipe or a file.
+struct Export: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write all items of a query as NDJSON, JSON or CSV, without the network.",
+        discussion: """
+            NDJSON, which is the default, and JSON have each item exactly as the origin sent it; line breaks inside an item
+            become spaces in NDJSON. CSV has a column for each member of the first page's items that is neither an object
+            nor an array, or the columns that --fields names. A file is there in whole or not at all. What is missing from
+            the list is told, and the exit code is 75 then.
+
+            EXAMPLES
+              pagecache export 4k2m9xqa > items.ndjson
+              pagecache export 4k2m9xqa --format csv --fields /id,/owner/name -o items.csv
+              pagecache export 4k2m9xqa | jq -r .name | head
+            """)
+
+    /// How often a file is begun again because the list moved while it was read.
+    private static let restarts = 3
+
+    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
+    var query: String
+    @Option(
+        name: [.short, .long], help: ArgumentHelp("Write to this file instead; '-' is standard output.", valueName: "file"),
+        completion: .file())
+    var output: String?
+    @Option(help: ArgumentHelp("The columns of CSV: JSON Pointers into an item, separated by commas.", valueName: "pointers"))
+    var fields: String?
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if common.format == .table { throw ValidationError("export writes ndjson, json or csv, and no table") }
+        guard let fields else { return }
+        guard common.outputFormat == .csv else { throw ValidationError("--fields names the columns of --format csv") }
+        guard FieldPointer.list(fields) != nil else {
+            throw ValidationError("--fields takes JSON Pointers as in /id,/owner/name, not '\(fields)'")
+        }
+    }
+
+    func run() async throws {
+        common.apply()
+        let store = try await common.openStore(.readOnly)
+        do {
+            try await export(store)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    private func export(_ store: PageStore) async throws {
+        let record = try await find(in: store)
+        let sink = try ByteSink(path: output == "-" ? nil : output, terminal: .standard)
+        for attempt in 0... {
+            guard let list = try await store.outline(of: record.id) else { throw moved("was removed") }
+            let result = try await write(list, from: store, to: sink)
+            // R4: every piece was read under the version that the list had at the beginning, or all of it is done again.
+            if let result { return try finish(result, list, sink) }
+            guard attempt < Export.restarts, sink.rewind() else { throw moved("was changed") }
+            Terminal.standard.note("pagecache: the list was changed while it was read; beginning again")
+        }
+    }
+
+    private func find(in store: PageStore) async throws -> QueryRecord {
+        let record = try QuerySelector.find(query, in: try await store.summaries()).outline.record
+        guard record.validatedAt != nil else {
+            throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "pagecache sync \(query)")
+        }
+        return record
+    }
+
+    private func moved(_ what: String) -> ToolFailure {
+        ToolFailure(
+            .incomplete, "list_moved", "the list \(what) while it was exported",
+            hint: output == nil ? "try again, or use --output, which begins again by itself" : "try again")
+    }
+
+    // MARK: Reading and writing
+
+    /// What was written.
+    private struct Written {
+        var items: Int
+        var itemsCutShort: Int
+        /// Positions that are up to date.
+        var held: [Range<Int>] = []
+        var damaged: [Range<Int>] = []
+    }
+
+    /// Nil when the list moved meanwhile. Each piece is a transaction of its own: one that lasts as long as a slow reader
+    /// takes would keep the store's log from ever being emptied.
+    private func write(_ list: ListOutline, from store: PageStore, to sink: ByteSink) async throws -> Written? {
+        var encoder = ItemEncoder(format: common.outputFormat, fields: fields.flatMap(FieldPointer.list))
+        var written = Written(items: 0, itemsCutShort: 0)
+        var plan = ExportPlan(list.pages)
+        let id = list.record.id
+        try encoder.begin(sink)
+        var piece = plan.nextPiece(after: nil)
+        var window = try await Export.read(piece, of: id, from: store)
+        while piece != nil {
+            try Task.checkCancellation()
+            guard let current = window, current.version == list.record.version else { return nil }
+            let following = plan.nextPiece(after: current.parts.reduce(0) { $0 + $1.content.bytes.count })
+            // The next piece is read while this one is written.
+            async let ahead = Export.read(following, of: id, from: store)
+            for part in current.parts {
+                try encoder.write(part.content, to: sink)
+                if part.isHeld { written.held.append(part.range) }
+            }
+            written.damaged += current.damaged
+            window = try await ahead
+            piece = following
+        }
+        guard try await store.excerpt(of: id, 0..<0)?.record.version == list.record.version else { return nil }
+        try encoder.end(sink)
+        (written.items, written.itemsCutShort) = (encoder.count, encoder.itemsCutShort)
+        return written
+    }
+
+    private static func read(_ range: Range<Int>?, of query: QueryID, from store: PageStore) async throws -> ListWindow? {
+        guard let range else { return nil }
+        return try await store.window(of: query, range)
+    }
+
+    // MARK: What there is to say
+
+    private func finish(_ written: Written, _ list: ListOutline, _ sink: ByteSink) throws {
+        try sink.finish()
+        let terminal = Terminal.standard
+        let id = list.record.key.shortID
+        if let output, output != "-" {
+            terminal.note("pagecache: \(SizeText.count(written.items)) items, \(SizeText.bytes(sink.written)), in \(output)")
+        }
+        if written.itemsCutShort > 0 {
+            let count = SizeText.count(written.itemsCutShort)
+            terminal.warn("\(count) items have members for which there is no column; --fields names columns")
+        }
+        if !written.damaged.isEmpty {
+            let count = SizeText.count(written.damaged.reduce(0) { $0 + $1.count })
+            throw ToolFailure(
+                .unusableData, "damaged",
+                "\(count) items from position \(SizeText.count(written.damaged[0].lowerBound)) on are damaged and were left out",
+                hint: "'pagecache verify --repair' drops them, and 'pagecache sync \(id)' fetches them again")
+        }
+        // R12: what is missing is said, never closed up.
+        let gaps = Coverage(written.held).gaps(below: list.length)
+        if let first = gaps.first {
+            let missing = "\(SizeText.count(gaps.reduce(0) { $0 + $1.count })) positions are missing or not up to date"
+            terminal.complain(
+                "incomplete: \(missing), from \(SizeText.count(first.lowerBound)) on; 'pagecache sync \(id)' fetches them")
+        } else if !list.isComplete {
+            terminal.complain("incomplete: where the list ends is not known yet; 'pagecache sync \(id)' goes on")
+        } else {
+            return
+        }
+        throw ToolProcess.Ended(status: .incomplete)
+    }
+}
+#endif

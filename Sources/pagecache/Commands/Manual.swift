@@ -1,0 +1,19 @@
+#if Tool
+import ArgumentParser
+
+/// `pagecache man`: the manual page, for packaging; the checked-in `Documentation/pagecache.1` is this.
+struct Manual: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "man",
+        abstract: "Print the manual page.",
+        discussion: """
+            EXAMPLES
+              pagecache man > pagecache.1 && man ./pagecache.1
+            """,
+        shouldDisplay: false)
+
+    func run() throws {
+        Terminal.standard.write(text: ManualPage(tool: try CommandDescription.tool(), version: toolVersion).text)
+    }
+}
+#endif

@@ -1,0 +1,152 @@
+#if Tool
+import ArgumentParser
+import HTTPPageSource
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache retry`: what failed is tried again now.
+struct Retry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make failed pages due now, and fetch them.",
+        discussion: """
+            Of one query, or of all. An explicit retry waits neither for the schedule nor for a Retry-After of the origin. Of
+            several queries, each is sent the credential that is given only if it was fetched with it.
+
+            EXAMPLES
+              pagecache retry
+              pagecache retry 4k2m9xqa --permanent --bearer-env API_TOKEN
+              pagecache retry --no-run      a service that runs, or 'sync --due', tries them
+            """)
+
+    @Argument(help: "A query: its id, its key, or the beginning of either. Default: all that fail.", completion: .queries)
+    var query: String?
+    @Flag(help: "Also what failed for good.")
+    var permanent = false
+    @Flag(help: "Make them due, and fetch nothing.")
+    var noRun = false
+    @OptionGroup var credentials: CredentialOptions
+    @Option(help: ArgumentHelp("How long one request may take in all.", valueName: "duration"))
+    var timeout: DurationArgument?
+    @Option(help: "Fetches at a time.")
+    var concurrency = 4
+    @Option(help: "Attempts before a page is given up for now.")
+    var retries = 8
+    @Option(help: ArgumentHelp("How long to wait, for each query, for retries that get scheduled.", valueName: "duration"))
+    var wait = DurationArgument(argument: "30s")!
+    @OptionGroup var common: CommonOptions
+
+    /// What was done for one query.
+    private struct Deed {
+        var key: QueryKey
+        /// Pages that are due now.
+        var pages: Int
+        /// Nil where nothing was fetched.
+        var result: SyncRendering?
+    }
+
+    func validate() throws {
+        guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
+        guard retries >= 1 else { throw ValidationError("--retries must be at least 1") }
+        if let timeout, timeout.duration < .milliseconds(1) { throw ValidationError("--timeout must be more than nothing") }
+    }
+
+    func run() async throws {
+        common.apply()
+        let store = try await common.openStore(.mustExist)
+        do {
+            try await retry(in: store)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    private func retry(in store: PageStore) async throws {
+        let queries = try await store.summaries()
+        let wanted = try query.map { [try QuerySelector.find($0, in: queries)] } ?? queries
+        let fields = noRun ? [] : try credentials.fields()
+        let now = SystemClock().now()
+        var chosen: [(record: QueryRecord, pages: Int)] = []
+        for list in wanted.map(\.outline) {
+            let failures = list.failures.filter { permanent || $0.state == .failedRetryable }
+            guard !failures.isEmpty else { continue }
+            try await store.record(failures.map { .hastened(offset: $0.offset) }, for: list.record.id, at: now)
+            chosen.append((list.record, failures.count))
+        }
+        tellWhatIsLeft(wanted, chosen.isEmpty)
+        let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, fields, now)
+        let renderings = SyncResults(results: results, common: common)
+        let deeds = chosen.map { one in
+            Deed(key: one.record.key, pages: one.pages, result: renderings.renderings.first { $0.key == one.record.key })
+        }
+        render(deeds)
+        try renderings.end()
+    }
+
+    private func fetch(
+        _ records: [QueryRecord], in store: PageStore, _ fields: [HTTPField], _ now: Timestamp
+    ) async throws -> [ListRunner.Result] {
+        var options = SyncOptions()
+        options.concurrency = concurrency
+        options.retry.attempts = retries
+        options.patience = wait.duration
+        // What failed for good, and was not asked for, is left alone.
+        options.honorsLedger = true
+        var due: [DueWork] = []
+        for record in records {
+            guard let list = try await store.outline(of: record.id) else { continue }
+            if let work = DueWork.retries(of: list, retry: options.retry, now: now) { due.append(work) }
+        }
+        if query != nil, let record = records.first, ListRunner.url(of: record) == nil {
+            Terminal.standard.note("""
+                how this list is asked for is known only to the program that fills it; its next run fetches what is due
+                """)
+        }
+        let runner = ListRunner(
+            store: store, fields: fields, secretHeaders: credentials.secretHeaders, timeout: timeout?.duration, options: options,
+            isNamed: query != nil)
+        return try await runner.run(due)
+    }
+
+    private func tellWhatIsLeft(_ wanted: [QuerySummary], _ isNothing: Bool) {
+        let left = permanent ? 0 : wanted.reduce(0) { $0 + $1.outline.failures.count { $0.state == .failedPermanent } }
+        if isNothing, left == 0 { Terminal.standard.note("nothing is failing") }
+        if left > 0 {
+            let (pages, them) = left == 1 ? ("page", "it") : ("pages", "them")
+            Terminal.standard.note("\(SizeText.count(left)) \(pages) failed for good; --permanent tries \(them) too")
+        }
+    }
+
+    private func render(_ deeds: [Deed]) {
+        let terminal = Terminal.standard
+        switch common.outputFormat {
+        case .table:
+            for deed in deeds {
+                let pages = "\(SizeText.count(deed.pages)) \(deed.pages == 1 ? "page is" : "pages are")"
+                terminal.print(deed.result?.sentence ?? "\(deed.key.shortID): \(pages) due now")
+            }
+        case .json: terminal.print(JSONOutput.array(deeds.map(json)).text)
+        case .ndjson: for deed in deeds { terminal.print(json(deed).text) }
+        case .csv:
+            let columns = ["query", "key", "scope", "pages", "outcome", "pages_fetched", "next_attempt_at"].map { ResultTable.Column(name: $0) }
+            let rows = deeds.map { deed -> [ResultTable.Cell] in
+                [
+                    .init(.string(deed.key.shortID)), .init(.string(deed.key.text)), .init(.string(deed.key.scope)), .init(.int(deed.pages)),
+                    .init(.optional(deed.result?.report.outcome.rawValue)), .init(.optional(deed.result?.report.pagesFetched)),
+                    .init(.time(deed.result?.report.nextAttemptAt)),
+                ]
+            }
+            ResultTable(columns: columns, rows: rows).render(.csv, to: terminal)
+        }
+    }
+
+    private func json(_ deed: Deed) -> JSONOutput {
+        .object([
+            ("query", .string(deed.key.shortID)), ("key", .string(deed.key.text)), ("scope", .string(deed.key.scope)),
+            ("pages", .int(deed.pages)), ("result", deed.result?.json ?? .null),
+        ])
+    }
+}
+#endif

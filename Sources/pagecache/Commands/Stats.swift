@@ -1,0 +1,43 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache stats`: what a store holds, takes up and spares.
+struct Stats: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show sizes, hit rates and requests saved, by query and in all.",
+        discussion: """
+            Hit rate: the share of pages that were up to date without a body being taken. Requests saved: what asking for every
+            page in every run would have cost, less what was sent. Both are of runs of 'pagecache sync' and 'pagecache retry'; a
+            program that embeds the library counts its own by PageStore.add.
+
+            EXAMPLES
+              pagecache stats
+              pagecache stats --json | jq .total.requests_saved
+              pagecache stats --html report.html     a page for a browser, on its own: no network, no scripts
+            """)
+
+    @Option(help: ArgumentHelp("Write a report with charts to this file as well.", valueName: "file"), completion: .file())
+    var html: String?
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.apply()
+        let store = try await common.openStore(.readOnly)
+        let statistics = try await store.statistics()
+        let path = store.path
+        await store.close()
+        if let html {
+            let report = HTMLReport(statistics: statistics, store: path, now: SystemClock().now())
+            let file = try AtomicFile(html)
+            let result = Array(report.text.utf8).withUnsafeBytes { bytes in Result { () throws(ToolFailure) in try file.write(bytes) } }
+            try result.get()
+            try file.commit()
+            Terminal.standard.note("report: \(html)")
+        }
+        StatsRendering(statistics: statistics, path: path).render(common.outputFormat, to: .standard)
+    }
+}
+#endif

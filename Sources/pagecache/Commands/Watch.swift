@@ -1,0 +1,179 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+import Synchronization
+
+/// `pagecache watch`: what is happening in a store, whoever does it.
+struct Watch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Watch commits, failures and retries as they happen, from any process.",
+        discussion: """
+            On a terminal a view that is kept up to date; elsewhere a line for each event. With --format ndjson or json an
+            object for each event, one a line; with csv a row. Ends with Ctrl-C.
+
+            EXAMPLES
+              pagecache watch
+              pagecache watch 4k2m9xqa --format ndjson | jq -r 'select(.event == "failed") | .error_message'
+            """)
+
+    @Argument(help: "A query: its id, its key, or the beginning of either. Default: all of them.", completion: .queries)
+    var query: String?
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.apply()
+        let store = try await open()
+        do {
+            try await Watching(store: store, query: query, format: common.outputFormat).run()
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    /// Watching needs the file by which processes tell each other of commits; whoever may write makes it.
+    private func open() async throws -> PageStore {
+        do {
+            return try await common.openStore(.mustExist)
+        } catch let error as StorageError where error.code == .permission {
+            return try await common.openStore(.readOnly)
+        }
+    }
+}
+
+/// State: what was seen last of each list, and the view; all of it belongs to the one task that looks. The others only
+/// collect what there is to look at, under the mutex.
+private final class Watching {
+    /// As long as people take for "at once"; a busy store is not read more often than that.
+    private static let pause = Duration.milliseconds(100)
+
+    private let store: PageStore
+    private let name: String?
+    private let format: OutputFormat
+    private let terminal = Terminal.standard
+    private let clock = SystemClock()
+    private var seen: [QueryID: ListOutline] = [:]
+    private var view = WatchView()
+    private let todo = Todo()
+
+    /// Queries that may have changed since the last look, and the bell that calls for one.
+    private final class Todo: Sendable {
+        let bell: AsyncStream<Void>
+        private let ring: AsyncStream<Void>.Continuation
+        // Nil: nothing was told since the last look.
+        private let queries = Mutex<Set<QueryID>?>(nil)
+
+        init() { (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+        func add(_ more: some Sequence<QueryID>) {
+            queries.withLock { $0 = ($0 ?? []).union(more) }
+            ring.yield()
+        }
+
+        func tick() { ring.yield() }
+
+        func take() -> Set<QueryID>? {
+            queries.withLock { queries in
+                defer { queries = nil }
+                return queries
+            }
+        }
+
+        func end() { ring.finish() }
+    }
+
+    init(store: PageStore, query: String?, format: OutputFormat) {
+        self.store = store
+        name = query
+        self.format = format
+    }
+
+    func run() async throws {
+        var only: QueryID?
+        if let name { only = try QuerySelector.find(name, in: try await store.summaries()).outline.record.id }
+        // First the ear, then the eye: what is committed in between is looked at twice, and not missed.
+        let notices = store.notices(of: only)
+        for summary in try await store.summaries() where only == nil || summary.outline.record.id == only {
+            seen[summary.outline.record.id] = summary.outline
+        }
+        if format == .csv { terminal.print(ListEventRendering.csvNames.joined(separator: ",")) }
+        terminal.flush()
+        draw()
+        let listener = listen(to: notices, todo)
+        let ticker = tick(todo)
+        defer {
+            listener.cancel()
+            ticker?.cancel()
+        }
+        for await _ in todo.bell {
+            if let queries = todo.take() { try await look(at: queries, only: only) }
+            draw()
+            terminal.flush()
+            try await Task.sleep(for: Watching.pause)
+        }
+    }
+
+    private func listen(to notices: AsyncStream<StorageNotice>, _ todo: Todo) -> Task<Void, Never> {
+        Task {
+            for await notice in notices {
+                switch notice {
+                case .changed(let set): todo.add([set.query])
+                case .mayHaveChanged(let queries): todo.add(queries)
+                }
+            }
+            todo.end()
+        }
+    }
+
+    /// Ages grow by themselves: the view says so once a second.
+    private func tick(_ todo: Todo) -> Task<Void, Never>? {
+        guard showsView else { return nil }
+        return Task {
+            while !Task.isCancelled {
+                do { try await Task.sleep(for: .seconds(1)) } catch { return }
+                todo.tick()
+            }
+        }
+    }
+
+    private func look(at queries: Set<QueryID>, only: QueryID?) async throws {
+        var queries = queries
+        if only == nil {
+            // Who is gone is not named in a notice.
+            let all = Set(try await store.records().map(\.id))
+            queries.formUnion(Set(seen.keys).subtracting(all))
+            queries.formUnion(all.subtracting(seen.keys))
+        }
+        for query in queries.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let list = try await store.outline(of: query)
+            let events = ListHistory.events(from: seen[query], to: list)
+            guard let key = (list ?? seen[query])?.record.key else { continue }
+            seen[query] = list
+            let now = clock.now()
+            for event in events { tell(ListEventRendering(event: event, key: key, at: now)) }
+        }
+    }
+
+    private var showsView: Bool { format == .table && terminal.showsViews }
+
+    private func tell(_ event: ListEventRendering) {
+        switch format {
+        case .table where showsView: view.note(event)
+        case .table: terminal.print("\(TimeText.rfc3339(event.at))  \(event.key.shortID)  \(event.sentence)")
+        case .json, .ndjson: terminal.print(event.json.text)
+        case .csv: terminal.print(event.csv)
+        }
+    }
+
+    private func draw() {
+        guard showsView else { return }
+        let size = terminal.size
+        let lists = seen.values.sorted { $0.record.id.rawValue < $1.record.id.rawValue }
+        terminal.draw(
+            view.lines(lists, columns: size.columns, rows: size.rows, now: clock.now()) { terminal.colour(1, $0) })
+    }
+}
+#endif

@@ -1,0 +1,64 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache why`: explains the state of a list, or of a place in it.
+struct Why: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Explain why a query is stale or failing, and what will happen next, and when.",
+        discussion: """
+            Asks nobody: everything it says comes from the store.
+
+            EXAMPLES
+              pagecache why 4k2m9xqa
+              pagecache why 4k2m9xqa --offset 300
+              pagecache why 4k2m9xqa --stale-after 10m --json
+            """)
+
+    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
+    var query: String
+    @Option(help: "Explain this position instead of the whole list.")
+    var offset: Int?
+    @Option(help: ArgumentHelp("Age at which the list counts as stale.", valueName: "duration"))
+    var staleAfter = DurationArgument(argument: "60s")!
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if let offset, offset < 0 || offset > Total.largest { throw ValidationError("--offset must not be negative, and at most \(Total.largest)") }
+    }
+
+    func run() async throws {
+        common.apply()
+        let store = try await common.openStore(.readOnly)
+        let queries = try await store.summaries()
+        await store.close()
+        let list = try QuerySelector.find(query, in: queries).outline
+        let policy = FreshnessPolicy(staleAfter: staleAfter.duration)
+        let now = SystemClock().now()
+        render(offset.map { Explanation(of: list, at: $0, policy: policy, now: now) } ?? Explanation(of: list, policy: policy, now: now))
+    }
+
+    private func render(_ explanation: Explanation) {
+        let terminal = Terminal.standard
+        let key = explanation.list.record.key
+        let columns: [ResultTable.Column] = [.init(name: "topic"), .init(name: "text")]
+        let rows = explanation.sentences.map { [ResultTable.Cell(.string($0.topic.rawValue)), ResultTable.Cell(.string($0.text))] }
+        switch common.outputFormat {
+        case .table:
+            terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
+            for sentence in explanation.sentences { terminal.print(sentence.text) }
+        case .json:
+            let sentences = explanation.sentences.map { JSONOutput.object([("topic", .string($0.topic.rawValue)), ("text", .string($0.text))]) }
+            terminal.print(
+                JSONOutput.object([
+                    ("query", .string(key.shortID)), ("key", .string(key.text)), ("scope", .string(key.scope)),
+                    ("offset", .optional(offset)), ("sentences", .array(sentences)),
+                ]).text)
+        case .ndjson, .csv:
+            ResultTable(columns: columns, rows: rows).render(common.outputFormat, to: terminal)
+        }
+    }
+}
+#endif

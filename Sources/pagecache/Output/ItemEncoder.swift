@@ -1,0 +1,100 @@
+#if Tool
+import PageModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Writes items in a format, window by window, from their bytes: nothing is decoded.
+struct ItemEncoder {
+    private let format: OutputFormat
+    private var rows: CSVItems?
+    private var isFirst = true
+    /// Items written so far.
+    private(set) var count = 0
+
+    /// - Parameters:
+    ///   - fields: the columns of CSV; nil takes them from the first page.
+    init(format: OutputFormat, fields: [FieldPointer]?) {
+        self.format = format
+        rows = fields.map { CSVItems(fields: $0) }
+    }
+
+    /// Items that had members for which CSV has no column.
+    var itemsCutShort: Int { rows?.itemsCutShort ?? 0 }
+
+    mutating func begin(_ sink: ByteSink) throws(ToolFailure) {
+        switch format {
+        case .json: try sink.append("[")
+        case .csv: try rows?.writeNames(to: sink)
+        case .table, .ndjson: break
+        }
+    }
+
+    mutating func write(_ content: PageContent, to sink: ByteSink) throws(ToolFailure) {
+        guard !content.isEmpty else { return }
+        let result = content.bytes.withUnsafeBytes { bytes in
+            Result { () throws(ToolFailure) in try write(content, bytes, to: sink) }
+        }
+        try result.get()
+        count += content.count
+    }
+
+    func end(_ sink: ByteSink) throws(ToolFailure) {
+        switch format {
+        case .json: try sink.append("]\n")
+        case .csv: try rows == nil ? CSVItems.noItems(sink) : ()
+        case .table, .ndjson: break
+        }
+    }
+
+    private mutating func write(_ content: PageContent, _ bytes: UnsafeRawBufferPointer, to sink: ByteSink) throws(ToolFailure) {
+        switch format {
+        case .json:
+            // One a line, so that what reads lines can read it, too; between elements JSON does not mind.
+            try each(content, bytes) { payload throws(ToolFailure) in
+                if !isFirst { try sink.append(",\n") }
+                isFirst = false
+                try sink.append(payload)
+            }
+        case .table, .ndjson:
+            // Most pages have no line breaks in them, and are looked through once.
+            let isPlain = !ItemEncoder.hasLineBreak(bytes)
+            try each(content, bytes) { payload throws(ToolFailure) in
+                if isPlain || !ItemEncoder.hasLineBreak(payload) {
+                    try sink.append(payload)
+                } else {
+                    // Line breaks, which in JSON are only white space, are all that is rewritten.
+                    try sink.append(payload.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 })
+                }
+                try sink.append(UInt8(ascii: "\n"))
+            }
+        case .csv:
+            if rows == nil {
+                rows = CSVItems(firstPage: content)
+                try rows?.writeNames(to: sink)
+            }
+            try each(content, bytes) { payload throws(ToolFailure) in try rows?.write(payload, to: sink) }
+        }
+    }
+
+    private func each(
+        _ content: PageContent, _ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(ToolFailure) -> Void
+    ) throws(ToolFailure) {
+        var start = 0
+        for end in content.ends {
+            try body(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+            start = end
+        }
+    }
+
+    private static func hasLineBreak(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = bytes.baseAddress else { return false }
+        return memchr(start, 0x0A, bytes.count) != nil || memchr(start, 0x0D, bytes.count) != nil
+    }
+}
+#endif

@@ -1,0 +1,164 @@
+#if Tool
+/// The manual page, in the macros of man(7), made from what `--help` is made of.
+struct ManualPage {
+    let tool: CommandDescription
+    let version: String
+
+    /// What the environment does; not part of any command's help.
+    private static let environment = [
+        ("PAGECACHE_STORE", "The store file, where --store does not name one."),
+        ("XDG_CACHE_HOME", "Where the store is otherwise: pagecache/store.sqlite in there; ~/.cache where it is not set."),
+        ("NO_COLOR", "If set and not empty: no colours."),
+        ("TERM", "If \"dumb\": no line or view that redraws."),
+    ]
+
+    private static let files = [
+        ("~/.cache/pagecache/store.sqlite", "The store. It and its directory can be read by nobody else."),
+        ("store.sqlite-wal, store.sqlite-shm", "SQLite's log and its index. They belong to the store and must not be removed."),
+        ("store.sqlite-notices", "By which processes tell each other of commits."),
+        ("store.sqlite-owners", "Locks of the processes that are fetching."),
+    ]
+
+    var text: String {
+        var page = Roff()
+        page.request("TH", "PAGECACHE", "1", "", "pagecache \(version)", "")
+        page.section("NAME")
+        page.line("pagecache \\- \(Roff.escaped(lowercasedFirst(tool.abstract ?? "")))", isEscaped: true)
+        page.section("SYNOPSIS")
+        page.line("\\fBpagecache\\fR \\fIcommand\\fR [\\fIoptions\\fR]", isEscaped: true)
+        let sections = tool.sections
+        if sections.contains(where: { $0.heading == nil && $0.lines.contains { !$0.isEmpty } }) {
+            page.section("DESCRIPTION")
+            page.paragraphs(sections.filter { $0.heading == nil }.flatMap(\.lines))
+        }
+        page.section("COMMANDS")
+        for command in tool.shownCommands { write(command, to: &page) }
+        page.section("OPTIONS OF EVERY COMMAND")
+        for option in common { write(option, to: &page) }
+        page.item("\\fB\\-h\\fR, \\fB\\-\\-help\\fR", "Show help for a command.")
+        page.item("\\fB\\-\\-version\\fR", "Show the version.")
+        for section in sections {
+            guard let heading = section.heading, heading != "EXAMPLES" else { continue }
+            page.section(heading == "EXIT CODES" ? "EXIT STATUS" : heading)
+            page.verbatim(section.lines)
+        }
+        page.section("ENVIRONMENT")
+        for (name, meaning) in ManualPage.environment { page.item("\\fB\(name)\\fR", meaning) }
+        page.section("FILES")
+        for (name, meaning) in ManualPage.files { page.item("\\fI\(Roff.escaped(name))\\fR", meaning) }
+        for section in sections where section.heading == "EXAMPLES" {
+            page.section("EXAMPLES")
+            page.verbatim(section.lines)
+        }
+        return page.text
+    }
+
+    /// The options that all commands with results have; told once.
+    private var common: [CommandDescription.Option] {
+        tool.shownCommands.first { $0.commandName == "list" }?.shownArguments ?? []
+    }
+
+    private func write(_ command: CommandDescription, to page: inout Roff) {
+        let shared = Set(common.map { key($0) })
+        let isShared = { (option: CommandDescription.Option) in shared.contains(key(option)) }
+        let own = command.commandName == "list" ? [] : command.shownArguments.filter { !isShared($0) }
+        let positional = own.filter { $0.kind == "positional" }.map { argument in
+            let name = "\\fI\(Roff.escaped(argument.valueName ?? ""))\\fR\(argument.isRepeating ? "..." : "")"
+            return argument.isOptional ? "[\(name)]" : name
+        }
+        let options = own.contains { $0.kind != "positional" } ? ["[\\fIoptions\\fR]"] : []
+        page.subsection((["pagecache \(Roff.escaped(command.commandName))"] + positional + options).joined(separator: " "))
+        page.line(command.abstract ?? "")
+        if let aliases = command.aliases, !aliases.isEmpty { page.line("Also: \(aliases.joined(separator: ", ")).") }
+        for section in command.sections where section.heading == nil { page.paragraphs(section.lines) }
+        for option in own { write(option, to: &page) }
+        for section in command.sections where section.heading != nil {
+            page.paragraph()
+            if section.heading != "EXAMPLES" { page.line(section.heading ?? "") }
+            page.verbatim(section.lines)
+        }
+    }
+
+    private func write(_ option: CommandDescription.Option, to page: inout Roff) {
+        var head: String
+        if option.kind == "positional" {
+            head = "\\fI\(Roff.escaped(option.valueName ?? ""))\\fR"
+        } else {
+            // Short names first, as in --help.
+            let names = (option.names ?? []).sorted { ($0.kind == "long" ? 1 : 0) < ($1.kind == "long" ? 1 : 0) }
+            head = names.map { "\\fB\(Roff.escaped($0.text))\\fR" }.joined(separator: ", ")
+            if option.kind == "option" { head += " \\fI\(Roff.escaped(option.valueName ?? "value"))\\fR" }
+        }
+        let standard = option.defaultValue.map { $0.isEmpty ? "" : " Default: \($0)." } ?? ""
+        page.item(head, (option.abstract ?? "") + (option.kind == "option" ? standard : ""))
+    }
+
+    private func key(_ option: CommandDescription.Option) -> String {
+        option.kind + (option.names ?? []).map(\.text).joined(separator: ",") + (option.abstract ?? "")
+    }
+
+    private func lowercasedFirst(_ text: String) -> String {
+        let sentence = text.hasSuffix(".") ? String(text.dropLast()) : text
+        return sentence.prefix(1).lowercased() + sentence.dropFirst()
+    }
+}
+
+/// Text in the language of troff (man(7)).
+struct Roff {
+    private(set) var text = ""
+
+    mutating func request(_ name: String, _ arguments: String...) {
+        text += ".\(name)" + arguments.map { " \"\(Roff.escaped($0).replacing("\"", with: "\\(dq"))\"" }.joined() + "\n"
+    }
+
+    mutating func section(_ title: String) { request("SH", title) }
+    /// - Parameter title: with escapes of troff's own in it.
+    mutating func subsection(_ title: String) { text += ".SS \(title)\n" }
+    mutating func paragraph() { text += ".PP\n" }
+
+    mutating func line(_ line: String, isEscaped: Bool = false) {
+        guard !line.isEmpty else { return }
+        text += Roff.protected(isEscaped ? line : Roff.escaped(line)) + "\n"
+    }
+
+    /// A term and what it means.
+    /// - Parameter term: with escapes of troff's own in it.
+    mutating func item(_ term: String, _ meaning: String) {
+        text += ".TP\n\(term)\n"
+        line(meaning.isEmpty ? "\\&" : Roff.escaped(meaning), isEscaped: true)
+    }
+
+    /// Text that is filled; empty lines part paragraphs.
+    mutating func paragraphs(_ lines: [String]) {
+        var isOpen = false
+        for line in lines {
+            if line.isEmpty {
+                isOpen = false
+                continue
+            }
+            if !isOpen { paragraph() }
+            isOpen = true
+            self.line(line)
+        }
+    }
+
+    /// Lines as they are.
+    mutating func verbatim(_ lines: [String]) {
+        let shown = lines.drop { $0.isEmpty }.reversed().drop { $0.isEmpty }.reversed()
+        guard !shown.isEmpty else { return }
+        text += ".PP\n.nf\n"
+        for line in shown { text += line.isEmpty ? "\n" : Roff.protected(Roff.escaped(line)) + "\n" }
+        text += ".fi\n"
+    }
+
+    /// Backslashes and the hyphens that must stay hyphens (groff_char(7)); other letters go as they are, in UTF-8.
+    static func escaped(_ text: String) -> String {
+        text.map { $0 == "\\" ? "\\e" : $0 == "-" ? "\\-" : String($0) }.joined()
+    }
+
+    /// A full stop or a quote at the beginning of a line would be a request.
+    private static func protected(_ line: String) -> String {
+        line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
+    }
+}
+#endif

@@ -1,0 +1,27 @@
+#if Tool
+/// Text from an origin or a store, fit for a terminal (R46).
+enum Printable {
+    /// Control characters, and the marks that turn the direction of text around, become visible escapes.
+    static func text(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isDangerous) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if isDangerous(scalar) {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x00...0x1F, 0x7F...0x9F: true
+        // Bidirectional controls (Unicode Standard Annex 9).
+        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}
+#endif

@@ -1,0 +1,129 @@
+#if Tool
+import PageModel
+import PagedRepository
+
+/// What a synchronisation has come to, as one line. A pure value: time, width and the count of requests are arguments.
+struct ProgressLine {
+    /// Nothing is shown before: what is small is over by then, and a flash helps nobody.
+    static let quietTime = Duration.milliseconds(300)
+    /// How far back the speed is measured, so that it is today's and not that of an hour ago.
+    private static let memory = Duration.seconds(10)
+
+    private let startedAt: Timestamp
+    private var held = 0
+    private var length: Int?
+    private var pageSize = 0
+    private var failing: Set<Int> = []
+    private var waitingUntil: Timestamp?
+    /// When how much was held; the oldest is where speed is measured from.
+    private var samples: [(at: Timestamp, held: Int)] = []
+
+    init(startedAt: Timestamp) { self.startedAt = startedAt }
+
+    mutating func note(_ event: SyncEvent, at now: Timestamp) {
+        switch event {
+        case .opened(let held, let length):
+            (self.held, self.length) = (held, length)
+            samples = [(now, held)]
+        case .stored(let range, let held, let length):
+            (self.held, self.length) = (held, length)
+            pageSize = max(pageSize, range.count)
+            failing.remove(range.lowerBound)
+            waitingUntil = nil
+            if samples.isEmpty { samples = [(startedAt, 0)] }
+            // Several a second would only cost memory.
+            if samples.count > 1, now - samples[samples.count - 2].at < .milliseconds(250) { samples.removeLast() }
+            samples.append((now, held))
+            while samples.count > 2, now - samples[1].at > ProgressLine.memory { samples.removeFirst() }
+        case .failed(let offset, _, _): failing.insert(offset)
+        case .waiting(let moment): waitingUntil = moment
+        case .reconciled, .notStored, .warning: break
+        }
+    }
+
+    /// Whether it has taken long enough to be worth a line.
+    func isWorthShowing(at now: Timestamp) -> Bool { now - startedAt >= ProgressLine.quietTime }
+
+    /// The line, in at most `width` columns: what matters most is in it, in an order that does not change.
+    ///
+    /// - Parameter requests: how many were sent so far; nil where nobody counts.
+    func text(width: Int, requests: Int?, now: Timestamp) -> String {
+        var parts = [Part(rank: 0, text: how(width))]
+        if let bar = bar { parts.insert(Part(rank: 7, text: bar), at: 0) }
+        if hasPages { parts.append(Part(rank: 5, text: "\(SizeText.count(held)) items")) }
+        if let rate = rate(at: now), rate > 0 {
+            parts.append(Part(rank: 3, text: "\(SizeText.count(Int(rate.rounded())))/s"))
+        }
+        if let requests {
+            parts.append(Part(rank: 4, text: "\(SizeText.count(requests)) \(requests == 1 ? "request" : "requests")"))
+        }
+        if let left = timeLeft(at: now) { parts.append(Part(rank: 2, text: "\(TimeText.age(left)) left")) }
+        if !failing.isEmpty { parts.append(Part(rank: 1, text: "\(failing.count) failing")) }
+        if let until = waitingUntil, until > now { parts.append(Part(rank: 1, text: "retry in \(TimeText.age(until - now))")) }
+        if parts.count == 1 { parts.append(Part(rank: 6, text: TimeText.age(now - startedAt))) }
+        return ProgressLine.fit(parts, into: width)
+    }
+
+    // MARK: What is in it
+
+    private struct Part {
+        /// 0 is never left out.
+        var rank: Int
+        var text: String
+    }
+
+    private var hasPages: Bool { pageSize > 0 && (length ?? 0) > 0 }
+
+    /// How far it has come: pages where it is known how long they are, else items.
+    private func how(_ width: Int) -> String {
+        guard let length, length > 0 else { return "\(SizeText.count(held)) items" }
+        guard pageSize > 0 else { return short("\(SizeText.count(held))/\(SizeText.count(length)) items", width) }
+        // A page that brings an overlap is one item shorter than the others: rounded up there would be a page too many.
+        let pages = (length + pageSize - 1) / pageSize
+        let done = held >= length ? pages : min(held / pageSize, pages - 1)
+        return short("\(SizeText.count(done))/\(SizeText.count(pages)) pages", width)
+    }
+
+    private func short(_ text: String, _ width: Int) -> String {
+        text.count <= width ? text : "\(Int(share * 100)) %"
+    }
+
+    private var share: Double {
+        guard let length, length > 0 else { return 0 }
+        return min(1, Double(held) / Double(length))
+    }
+
+    private var bar: String? {
+        guard let length, length > 0 else { return nil }
+        let filled = Int(share * 10)
+        return String(repeating: "█", count: filled) + String(repeating: "░", count: 10 - filled)
+    }
+
+    /// Items a second, lately; nil as long as nothing came.
+    private func rate(at now: Timestamp) -> Double? {
+        guard let first = samples.first, samples.count > 1 else { return nil }
+        let seconds = Double((now - first.at).wholeMilliseconds) / 1_000
+        return seconds < 0.1 ? nil : Double(max(0, held - first.held)) / seconds
+    }
+
+    private func timeLeft(at now: Timestamp) -> Duration? {
+        guard let rate = rate(at: now), rate > 0, let length, held < length else { return nil }
+        // A wait that is known is time, too.
+        let wait = waitingUntil.map { max(.zero, $0 - now) } ?? .zero
+        return .milliseconds(Int64(min(Double(length - held) / rate * 1_000, 1e12))) + wait
+    }
+
+    private static func fit(_ parts: [Part], into width: Int) -> String {
+        var chosen: Set<Int> = []
+        var used = 0
+        for index in parts.indices.sorted(by: { (parts[$0].rank, $0) < (parts[$1].rank, $1) }) {
+            let needed = parts[index].text.count + (chosen.isEmpty ? 0 : 3)
+            guard chosen.isEmpty || used + needed <= width else { continue }
+            chosen.insert(index)
+            used += needed
+        }
+        let line = parts.indices.filter(chosen.contains).map { parts[$0].text }.joined(separator: " · ")
+        return String(line.prefix(width))
+    }
+}
+#endif

@@ -1,0 +1,118 @@
+#if Tool
+import PageModel
+import PageStore
+
+/// Statistics of a store, in any of the formats.
+struct StatsRendering {
+    let statistics: StoreStatistics
+    /// Where the store is.
+    let path: String
+
+    func render(_ format: OutputFormat, to terminal: Terminal) {
+        switch format {
+        case .table:
+            table.render(.table, to: terminal)
+            terminal.print("")
+            for line in summary { terminal.print(line) }
+        case .json: terminal.print(json.text)
+        case .ndjson, .csv: table.render(format, to: terminal)
+        }
+    }
+
+    // MARK: By query, and in all
+
+    private static let columns: [ResultTable.Column] = [
+        .init(name: "query", heading: "ID"),
+        .init(name: "key", heading: "QUERY"),
+        .init(name: "scope"),
+        .init(name: "items", heading: "ITEMS", isNumber: true),
+        .init(name: "pages", heading: "PAGES", isNumber: true),
+        .init(name: "bytes", heading: "SIZE", isNumber: true),
+        .init(name: "pages_ok"),
+        .init(name: "pages_pending"),
+        .init(name: "pages_in_flight"),
+        .init(name: "pages_failing", heading: "FAILING", isNumber: true),
+        .init(name: "counted_since"),
+        .init(name: "runs", heading: "RUNS", isNumber: true),
+        .init(name: "requests", heading: "REQUESTS", isNumber: true),
+        .init(name: "requests_saved", heading: "SAVED", isNumber: true),
+        .init(name: "pages_fetched"),
+        .init(name: "pages_unchanged"),
+        .init(name: "pages_kept"),
+        .init(name: "hit_rate", heading: "HITS", isNumber: true),
+        .init(name: "bytes_received", heading: "RECEIVED", isNumber: true),
+    ]
+
+    /// The last line is that of the store as a whole; its query and key are null.
+    private var table: ResultTable {
+        let rows = statistics.queries.map { query in
+            let outline = query.summary.outline
+            return row(
+                outline.record.key, items: query.items, pages: outline.pages.count, bytes: query.summary.bytes, query.ledger, query.tally)
+        }
+        let total = row(
+            nil, items: statistics.items, pages: statistics.pages, bytes: statistics.bytes, statistics.ledger, statistics.tally)
+        return ResultTable(columns: StatsRendering.columns, rows: rows + [total])
+    }
+
+    private func row(
+        _ key: QueryKey?, items: Int, pages: Int, bytes: Int, _ ledger: [FetchState: Int], _ tally: RunTally
+    ) -> [ResultTable.Cell] {
+        func count(_ number: Int) -> ResultTable.Cell { .init(.int(number), SizeText.count(number)) }
+        return [
+            .init(.optional(key?.shortID), key?.shortID ?? "in all"),
+            .init(.optional(key?.text), key?.text ?? ""),
+            .init(.optional(key?.scope)),
+            count(items),
+            count(pages),
+            .init(.int(bytes), SizeText.bytes(bytes)),
+            count(ledger[.ok] ?? 0),
+            count(ledger[.pending] ?? 0),
+            count(ledger[.inFlight] ?? 0),
+            count((ledger[.failedRetryable] ?? 0) + (ledger[.failedPermanent] ?? 0)),
+            .init(.time(tally.beganAt)),
+            count(tally.runs),
+            count(tally.requests),
+            count(tally.requestsSaved),
+            count(tally.pagesFetched),
+            count(tally.pagesUnchanged),
+            count(tally.pagesKept),
+            .init(.optional(tally.hitRate), tally.hitRate.map { "\(Int($0 * 100)) %" }),
+            .init(.int(tally.bytesReceived), SizeText.bytes(tally.bytesReceived)),
+        ]
+    }
+
+    private var json: JSONOutput {
+        let names = StatsRendering.columns.map(\.name)
+        let rows = table.rows.map { row in Array(zip(names, row.map(\.value))) }
+        let total = (rows.last ?? []).filter { !["query", "key", "scope"].contains($0.0) }
+        return .object([
+            ("store", .object([
+                ("path", .string(path)), ("schema", .int(statistics.schema)), ("file_bytes", .int(statistics.fileBytes)),
+                ("log_bytes", .int(statistics.logBytes)), ("free_bytes", .int(statistics.freeBytes)),
+            ])),
+            ("total", .object([("queries", .int(statistics.queries.count))] + total)),
+            ("queries", .array(rows.dropLast().map { .object($0) })),
+        ])
+    }
+
+    // MARK: For people
+
+    /// What the columns do not say.
+    private var summary: [String] {
+        let tally = statistics.tally
+        let size = """
+            store: \(SizeText.bytes(statistics.fileBytes)) in \(path), \(SizeText.bytes(statistics.logBytes)) of log, \
+            \(SizeText.bytes(statistics.freeBytes)) free to be used again
+            """
+        guard let since = tally.beganAt else { return [size, "no run was counted yet"] }
+        return [
+            size,
+            """
+                since \(TimeText.rfc3339(since)): \(SizeText.count(tally.runs)) runs sent \(SizeText.count(tally.requests)) \
+                requests, and spared \(SizeText.count(tally.requestsSaved))
+                """,
+        ]
+    }
+}
+#endif

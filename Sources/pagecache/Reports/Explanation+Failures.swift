@@ -1,0 +1,107 @@
+#if Tool
+import PageModel
+
+// What fails, and what comes of it.
+extension Explanation {
+    /// Failures of one cause, with one future, are one sentence; the soonest first.
+    mutating func tellFailures(_ failures: [LedgerEntry]) {
+        var groups: [[LedgerEntry]] = []
+        for entry in failures {
+            if let index = groups.firstIndex(where: { $0[0].hasSameCause(as: entry) }) { groups[index].append(entry) }
+            else { groups.append([entry]) }
+        }
+        for group in groups {
+            say(.failure, cause(of: group))
+            if let hint = hint(group[0]) { say(.failure, hint) }
+            say(.next, future(of: group))
+        }
+    }
+
+    mutating func tellFetching(_ entries: [LedgerEntry]) {
+        for entry in entries {
+            let since = entry.lastAttemptAt.map { " since \(TimeText.age(now - $0))" } ?? ""
+            if let expiry = entry.leaseExpiresAt, expiry > now {
+                say(.fetching, """
+                    \(page(entry)) is being fetched\(since); if whoever does it dies, another may begin in \
+                    \(TimeText.age(expiry - now)) at the latest.
+                    """)
+            } else {
+                say(.fetching, """
+                    \(page(entry)) was being fetched when whoever did it was cut off; the next 'pagecache sync \(id)' \
+                    fetches it.
+                    """)
+            }
+        }
+    }
+
+    private func page(_ entry: LedgerEntry) -> String {
+        entry.offset == 0 ? "Page one" : "The page at position \(SizeText.count(entry.offset))"
+    }
+
+    private func cause(of group: [LedgerEntry]) -> String {
+        let first = group.min { $0.offset < $1.offset } ?? group[0]
+        let message = first.failure?.message ?? "nobody noted why"
+        let attempts = group.map(\.attempts).max() ?? 0
+        let since = group.compactMap(\.firstFailureAt).min()
+            .map { ", since \(TimeText.age(now - $0)) (\(TimeText.rfc3339($0)))" } ?? ""
+        let who =
+            group.count == 1
+            ? "\(page(first)) fails" : "\(SizeText.count(group.count)) pages fail, the first at position \(SizeText.count(first.offset))"
+        return "\(who): \(message). \(attempts) \(attempts == 1 ? "attempt" : "attempts")\(since)."
+    }
+
+    /// What the class of a failure means, where its message may not say.
+    private func hint(_ entry: LedgerEntry) -> String? {
+        if let until = entry.retryAfterUntil, until > now {
+            return "The origin asked to be left alone until \(TimeText.rfc3339(until))."
+        }
+        return switch entry.failure?.failureClass {
+        case .forbidden?: "The origin refuses who is asking: give a credential with --bearer-env or --header-env."
+        case .undecodable?: """
+            The answer is not what was agreed on: see with 'pagecache sync' whether --items and --paging are still right.
+            """
+        case .hostile?: "The answer passes a limit, or leads to another origin; nothing of it was taken."
+        case .doubtful?: "The answer would take away much of what is held. It is believed when the origin says the same again."
+        case .loop?: "The origin repeats itself: a cursor comes again, or pages without anything new."
+        default: nil
+        }
+    }
+
+    private func future(of group: [LedgerEntry]) -> String {
+        let entry = group[0]
+        let what = group.count == 1 ? "It" : "They"
+        let one = group.count == 1
+        if let next = group.compactMap(\.nextAttemptAt).min() {
+            guard next > now else {
+                let since = now - next >= .seconds(1) ? " since \(TimeText.age(now - next))" : " now"
+                return """
+                    \(what) \(one ? "is" : "are") due\(since): the next 'pagecache sync --due', or a service that runs, tries \
+                    again; 'pagecache retry \(id)' does so now.
+                    """
+            }
+            return """
+                \(what) \(one ? "is" : "are") tried again in \(TimeText.age(next - now)), at \(TimeText.rfc3339(next)), by a \
+                service that runs or by 'pagecache sync --due'; 'pagecache retry \(id)' tries now.
+                """
+        }
+        switch entry.state {
+        case .failedPermanent:
+            return """
+                Nothing tries \(one ? "it" : "them") again by itself, because the same would come of it; 'pagecache retry \(id) \
+                --permanent' does.
+                """
+        case .failedRetryable, .pending, .inFlight, .ok:
+            return "\(what) \(one ? "was" : "were") given up for now: 'pagecache retry \(id)' tries again."
+        }
+    }
+}
+
+extension LedgerEntry {
+    fileprivate func hasSameCause(as other: LedgerEntry) -> Bool {
+        state == other.state && failure?.failureClass == other.failure?.failureClass && failure?.message == other.failure?.message
+            && (nextAttemptAt == nil) == (other.nextAttemptAt == nil)
+            // Page one is a matter of its own: without it nothing else is asked for.
+            && (offset == 0) == (other.offset == 0)
+    }
+}
+#endif

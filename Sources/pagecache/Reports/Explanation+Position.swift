@@ -1,0 +1,85 @@
+#if Tool
+import PageModel
+
+// One place in a list.
+extension Explanation {
+    mutating func tell(_ position: Int) {
+        let place = "Position \(SizeText.count(position))"
+        if let page = list.pages.first(where: { $0.range.contains(position) }) { return tell(place, page) }
+        if let end = list.record.end ?? list.record.total.exactCount, position >= end {
+            return say(.holding, "\(place) does not exist: the list ends at \(SizeText.count(end)).")
+        }
+        guard list.record.validatedAt != nil || !list.ledger.isEmpty else {
+            say(.holding, "Nothing of the list was ever fetched.")
+            return say(.next, "'pagecache sync \(id)' fetches it.")
+        }
+        // A record speaks for the positions up to the next place that something is known of.
+        let gap = gap(around: position)
+        let entry = list.ledger.last { $0.offset <= position && $0.offset >= gap.lowerBound }
+        if position >= list.length, entry == nil {
+            say(.holding, "\(place) lies behind everything that is held, and nobody knows yet whether the list goes so far.")
+        } else if gap.upperBound == .max {
+            say(.holding, "\(place) is missing: nothing is held from \(SizeText.count(gap.lowerBound)) on.")
+        } else {
+            say(.holding, "\(place) is missing: nothing is held at \(Explanation.positions(gap)).")
+        }
+        tellCause(entry)
+    }
+
+    private mutating func tellCause(_ entry: LedgerEntry?) {
+        switch entry?.state {
+        case .failedRetryable, .failedPermanent:
+            if let entry { tellFailures([entry]) }
+        case .inFlight:
+            if let entry { tellFetching([entry]) }
+        case .pending where entry?.nextAttemptAt != nil:
+            say(.next, """
+                It is queued: the next 'pagecache sync --due', a service that runs, or 'pagecache sync \(id)' fetches it.
+                """)
+        case .pending, .ok, nil:
+            say(.next, """
+                It was not asked for yet, or was evicted, or dropped when the list moved; 'pagecache sync \(id)' fetches it.
+                """)
+        }
+    }
+
+    private mutating func tell(_ place: String, _ page: PageSummary) {
+        let range = Explanation.positions(page.range)
+        say(
+            .holding,
+            """
+                \(place) is held, in the page at \(range), which was fetched \(TimeText.age(now - page.fetchedAt)) ago, at \
+                \(TimeText.rfc3339(page.fetchedAt)).
+                """)
+        if page.generation < list.record.version.generation {
+            say(.holding, """
+                The page was the list's before it was replaced, or is in doubt; it is readable until what is fetched takes \
+                its place.
+                """)
+        }
+        say(.freshness, freshness("it", "The page", page.validatedAt))
+        let isJoined = page.offset > 0 && list.pages.contains { $0.count > 0 && $0.range.upperBound == page.offset }
+        if isJoined, page.evidence == .inferred {
+            say(.evidence, """
+                That it follows the page before it is believed, since \(TimeText.rfc3339(page.evidenceAt)), and not proven; \
+                a sweep proves it.
+                """)
+        } else if isJoined {
+            say(.evidence, "That it follows the page before it was seen, at \(TimeText.rfc3339(page.evidenceAt)).")
+        }
+        if !page.innerInferredSeams.isEmpty {
+            say(.evidence, "Inside it \(page.innerInferredSeams.count == 1 ? "is a place" : "are places") where pages were joined that are only believed to follow one another.")
+        }
+        tellFailures(list.failures.filter { page.range.contains($0.offset) })
+        tellFetching(list.ledger.filter { $0.state == .inFlight && page.range.contains($0.offset) })
+    }
+
+    /// The positions around this one that are not held; without an end where nobody knows one.
+    private func gap(around position: Int) -> Range<Int> {
+        let held = Coverage(list.pages.map(\.range))
+        let start = held.runs.last { $0.upperBound <= position }?.upperBound ?? 0
+        let end = held.runs.first { $0.lowerBound > position }?.lowerBound ?? list.record.end ?? list.record.total.count ?? .max
+        return start..<max(end, position + 1)
+    }
+}
+#endif

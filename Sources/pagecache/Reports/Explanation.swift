@@ -1,0 +1,188 @@
+#if Tool
+import PageModel
+
+/// Why a list, or a place in it, is as it is, and what will happen next: sentences for people, made of nothing but the outline,
+/// the policy and a moment.
+struct Explanation: Equatable {
+    /// What a sentence is about; the raw values are those of the tool's JSON.
+    enum Topic: String {
+        /// What is held, and what is missing.
+        case holding
+        /// How old it is.
+        case freshness
+        /// What fails, and why.
+        case failure
+        /// Who is fetching something right now.
+        case fetching
+        /// What is believed and not proven.
+        case evidence
+        /// What will happen, when, and by whom.
+        case next
+    }
+
+    struct Sentence: Equatable {
+        var topic: Topic
+        var text: String
+    }
+
+    private(set) var sentences: [Sentence] = []
+
+    let list: ListOutline
+    let policy: FreshnessPolicy
+    let now: Timestamp
+
+    /// Of a list as a whole.
+    init(of list: ListOutline, policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) {
+        (self.list, self.policy, self.now) = (list, policy, now)
+        tellHolding()
+        if let validatedAt = list.record.validatedAt {
+            say(.freshness, freshness("page one", "It", validatedAt))
+            tellOldestPage(besides: validatedAt)
+        }
+        tellFailures(list.failures)
+        tellFetching(list.ledger.filter { $0.state == .inFlight })
+        tellEvidence()
+        tellNext()
+    }
+
+    /// Of the place at one position.
+    init(of list: ListOutline, at position: Int, policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) {
+        (self.list, self.policy, self.now) = (list, policy, now)
+        tell(position)
+    }
+
+    mutating func say(_ topic: Topic, _ text: String) { sentences.append(Sentence(topic: topic, text: text)) }
+
+    /// What a list is called in commands.
+    var id: String { list.record.key.shortID }
+
+    // MARK: What is held
+
+    private mutating func tellHolding() {
+        let record = list.record
+        let held = list.coverage.count
+        let old = list.pages.filter { $0.generation < record.version.generation }.reduce(0) { $0 + $1.count }
+        if record.validatedAt == nil, list.pages.isEmpty {
+            say(.holding, "Nothing of it was ever fetched.")
+        } else if list.isComplete {
+            say(.holding, held == 0 ? "It was fetched, and is empty." : "All \(SizeText.count(held)) items are held.")
+        } else if record.end == nil, record.total.count == nil {
+            say(.holding, "\(SizeText.count(held)) items are held; how long the list is, nobody knows yet.")
+        } else {
+            say(.holding, "\(SizeText.count(held)) of \(SizeText.count(list.length)) items are held; \(missing)")
+        }
+        if old > 0 {
+            say(.holding, """
+                \(SizeText.count(old)) items are readable that were the list's before it was replaced; they give way to \
+                what is fetched.
+                """)
+        }
+        if case .estimate(let total) = record.total {
+            say(.holding, "The origin's total, \(SizeText.count(total)), is an estimate: it was contradicted, or is called one.")
+        }
+        if record.allowsDuplicates {
+            say(.holding, "The origin repeats items in this list, so what lies behind a change is fetched anew and not inferred.")
+        }
+    }
+
+    private var missing: String {
+        let gaps = list.gaps
+        guard let first = gaps.first else { return "where it ends is not known for sure." }
+        let ranges = gaps.prefix(3).map(Explanation.positions).joined(separator: ", ")
+        return gaps.count == 1 && first.count == 1
+            ? "position \(ranges) is missing." : "the positions \(ranges)\(gaps.count > 3 ? ", …" : "") are missing."
+    }
+
+    // MARK: How old it is
+
+    /// - Parameters:
+    ///   - what: what was confirmed, in the middle of a sentence.
+    ///   - subject: what is fresh or stale, at its beginning.
+    func freshness(_ what: String, _ subject: String, _ validatedAt: Timestamp) -> String {
+        let limit = "it counts as fresh for \(TimeText.age(policy.staleAfter))"
+        guard validatedAt <= now else {
+            return """
+                \(subject) counts as stale: \(what) was confirmed in the future, at \(TimeText.rfc3339(validatedAt)); a \
+                clock was set back.
+                """
+        }
+        let age = TimeText.age(now - validatedAt)
+        return switch policy.freshness(validatedAt: validatedAt, now: now) {
+        case .fresh: "\(subject) is fresh: \(what) was confirmed \(age) ago, and \(limit)."
+        case .stale: """
+            \(subject) is stale: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt)), and \(limit).
+            """
+        case .expired: "\(subject) has expired: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt))."
+        }
+    }
+
+    /// R23: a page one that explains everything says nothing of edits in place farther down.
+    private mutating func tellOldestPage(besides validatedAt: Timestamp) {
+        guard let oldest = list.heldPages.min(by: { $0.validatedAt < $1.validatedAt }),
+            validatedAt - oldest.validatedAt >= policy.staleAfter
+        else { return }
+        say(
+            .freshness,
+            """
+                The oldest page, at position \(SizeText.count(oldest.offset)), was last confirmed \
+                \(TimeText.age(now - oldest.validatedAt)) ago: what was edited in place since is not seen before 'pagecache \
+                sync \(id) --sweep'.
+                """)
+    }
+
+    private mutating func tellEvidence() {
+        let seams = list.inferredSeams
+        guard seams > 0 else { return }
+        say(
+            .evidence,
+            "\(SizeText.count(seams)) \(seams == 1 ? "pair" : "pairs") of neighbours in it \(seams == 1 ? "is" : "are") believed and not proven to follow one another; 'pagecache sync \(id) --sweep' proves it.")
+    }
+
+    // MARK: What will happen
+
+    private mutating func tellNext() {
+        if let sweep = list.record.sweep {
+            say(
+                .next,
+                """
+                    A sweep that began \(TimeText.age(now - sweep.startedAt)) ago has verified everything before position \
+                    \(SizeText.count(sweep.position)); the next 'pagecache sync --due' goes on from there.
+                    """)
+        }
+        let stale = list.record.validatedAt.map { policy.freshness(validatedAt: $0, now: now) != .fresh } ?? true
+        let headFails = list.failures.contains { $0.offset == 0 }
+        switch (list.record.isPinned, stale) {
+        case (true, true) where !headFails:
+            say(.next, "It is pinned: the next 'pagecache sync --due', or a service that runs, refreshes it.")
+        case (true, false):
+            let moment = (list.record.validatedAt ?? now) + policy.staleAfter
+            say(.next, """
+                It is pinned: from \(TimeText.rfc3339(moment)) on 'pagecache sync --due', or a service that runs, refreshes \
+                it.
+                """)
+        case (false, true) where !headFails:
+            say(.next, "It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does.")
+        case (true, true), (false, true):
+            // When page one is asked for again was said with its failure.
+            break
+        case (false, false):
+            if list.isComplete, list.failures.isEmpty { say(.next, "Nothing has to be done.") }
+        }
+        let failing = Set(list.failures.map(\.offset))
+        let untried = list.gaps.filter { gap in !failing.contains { gap.contains($0) } }
+        if list.record.validatedAt != nil, !untried.isEmpty {
+            say(.next, list.record.isPinned
+                ? "What is missing and does not fail is fetched by the next 'pagecache sync --due', or a service that runs."
+                : "What is missing and does not fail is fetched by the next 'pagecache sync \(id)'.")
+        }
+    }
+
+    // MARK: Words
+
+    /// `300`, or `300–399`.
+    static func positions(_ range: Range<Int>) -> String {
+        range.count == 1
+            ? SizeText.count(range.lowerBound) : "\(SizeText.count(range.lowerBound))–\(SizeText.count(range.upperBound - 1))"
+    }
+}
+#endif

@@ -1,0 +1,63 @@
+#if Tool
+import ArgumentParser
+import Foundation
+
+/// A command as the argument parser describes it (`--experimental-dump-help`): what `--help` is made of.
+struct CommandDescription: Decodable {
+    struct Option: Decodable {
+        struct Name: Decodable {
+            var kind: String
+            var name: String
+
+            var text: String { kind == "long" ? "--\(name)" : "-\(name)" }
+        }
+
+        var kind: String
+        var shouldDisplay: Bool
+        var isOptional: Bool
+        var isRepeating: Bool
+        var names: [Name]?
+        var valueName: String?
+        var defaultValue: String?
+        var abstract: String?
+    }
+
+    var commandName: String
+    var shouldDisplay: Bool?
+    var aliases: [String]?
+    var abstract: String?
+    var discussion: String?
+    var subcommands: [CommandDescription]?
+    var arguments: [Option]?
+
+    /// The whole tool.
+    static func tool() throws -> CommandDescription {
+        struct Dump: Decodable {
+            var command: CommandDescription
+        }
+        return try JSONDecoder().decode(Dump.self, from: Data(Pagecache._dumpHelp().utf8)).command
+    }
+
+    /// The commands that people are shown; "help" is not one of ours.
+    var shownCommands: [CommandDescription] {
+        (subcommands ?? []).filter { $0.shouldDisplay ?? true && $0.commandName != "help" }
+    }
+
+    /// What can be said to it, without what every command takes: `--help` and `--version`.
+    var shownArguments: [Option] {
+        (arguments ?? []).filter { option in
+            option.shouldDisplay && !(option.names ?? []).contains { $0.name == "help" || $0.name == "version" }
+        }
+    }
+
+    /// The parts of the discussion: text, and blocks under a heading in capitals.
+    var sections: [(heading: String?, lines: [String])] {
+        var sections: [(heading: String?, lines: [String])] = [(nil, [])]
+        for line in (discussion ?? "").split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+            let isHeading = !line.isEmpty && line.allSatisfy { $0.isUppercase || $0 == " " } && line.first != " "
+            if isHeading { sections.append((line, [])) } else { sections[sections.count - 1].lines.append(line) }
+        }
+        return sections
+    }
+}
+#endif

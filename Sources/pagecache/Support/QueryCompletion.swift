@@ -1,0 +1,36 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+
+extension CompletionKind {
+    /// The ids of the queries in the store: of the one that `--store` names in what was typed so far, else of the default one.
+    static var queries: CompletionKind {
+        .custom { (words: [String], _: Int, prefix: String) in await QueryCompletion.ids(words: words, prefix: prefix) }
+    }
+}
+
+/// Completes the names of queries. Whatever goes wrong there is nothing to complete: a shell is no place for errors.
+enum QueryCompletion {
+    static func ids(words: [String], prefix: String) async -> [String] {
+        var options = CommonOptions()
+        options.store = store(in: words)
+        guard let store = try? await options.openStore(.readOnly) else { return [] }
+        let records = (try? await store.records()) ?? []
+        await store.close()
+        return records.map(\.key.shortID).filter { prefix.isEmpty || $0.hasPrefix(prefix) }.sorted()
+    }
+
+    /// The word behind `--store`, or joined to it, without the quotes that shells hand over with it.
+    static func store(in words: [String]) -> String? {
+        for (index, word) in words.enumerated() {
+            var path: String?
+            if word == "--store", index + 1 < words.count { path = words[index + 1] }
+            if word.hasPrefix("--store=") { path = String(word.dropFirst("--store=".count)) }
+            if let path { return path.filter { $0 != "\"" && $0 != "'" && $0 != "\\" } }
+        }
+        return nil
+    }
+}
+#endif

@@ -1,0 +1,56 @@
+#if Tool
+/// Which of the names there are somebody may have meant: pure.
+enum Spelling {
+    /// Names longer than this are compared by their beginnings: a key may be as long as its origin likes.
+    private static let longest = 120
+
+    /// Indices of the names that come close to `name`, the closest first; at most so many.
+    /// - Parameter names: each thing by all the names it goes by.
+    static func suggestions(for name: String, among names: [[String]], limit: Int = 3) -> [Int] {
+        let wanted = letters(name)
+        guard !wanted.isEmpty else { return [] }
+        let ranked = names.enumerated().compactMap { index, names in
+            names.compactMap { distance(wanted, letters($0)) }.min().map { (index: index, distance: $0) }
+        }
+        return ranked.sorted { ($0.distance, $0.index) < ($1.distance, $1.index) }.prefix(limit).map(\.index)
+    }
+
+    /// How far two names are apart; nil when nobody would mistake one for the other.
+    private static func distance(_ wanted: [Character], _ name: [Character]) -> Int? {
+        // A part of the name is what people remember of a long one. Two letters are in everything.
+        if wanted.count >= 3, contains(name, wanted) { return 0 }
+        let most = max(1, wanted.count / 4)
+        let edits = self.edits(wanted, name, most: most)
+        return edits <= most ? edits : nil
+    }
+
+    private static func letters(_ name: String) -> [Character] { Array(name.lowercased().prefix(longest)) }
+
+    private static func contains(_ name: [Character], _ part: [Character]) -> Bool {
+        guard part.count <= name.count else { return false }
+        return (0...name.count - part.count).contains { name[$0..<$0 + part.count].elementsEqual(part) }
+    }
+
+    /// Letters to insert, leave out, replace, or swap with their neighbour (the optimal string alignment distance); more than
+    /// `most` is only known to be more.
+    static func edits(_ left: [Character], _ right: [Character], most: Int) -> Int {
+        guard abs(left.count - right.count) <= most else { return most + 1 }
+        var beforeLast = [Int](repeating: 0, count: right.count + 1)
+        var last = Array(0...right.count)
+        for row in 0..<left.count {
+            var current = [row + 1]
+            for column in 0..<right.count {
+                let isSame = left[row] == right[column]
+                var cost = min(last[column + 1] + 1, current[column] + 1, last[column] + (isSame ? 0 : 1))
+                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                    cost = min(cost, beforeLast[column - 1] + 1)
+                }
+                current.append(cost)
+            }
+            if let least = current.min(), least > most { return most + 1 }
+            (beforeLast, last) = (last, current)
+        }
+        return last[right.count]
+    }
+}
+#endif

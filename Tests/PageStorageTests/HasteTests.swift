@@ -1,0 +1,60 @@
+import PageModel
+import StorageSupport
+import Testing
+
+/// R33: somebody wants a page now that automatic triggers would leave for later, or for good.
+@Suite("Making a failed page due")
+struct HasteTests {
+    private func failure(isRetryable: Bool) -> FetchFailure {
+        FetchFailure(.throttled, "m", isRetryable: isRetryable, httpStatus: 429, retryAfter: .seconds(600))
+    }
+
+    @Test("due at once, also what failed for good; what was known of the failure stays", arguments: StorageKind.allCases)
+    func hastened(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.store.record(
+            [
+                .failed(offset: 10, failure: failure(isRetryable: true), nextAttemptAt: noon + .seconds(600)),
+                .failed(offset: 20, failure: failure(isRetryable: false), nextAttemptAt: nil),
+            ], for: bench.query, at: noon)
+        let before = try await bench.list.ledger
+        let now = noon + .seconds(5)
+        #expect(try await bench.store.due(before: now, limit: 9).isEmpty)
+        try await bench.store.record([.hastened(offset: 20), .hastened(offset: 10)], for: bench.query, at: now)
+        let after = try await bench.list.ledger
+        #expect(after.map(\.nextAttemptAt) == [now, now])
+        #expect(after.map(\.retryAfterUntil) == [nil, nil])
+        #expect(after.map(\.state) == [.failedRetryable, .failedPermanent])
+        #expect(after.map(\.attempts) == before.map(\.attempts))
+        #expect(after.map(\.failure) == before.map(\.failure))
+        #expect(after.map(\.firstFailureAt) == [noon, noon])
+        #expect(Set(try await bench.store.due(before: now, limit: 9).map(\.entry.offset)) == [10, 20])
+    }
+
+    @Test("a page that is in flight keeps its lease, one that arrived stays so, and none is made up", arguments: StorageKind.allCases)
+    func ignored(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let failed = LedgerEdit.failed(offset: 10, failure: failure(isRetryable: true), nextAttemptAt: noon)
+        try await bench.store.record([failed, .succeeded(offset: 20)], for: bench.query, at: noon)
+        #expect(try await bench.store.claim([10], of: bench.query, until: noon + .seconds(60), at: noon) == [10])
+        let before = try await bench.list
+        try await bench.store.record(
+            [.hastened(offset: 10), .hastened(offset: 20), .hastened(offset: 30)], for: bench.query, at: noon + .seconds(1))
+        #expect(try await bench.list == before)
+        #expect(try await bench.store.claim([10], of: bench.query, until: noon + .seconds(61), at: noon + .seconds(1)).isEmpty)
+    }
+
+    @Test("whoever observes the list is told: a service looks at once", arguments: StorageKind.allCases)
+    func told(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.store.record(
+            [.failed(offset: 10, failure: failure(isRetryable: true), nextAttemptAt: nil)], for: bench.query, at: noon)
+        var notices = bench.store.notices(of: bench.query).makeAsyncIterator()
+        try await bench.store.record([.hastened(offset: 10)], for: bench.query, at: noon)
+        guard case .changed(let set) = await notices.next() else {
+            Issue.record("not told")
+            return
+        }
+        #expect(set.changes == [.ledger([10])])
+    }
+}

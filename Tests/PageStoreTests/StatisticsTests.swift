@@ -1,0 +1,97 @@
+import Foundation
+import PageModel
+import PageStore
+import StorageSupport
+import Testing
+
+/// What a store says of itself: sizes as they are on the disk, and figures of runs that were handed to it.
+@Suite("Statistics of a store")
+struct StatisticsTests {
+    @Test("sizes are those of the files, and what is held and failing is counted by query")
+    func sizes() async throws {
+        let bench = try await Bench<PageStore>()
+        try await bench.put(0, items(0..<100))
+        try await bench.commit([], ledger: [.succeeded(offset: 0)])
+        let failure = FetchFailure(.server, "m", isRetryable: true)
+        try await bench.store.record([.failed(offset: 100, failure: failure, nextAttemptAt: nil)], for: bench.query, at: noon)
+        _ = try await bench.store.register("empty", at: noon)
+
+        let found = try await bench.store.statistics()
+        #expect(found.queries.map(\.items) == [100, 0])
+        #expect(found.queries.first?.ledger == [.ok: 1, .failedRetryable: 1])
+        #expect(found.ledger == [.ok: 1, .failedRetryable: 1])
+        #expect((found.items, found.pages) == (100, 1))
+        #expect(found.bytes == (try await bench.store.summaries().reduce(0) { $0 + $1.bytes }))
+        #expect(found.bytes > 100 * #"{"id":"i0"}"#.utf8.count)
+        let path = bench.folder.store
+        func size(_ file: String) throws -> Int {
+            try #require(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int)
+        }
+        #expect(found.fileBytes == (try size(path)))
+        #expect(found.logBytes == (try size(path + "-wal")))
+        #expect(found.schema == 1)
+    }
+
+    @Test("what a purge freed is given back; a query's tally goes with it")
+    func freed() async throws {
+        let bench = try await Bench<PageStore>()
+        try await bench.put(0, items(0..<10_000))
+        try await bench.store.add(RunTally(runs: 1, requests: 3), to: bench.query, at: noon)
+        _ = try await bench.store.purge([bench.query])
+        let found = try await bench.store.statistics()
+        #expect(found.queries.isEmpty)
+        #expect(found.freeBytes == 0)
+        #expect(found.tally == RunTally())
+        #expect(try await bench.store.verify().isSound)
+    }
+
+    @Test("tallies are sums by query since the first; a query that is gone has none")
+    func tallies() async throws {
+        let bench = try await Bench<PageStore>()
+        let other = try await bench.store.register("other", at: noon).id
+        let first = RunTally(runs: 1, requests: 11, pagesFetched: 11, bytesReceived: 9_000)
+        let second = RunTally(runs: 1, requests: 1, pagesUnchanged: 1, pagesKept: 10, bytesReceived: 100)
+        try await bench.store.add(first, to: bench.query, at: noon)
+        try await bench.store.add(second, to: bench.query, at: noon + .seconds(60))
+        try await bench.store.add(RunTally(runs: 1, requests: 5), to: QueryID(rawValue: 4_711), at: noon)
+
+        let found = try await bench.store.statistics()
+        let own = try #require(found.queries.first { $0.summary.outline.record.id == bench.query }).tally
+        #expect(
+            own == RunTally(
+                beganAt: noon, runs: 2, requests: 12, pagesFetched: 11, pagesUnchanged: 1, pagesKept: 10, bytesReceived: 9_100))
+        #expect(own.requestsSaved == 10)
+        #expect(own.hitRate == 0.5)
+        #expect(found.queries.first { $0.summary.outline.record.id == other }?.tally == RunTally())
+        #expect(found.tally == own)
+    }
+
+    @Test("an origin that only fails saves nothing, and a run without pages has no rate")
+    func nothingSaved() {
+        let tally = RunTally(runs: 1, requests: 40, pagesFetched: 3)
+        #expect(tally.requestsSaved == 0)
+        #expect(tally.hitRate == 0)
+        #expect(RunTally(runs: 1, requests: 5).hitRate == nil)
+    }
+
+    @Test("numbers that none can have are refused, and a store for reading only counts nothing")
+    func refused() async throws {
+        let bench = try await Bench<PageStore>()
+        for tally in [RunTally(requests: -1), RunTally(bytesReceived: .max)] {
+            let error = await #expect(throws: StorageError.self) { try await bench.store.add(tally, to: bench.query, at: noon) }
+            #expect(error?.code == .invalidPlan)
+        }
+        let reader = try await PageStore.open(at: bench.folder.store, mode: .readOnly, now: noon)
+        let error = await #expect(throws: StorageError.self) { try await reader.add(RunTally(runs: 1), to: bench.query, at: noon) }
+        #expect(error?.code == .permission)
+        #expect(try await reader.statistics().queries.count == 1)
+        await reader.close()
+    }
+
+    @Test("sums stay numbers that a store can keep, however often is added")
+    func saturated() async throws {
+        let bench = try await Bench<PageStore>()
+        for _ in 0..<2 { try await bench.store.add(RunTally(requests: Total.largest), to: bench.query, at: noon) }
+        #expect(try await bench.store.statistics().tally.requests == Total.largest)
+    }
+}

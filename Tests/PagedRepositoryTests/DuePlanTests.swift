@@ -1,0 +1,104 @@
+import PageModel
+import PagedRepositoryTesting
+import Testing
+
+@testable import PagedRepository
+
+/// What a look at one moment finds to do (R29, R33).
+@Suite("What is due by now")
+struct DuePlanTests {
+    private let noon = Timestamp(milliseconds: 1_800_000_000_000)
+    private let plan = DuePlan(agenda: Agenda(rules: Agenda.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
+
+    /// A list of pages of ten, and a ledger.
+    private func list(
+        held: [Int] = [0], total: Int? = 100, validated age: Duration? = .seconds(1), isPinned: Bool = false, sweep: Bool = false,
+        ledger: [LedgerEntry] = []
+    ) -> ListOutline {
+        let validatedAt = age.map { noon + (.zero - $0) }
+        let record = QueryRecord(
+            id: QueryID(rawValue: 1), key: "list", version: ListVersion(generation: 1, revision: 0),
+            total: total.map { .exact($0) } ?? .unknown, end: nil, validatedAt: validatedAt, createdAt: noon,
+            allowsDuplicates: false, paging: "offset", source: "", sweep: sweep ? SweepProgress(position: 20, startedAt: noon) : nil,
+            isPinned: isPinned)
+        let pages = held.map {
+            PageSummary(
+                offset: $0, count: 10, generation: 1, revision: 0, evidence: .verified, evidenceAt: noon, fetchedAt: noon,
+                validatedAt: noon, fingerprint: 0, cursorIn: nil, cursorOut: nil, validator: nil)
+        }
+        return ListOutline(record: record, pages: pages, ledger: ledger)
+    }
+
+    private func failing(_ offset: Int, _ next: Timestamp?, isRetryable: Bool = true) -> LedgerEntry {
+        LedgerEntry(
+            offset: offset, state: isRetryable ? .failedRetryable : .failedPermanent, attempts: 1, lastAttemptAt: noon,
+            nextAttemptAt: next, failure: FetchFailure(.server, "m", isRetryable: isRetryable))
+    }
+
+    @Test("a list that nobody pinned has nothing to be done but what its ledger has scheduled")
+    func ledger() {
+        #expect(plan.runs(for: list(validated: .seconds(900)), now: noon).isEmpty, "stale, and nobody wants it")
+        let entries = [failing(30, noon), failing(50, noon + .seconds(5)), failing(70, nil, isRetryable: false)]
+        #expect(plan.runs(for: list(ledger: entries), now: noon) == [.positions(30..<39)])
+        #expect(plan.runs(for: list(ledger: entries), now: noon + .seconds(5)) == [.positions(30..<59)])
+    }
+
+    @Test("R29: a retry that no back-off could have put so far ahead is due")
+    func clockSetBack() {
+        #expect(plan.retries(of: list(ledger: [failing(30, noon + .seconds(3_601))]), now: noon) == [.positions(30..<39)])
+        #expect(plan.retries(of: list(ledger: [failing(30, noon + .seconds(3_600))]), now: noon).isEmpty)
+    }
+
+    @Test("failing pages with nothing between them are one run; held ones, and those that are not due, part them")
+    func stretches() {
+        let entries = [failing(10, noon), failing(20, noon), failing(40, noon), failing(50, noon + .seconds(9)), failing(60, noon)]
+        #expect(
+            plan.retries(of: list(held: [0, 30], ledger: entries), now: noon)
+                == [.positions(10..<30), .positions(40..<50), .positions(60..<69)])
+    }
+
+    @Test("a failing page is asked for as a whole: up to what is known next, to the end of the list, or a page's worth")
+    func wholePages() {
+        // Pages that were read without overlap are as long as page one; the last one ends where the list does.
+        #expect(plan.retries(of: list(held: [0, 20], ledger: [failing(10, noon)]), now: noon) == [.positions(10..<20)])
+        #expect(plan.retries(of: list(total: 37, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<37)])
+        #expect(plan.retries(of: list(total: nil, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<39)])
+        #expect(plan.retries(of: list(total: 20, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<31)], "behind the end")
+    }
+
+    @Test("page one comes first, alone; where it never came, everything is wanted")
+    func pageOne() {
+        #expect(plan.retries(of: list(ledger: [failing(0, noon), failing(30, noon)]), now: noon) == [.refresh, .positions(30..<39)])
+        #expect(plan.retries(of: list(held: [], validated: nil, ledger: [failing(0, noon)]), now: noon) == [.everything])
+    }
+
+    @Test("a pinned list is refreshed when it is stale, and completed when it is not; a sweep goes on")
+    func pinned() {
+        let whole = Array(stride(from: 0, to: 100, by: 10))
+        #expect(plan.runs(for: list(held: whole, isPinned: true), now: noon).isEmpty)
+        #expect(plan.runs(for: list(held: whole, validated: .seconds(61), isPinned: true), now: noon) == [.everything])
+        #expect(plan.runs(for: list(isPinned: true), now: noon) == [.positions(0..<Int.max)])
+        #expect(plan.runs(for: list(validated: .seconds(61), sweep: true), now: noon) == [.sweep])
+        // R33: what failed for good is left to people, and what is due beside it is not.
+        let entries = [failing(0, nil, isRetryable: false), failing(30, noon)]
+        #expect(plan.runs(for: list(validated: .seconds(61), isPinned: true, ledger: entries), now: noon) == [.positions(30..<39)])
+    }
+
+    @Test("of a whole storage: the lists that something is due for, and no others")
+    func wholeStorage() async throws {
+        let store = MemoryStorage()
+        let failed = try await store.register("failed", at: noon).id
+        let later = try await store.register("later", at: noon).id
+        let pinned = try await store.register("pinned", at: noon).id
+        let failure = FetchFailure(.server, "m", isRetryable: true)
+        try await store.record([.failed(offset: 50, failure: failure, nextAttemptAt: noon)], for: failed, at: noon)
+        try await store.record([.failed(offset: 50, failure: failure, nextAttemptAt: noon + .seconds(60))], for: later, at: noon)
+        try await store.setPinned(true, pinned)
+        let due = try await DueWork.all(in: store, now: noon + .seconds(1))
+        #expect(due.map(\.query.id) == [failed, pinned])
+        #expect(due.map(\.runs) == [[.positions(50..<51)], [.everything]])
+        // Whoever wants the page now need not wait (R33).
+        try await store.record([.hastened(offset: 50)], for: later, at: noon + .seconds(1))
+        #expect(try await DueWork.all(in: store, now: noon + .seconds(1)).map(\.query.id) == [failed, later, pinned])
+    }
+}

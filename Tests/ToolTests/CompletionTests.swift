@@ -1,0 +1,72 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+@testable import pagecache
+
+@Suite("Completions")
+struct CompletionTests {
+    private let folder = Folder()
+
+    @Test("a script for each shell, which that shell can read where it is installed", arguments: ["bash", "zsh", "fish"])
+    func scripts(shell: String) async throws {
+        let ended = try await Tool.run(["completions", shell])
+        #expect(ended.status == 0)
+        // How a query's names are asked for, and how an option is written, is each shell's own way.
+        let asks = shell == "fish" ? "custom_completion" : "---completion"
+        let words = ["sync", "export", "watch", shell == "fish" ? "-l 'store'" : "--store", asks]
+        for word in words { #expect(ended.output.contains(word), "\(word)") }
+        guard let path = ["/bin/\(shell)", "/usr/bin/\(shell)"].first(where: FileManager.default.isExecutableFile) else { return }
+        let file = "\(folder.path)/script"
+        folder.createFile(file, ended.output)
+        let read = try await Program.run(path, [shell == "fish" ? "--no-execute" : "-n", file], environment: ["PATH": "/usr/bin:/bin"])
+        #expect(read.status == 0, "\(read.errors)")
+        #expect(try await Tool.run(["completions", "csh"]).status == 64)
+    }
+
+    @Test("queries are completed from the store: of --store, else of the default one; no store is no error")
+    func queries() async throws {
+        let origin = DemoOrigin(count: 10)
+        try await withOrigin(origin) { root in
+            var ids: [String] = []
+            for path in ["items", "pages"] {
+                let ended = try await Tool.run(["sync", "\(root)/\(path)", "--store", folder.store, "--json"])
+                ids.append(try #require(ended.json["query"] as? String))
+            }
+            /// As the scripts ask: the words so far, and which of them is to be completed, up to which character.
+            func complete(_ words: [String], _ environment: [String: String] = [:]) async throws -> [String] {
+                let last = words.last ?? ""
+                let ended = try await Tool.run(
+                    ["---completion", "show", "--", "positional@0", String(words.count - 1), String(last.count)] + words, environment: environment)
+                #expect(ended.status == 0)
+                #expect(ended.errors.isEmpty)
+                return ended.output.split(separator: "\n").map(String.init)
+            }
+            #expect(try await complete(["pagecache", "show", ""], ["PAGECACHE_STORE": folder.store]) == ids.sorted())
+            #expect(try await complete(["pagecache", "show", "--store", folder.store, String(ids[0].prefix(3))]).contains(ids[0]))
+            #expect(try await complete(["pagecache", "show", ""]) == [])
+            let text = "\(folder.path)/notes.txt"
+            folder.createFile(text, "no store")
+            #expect(try await complete(["pagecache", "show", ""], ["PAGECACHE_STORE": text]) == [])
+        }
+    }
+
+    @Test("the store is found in what was typed", arguments: [
+        (["pagecache", "--store", "/a"], "/a"), (["pagecache", "--store=/a b"], "/a b"), (["pagecache", "--store", "'/a'"], "/a"),
+        (["pagecache", "--store"], nil), (["pagecache", "show"], nil),
+    ] as [([String], String?)])
+    func store(words: [String], path: String?) { #expect(QueryCompletion.store(in: words) == path) }
+
+    @Test("--version is the one constant, which the changelog does not contradict")
+    func version() async throws {
+        #expect(try await Tool.run(["--version"]).output == toolVersion + "\n")
+        #expect(toolVersion.wholeMatch(of: /\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?/) != nil)
+        let changes = try String(contentsOfFile: Repository.path("CHANGELOG.md"), encoding: .utf8)
+        let released = changes.split(separator: "\n").first { $0.hasPrefix("## [") }
+        if let released { #expect(released.contains("[\(toolVersion)]")) }
+    }
+}
+#endif

@@ -1,0 +1,149 @@
+#if Tool
+import PageModel
+import Testing
+
+@testable import pagecache
+
+/// What `why` says: true of the outline, complete, and with a way on.
+@Suite("An explanation")
+struct ExplanationTests {
+    private func sentences(_ list: ListOutline, _ topic: Explanation.Topic? = nil) -> [String] {
+        Explanation(of: list, now: Sample.now).sentences.filter { topic == nil || $0.topic == topic }.map(\.text)
+    }
+
+    private func sentences(_ list: ListOutline, at position: Int) -> String {
+        Explanation(of: list, at: position, now: Sample.now).sentences.map(\.text).joined(separator: " ")
+    }
+
+    private let id = QueryKey("http://h/items").shortID
+
+    @Test("a whole and fresh list needs nothing")
+    func nothingToDo() {
+        let list = Sample.list([Sample.page(0..<50), Sample.page(50..<100)], total: .exact(100))
+        #expect(
+            sentences(list) == [
+                "All 100 items are held.", "It is fresh: page one was confirmed 5 s ago, and it counts as fresh for 60 s.",
+                "Nothing has to be done.",
+            ])
+    }
+
+    @Test("R11: never fetched, fetched and empty, and of unknown length are three things")
+    func holding() {
+        #expect(sentences(Sample.list([], validated: nil), .holding) == ["Nothing of it was ever fetched."])
+        #expect(sentences(Sample.list([], end: 0), .holding) == ["It was fetched, and is empty."])
+        #expect(sentences(Sample.list([Sample.page(0..<10)]), .holding) == ["10 items are held; how long the list is, nobody knows yet."])
+    }
+
+    @Test("why stale: since when, and who refreshes it")
+    func stale() {
+        let list = Sample.list([Sample.page(0..<10, age: .seconds(300))], end: 10, validated: .seconds(300))
+        #expect(sentences(list, .freshness) == ["It is stale: page one was last confirmed 5 min ago, at 2027-01-15T07:55:00.000Z, and it counts as fresh for 60 s."])
+        #expect(sentences(list, .next) == ["It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does."])
+        var pinned = list
+        pinned.record.isPinned = true
+        #expect(sentences(pinned, .next) == ["It is pinned: the next 'pagecache sync --due', or a service that runs, refreshes it."])
+    }
+
+    @Test("R29: a clock that was set back is told")
+    func clockSetBack() {
+        let list = Sample.list([Sample.page(0..<10)], end: 10, validated: .seconds(-600))
+        #expect(sentences(list, .freshness).first?.contains("in the future") == true)
+    }
+
+    @Test("R23: page one may be fresh, and what lies behind it old")
+    func oldPages() {
+        let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, age: .seconds(86_400 * 3))], end: 20)
+        #expect(sentences(list, .freshness).count == 2)
+        #expect(sentences(list, .freshness).last?.hasPrefix("The oldest page, at position 10, was last confirmed 3 d ago") == true)
+    }
+
+    @Test("why failing: failures of one cause are one sentence, with what comes next and when")
+    func failing() {
+        let list = Sample.list(
+            [Sample.page(0..<100)], total: .exact(400),
+            ledger: [Sample.failing(100), Sample.failing(200, next: .seconds(50)), Sample.failing(300, next: nil, isRetryable: false, attempts: 1, "not JSON", .undecodable)])
+        let failures = sentences(list, .failure)
+        #expect(failures.count == 3)
+        #expect(failures[0] == "2 pages fail, the first at position 100: the origin answered 500. 2 attempts, since 5 min (2027-01-15T07:55:00.000Z).")
+        #expect(failures[1].hasPrefix("The page at position 300 fails: not JSON. 1 attempt,"))
+        #expect(failures[2].contains("--items"))
+        let next = sentences(list, .next)
+        #expect(next[0] == "They are tried again in 30 s, at 2027-01-15T08:00:30.000Z, by a service that runs or by 'pagecache sync --due'; 'pagecache retry \(id)' tries now.")
+        #expect(next[1] == "Nothing tries it again by itself, because the same would come of it; 'pagecache retry \(id) --permanent' does.")
+    }
+
+    @Test("page one is a matter of its own, and is not promised twice")
+    func pageOne() {
+        let list = Sample.list([], validated: nil, ledger: [Sample.failing(0, next: nil, attempts: 8, "cannot connect", .transport)], isPinned: true)
+        #expect(sentences(list, .failure) == ["Page one fails: cannot connect. 8 attempts, since 5 min (2027-01-15T07:55:00.000Z)."])
+        #expect(sentences(list, .next) == ["It was given up for now: 'pagecache retry \(id)' tries again."])
+    }
+
+    @Test("what is due, and was not tried, is told")
+    func due() {
+        let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: .seconds(-90))])
+        #expect(sentences(list, .next) == ["It is due since 90 s: the next 'pagecache sync --due', or a service that runs, tries again; 'pagecache retry \(id)' does so now."])
+    }
+
+    @Test("R28: an origin that asked to be left alone is told")
+    func retryAfter() {
+        var entry = Sample.failing(100)
+        entry.retryAfterUntil = Sample.now + .seconds(30)
+        let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [entry])
+        #expect(sentences(list, .failure).last == "The origin asked to be left alone until 2027-01-15T08:00:30.000Z.")
+    }
+
+    @Test("R30: what is in flight, and what was when its process died")
+    func inFlight() {
+        let living = LedgerEntry(offset: 100, state: .inFlight, lastAttemptAt: Sample.ago(.seconds(3)), leaseOwner: "a", leaseExpiresAt: Sample.now + .seconds(57))
+        let dead = LedgerEntry(offset: 0, state: .inFlight, leaseOwner: "b", leaseExpiresAt: Sample.ago(.seconds(1)))
+        let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [dead, living])
+        #expect(sentences(list, .fetching).first?.hasPrefix("Page one was being fetched when whoever did it was cut off") == true)
+        #expect(sentences(list, .fetching).last?.hasPrefix("The page at position 100 is being fetched since 3 s") == true)
+    }
+
+    @Test("G1: what is only believed is said, and how it is proven")
+    func evidence() {
+        let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred)], end: 20)
+        #expect(sentences(list, .evidence) == ["1 pair of neighbours in it is believed and not proven to follow one another; 'pagecache sync \(id) --sweep' proves it."])
+    }
+
+    @Test("a sweep that was cut off, and gaps that nothing fails at, are gone on with")
+    func goesOn() {
+        let list = Sample.list(
+            [Sample.page(0..<100)], total: .exact(200), sweep: SweepProgress(position: 50, startedAt: Sample.ago(.seconds(7_200))))
+        let next = sentences(list, .next)
+        #expect(next[0].contains("verified everything before position 50"))
+        #expect(next.last == "What is missing and does not fail is fetched by the next 'pagecache sync \(id)'.")
+    }
+
+    // MARK: One place
+
+    @Test("a place that is held: its page, its age, and why it is believed to be there")
+    func heldPlace() {
+        let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, age: .seconds(90), evidence: .inferred)], end: 20)
+        let said = sentences(list, at: 12)
+        #expect(said.hasPrefix("Position 12 is held, in the page at 10–19, which was fetched 90 s ago"))
+        #expect(said.contains("The page is stale: it was last confirmed 90 s ago"))
+        #expect(said.contains("is believed, since"))
+        #expect(!sentences(list, at: 3).contains("follows"), "nothing lies before page one")
+    }
+
+    @Test("a place that is missing: which gap, and why")
+    func missingPlace() {
+        let list = Sample.list(
+            [Sample.page(0..<100), Sample.page(300..<400)], total: .exact(500), ledger: [Sample.failing(200)])
+        let failing = sentences(list, at: 250)
+        #expect(failing.hasPrefix("Position 250 is missing: nothing is held at 100–299. The page at position 200 fails: the origin answered 500."))
+        #expect(sentences(list, at: 150).contains("was not asked for yet"))
+        #expect(sentences(list, at: 450).hasPrefix("Position 450 is missing: nothing is held at 400–499."))
+    }
+
+    @Test("a place behind the end does not exist, and one behind an end that nobody knows may")
+    func behindTheEnd() {
+        #expect(sentences(Sample.list([Sample.page(0..<10)], end: 10), at: 10) == "Position 10 does not exist: the list ends at 10.")
+        #expect(sentences(Sample.list([Sample.page(0..<10)]), at: 10).hasPrefix("Position 10 lies behind everything that is held"))
+        #expect(sentences(Sample.list([], validated: nil), at: 10).hasPrefix("Nothing of the list was ever fetched."))
+    }
+}
+#endif

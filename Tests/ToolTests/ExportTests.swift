@@ -1,0 +1,121 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+@Suite("pagecache export, end to end")
+struct ExportTests {
+    private let folder = Folder()
+
+    /// A store with a list of so many items; the origin is gone again.
+    private func filled(_ count: Int, _ flags: [String] = []) async throws -> String {
+        let origin = DemoOrigin(count: count)
+        return try await withOrigin(origin) { root in
+            let ended = try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"] + flags)
+            return try #require(ended.json["query"] as? String)
+        }
+    }
+
+    private func export(_ query: String, _ flags: [String] = []) async throws -> Program.Ended {
+        try await Tool.run(["export", query, "--store", folder.store] + flags)
+    }
+
+    @Test("NDJSON is byte for byte what the origin sent, a line an item; `show` into a pipe writes the same")
+    func ndjson() async throws {
+        let query = try await filled(2_345)
+        let ended = try await export(query)
+        #expect(ended.status == 0, "\(ended.errors)")
+        #expect(ended.output.hasPrefix(#"{"id":"item-2344","title":"#))
+        #expect(ended.output.split(separator: "\n").count == 2_345)
+        #expect(ended.output == (try await Tool.run(["show", query, "--store", folder.store])).output)
+    }
+
+    @Test("JSON is one array of all items; CSV has a line of names and one for each item")
+    func otherFormats() async throws {
+        let query = try await filled(250)
+        #expect(try await export(query, ["--json"]).jsonArray.compactMap { $0["id"] as? String }.count == 250)
+        let rows = try await export(query, ["--format", "csv"]).output.split(separator: "\n")
+        #expect(rows.first == "id,title,price,weight,note")
+        #expect(rows.count == 251)
+        #expect(rows[1] == "item-249,brass harbour delta,249.50,1.0e0,größer als 11 – exactly as sent")
+        let named = try await export(query, ["--format", "csv", "--fields", "/price,/id"]).output.split(separator: "\n")
+        #expect(named.prefix(2) == ["/price,/id", "249.50,item-249"])
+    }
+
+    @Test("a file is there in whole: nothing beside it afterwards, its mode kept, a link followed, a directory refused")
+    func file() async throws {
+        let query = try await filled(250)
+        let place = Folder()
+        let path = "\(place.path)/items.ndjson"
+        place.createFile(path, "old")
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+        let link = "\(place.path)/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        let ended = try await export(query, ["-o", link])
+        #expect(ended.status == 0, "\(ended.errors)")
+        #expect(ended.output.isEmpty)
+        #expect(ended.errors.contains("250 items"))
+        #expect(try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count == 250)
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
+        #expect(Set(place.contents) == ["items.ndjson", "link"])
+        #expect(try await export(query, ["-o", place.path]).status == 73)
+        #expect(try await export(query, ["-o", "\(place.path)/none/x"]).status == 73)
+        #expect(try await export(query, ["-o", "-"]).output.split(separator: "\n").count == 250)
+        // A device is written to, and is still one afterwards.
+        #expect(try await export(query, ["-o", "/dev/null"]).status == 0)
+        #expect(try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType == .typeCharacterSpecial)
+    }
+
+    @Test("what does not fit: 74, no old file harmed, nothing beside it; a limit on file sizes kills nobody")
+    func full() async throws {
+        let query = try await filled(2_000)
+        let place = Folder()
+        let path = "\(place.path)/items"
+        place.createFile(path, "old")
+        // SIGXFSZ (setrlimit(2)): 100 blocks of 512 or 1,024 bytes, as the shell counts.
+        let script = "ulimit -f 100; exec '\(Tool.path)' export \(query) --store '\(folder.store)' -o '\(path)'"
+        let ended = try await Program.run("/bin/sh", ["-c", script])
+        #expect(ended.status == 74, "\(ended.status): \(ended.errors)")
+        #expect(ended.errors.split(separator: "\n").count == 1)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "old")
+        #expect(place.contents == ["items"])
+        let device = try await export(query, ["-o", "/dev/full"])
+        #expect(device.status == 74)
+        #expect(device.errors.contains("no space left"))
+    }
+
+    @Test("R12: what is missing is told, and the code is 75; what is there is written")
+    func gaps() async throws {
+        let query = try await filled(1_000, ["--max-pages", "3", "--overlap", "0"])
+        let ended = try await export(query)
+        #expect(ended.status == 75)
+        #expect(ended.output.split(separator: "\n").count == 300)
+        #expect(ended.errors.contains("700 positions are missing"))
+        #expect(ended.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test("| head is quiet, and what is asked for wrongly is 64 or 66")
+    func usage() async throws {
+        let query = try await filled(3_000)
+        let command = "'\(Tool.path)' export \(query) --store '\(folder.store)' | head -n 1 >/dev/null"
+        #expect(try await Program.run("/bin/sh", ["-c", command]).errors.isEmpty)
+        #expect(try await export(query, ["--format", "table"]).status == 64)
+        #expect(try await export(query, ["--fields", "/id"]).status == 64)
+        #expect(try await export(query, ["--format", "csv", "--fields", "id"]).status == 64)
+        #expect(try await export("nothing").status == 66)
+    }
+
+    @Test("an empty list is an empty file, an empty array, a line of names")
+    func empty() async throws {
+        let query = try await filled(0)
+        let ended = try await export(query)
+        #expect(ended.status == 0, "\(ended.errors)")
+        #expect(ended.output.isEmpty)
+        #expect(try await export(query, ["--json"]).output == "[]\n")
+        #expect(try await export(query, ["--format", "csv"]).output == "payload\n")
+    }
+}
+#endif

@@ -1,0 +1,296 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import PageModel
+import PageStore
+import ProgramSupport
+import StorageSupport
+import Synchronization
+import Testing
+import ToolSupport
+
+/// What fails, why, and trying it again: `errors`, `why`, `retry`, `sync --due`.
+@Suite("pagecache with an origin that fails in places")
+struct FailureCommandTests {
+    private let folder = Folder()
+
+    /// What goes wrong, until it is mended: whatever page holds these positions is answered with these statuses.
+    private final class Faults: Sendable {
+        private let statuses: Mutex<[Int: Int]>
+
+        init(_ statuses: [Int: Int]) { self.statuses = Mutex(statuses) }
+
+        func mend() { statuses.withLock { $0 = [:] } }
+
+        func fault(_ target: String) -> DemoOrigin.Fault? {
+            let offset = target.firstMatch(of: /offset=(\d+)/).flatMap { Int($0.1) } ?? 0
+            return statuses.withLock { $0.first { (offset..<offset + 100).contains($0.key) }?.value }.map { .status($0, retryAfter: nil) }
+        }
+    }
+
+    private func tool(_ arguments: [String], environment: [String: String] = [:]) async throws -> Program.Ended {
+        try await Tool.run(arguments + ["--store", folder.store], environment: environment)
+    }
+
+    /// A list of 300 items, of which some pages could not be had. R21: each page is asked for with the item before it, so that they
+    /// begin at 0, 100, 199 and 298.
+    private func withFailing<Value>(
+        _ statuses: [Int: Int], _ body: (_ id: String, DemoOrigin, Faults) async throws -> Value
+    ) async throws -> Value {
+        let faults = Faults(statuses)
+        let origin = DemoOrigin(count: 300) { _, target in faults.fault(target) }
+        return try await withOrigin(origin) { root in
+            let ended = try await tool(["sync", "\(root)/items", "--wait", "0s", "--json"])
+            #expect(ended.status == 75, "\(ended.errors)")
+            return try await body(try #require(ended.json["query"] as? String), origin, faults)
+        }
+    }
+
+    @Test("errors shows what fails in every format, and nothing when nothing does")
+    func errors() async throws {
+        try await withFailing([250: 500]) { id, origin, faults in
+            let json = try await tool(["errors", "--json"])
+            #expect(json.status == 0)
+            let entry = try #require(json.jsonArray.first)
+            #expect(json.jsonArray.count == 1)
+            #expect(entry["query"] as? String == id)
+            #expect(entry["offset"] as? Int == 199)
+            #expect(entry["state"] as? String == "failed_retryable")
+            #expect(try #require(entry["attempts"] as? Int) >= 1)
+            #expect(entry["error_class"] as? String == "server")
+            #expect(entry["http_status"] as? Int == 500)
+            #expect(entry["next_attempt_at"] is String)
+            #expect(try await tool(["errors", "--format", "ndjson"]).json["offset"] as? Int == 199)
+            let csv = try await tool(["errors", "--format", "csv"]).output.split(separator: "\n")
+            #expect(csv.count == 2)
+            #expect(csv[0].hasPrefix("query,key,scope,offset,state,attempts,"))
+            #expect(csv[1].hasPrefix("\(id),"))
+            let table = try await tool(["errors"])
+            #expect(table.output.contains("failed_retryable"))
+            #expect(table.output.split(separator: "\n").count == 2)
+
+            faults.mend()
+            #expect(try await tool(["sync", id, "--quiet"]).status == 0)
+            #expect(try await tool(["errors", "--json"]).output == "[]\n")
+            let none = try await tool(["errors"])
+            #expect(none.output.isEmpty)
+            #expect(none.errors == "nothing is failing\n")
+        }
+    }
+
+    @Test("errors of several lists: the soonest next attempt first, those without one last")
+    func order() async throws {
+        let store = try await PageStore.open(at: folder.store, now: noon)
+        func fail(_ key: QueryKey, _ offset: Int, _ next: Timestamp?) async throws {
+            let query = try await store.register(key, at: noon).id
+            let failure = FetchFailure(.server, "the origin answered \u{1b}[31m500", isRetryable: next != nil, httpStatus: 500)
+            try await store.record([.failed(offset: offset, failure: failure, nextAttemptAt: next)], for: query, at: noon)
+        }
+        try await fail("a", 10, nil)
+        try await fail("b", 20, noon + .seconds(60))
+        try await fail("c", 30, noon)
+        try await fail("a", 40, noon + .seconds(30))
+        await store.close()
+        #expect(try await tool(["errors", "--json"]).jsonArray.compactMap { $0["offset"] as? Int } == [30, 40, 20, 10])
+        // R46: what an origin said cannot do anything to a terminal.
+        let table = try await tool(["errors"]).output
+        #expect(!table.contains("\u{1b}"))
+        #expect(table.contains("\\u{1b}[31m500"))
+    }
+
+    @Test("why explains a list and a place in it, in every format")
+    func why() async throws {
+        try await withFailing([250: 500]) { id, _, _ in
+            let table = try await tool(["why", id])
+            #expect(table.status == 0)
+            #expect(table.output.hasPrefix("\(id)  http://127.0.0.1"))
+            #expect(table.output.contains("202 of 300 items are held; the positions 199–296 are missing."))
+            #expect(table.output.contains("The page at position 199 fails: the origin answered 500"))
+            #expect(table.output.contains("pagecache retry \(id)"))
+            let json = try await tool(["why", id, "--offset", "250", "--json"]).json
+            #expect(json["query"] as? String == id)
+            #expect(json["offset"] as? Int == 250)
+            let sentences = try #require(json["sentences"] as? [[String: String]])
+            #expect(sentences.first?["topic"] == "holding")
+            #expect(sentences.first?["text"] == "Position 250 is missing: nothing is held at 199–296.")
+            #expect(sentences.contains { $0["topic"] == "failure" })
+            #expect(try await tool(["why", id, "--format", "csv"]).output.hasPrefix("topic,text\nholding,"))
+            let lines = try await tool(["why", id, "--format", "ndjson"]).output.split(separator: "\n")
+            #expect(lines.allSatisfy { $0.hasPrefix(#"{"topic":""#) })
+            #expect(try await tool(["why", id, "--offset", "-1"]).status == 64)
+            #expect(try await tool(["why", "nothing"]).status == 66)
+        }
+    }
+
+    @Test("retry fetches what failed, and nothing else")
+    func retry() async throws {
+        try await withFailing([150: 500]) { id, origin, faults in
+            faults.mend()
+            let before = origin.requests.count
+            let ended = try await tool(["retry", id, "--json"])
+            #expect(ended.status == 0, "\(ended.errors)")
+            #expect(ended.jsonArray.count == 1)
+            #expect(ended.jsonArray.first?["pages"] as? Int == 1)
+            let result = try #require(ended.jsonArray.first?["result"] as? [String: Any])
+            #expect(result["outcome"] as? String == "complete")
+            #expect(result["items"] as? Int == 300)
+            let asked = origin.requests.dropFirst(before)
+            #expect(asked.count == 1)
+            #expect(asked.allSatisfy { $0.contains("offset=99") })
+            #expect(try await shownIDs(folder, id) == origin.ids)
+            #expect(try await tool(["errors", "--json"]).output == "[]\n")
+            let again = try await tool(["retry"])
+            #expect(again.status == 0)
+            #expect(again.errors == "nothing is failing\n")
+        }
+    }
+
+    @Test("retry that fails again ends with 75, says so, and keeps the schedule")
+    func failsAgain() async throws {
+        try await withFailing([250: 500]) { id, _, _ in
+            func attempts() async throws -> Int {
+                try #require(try await tool(["errors", "--json"]).jsonArray.first?["attempts"] as? Int)
+            }
+            let before = try await attempts()
+            let ended = try await tool(["retry", "--wait", "0s"])
+            #expect(ended.status == 75)
+            #expect(ended.output.hasPrefix("\(id): incomplete"))
+            #expect(ended.errors.hasPrefix("pagecache: \(id): incomplete: 98 positions"))
+            #expect(try await attempts() > before)
+        }
+    }
+
+    @Test("R33: what failed for good is left alone unless --permanent says otherwise, also beside what is not")
+    func permanent() async throws {
+        try await withFailing([150: 500, 250: 403]) { id, origin, faults in
+            faults.mend()
+            let before = origin.requests.count
+            let first = try await tool(["retry", id])
+            #expect(first.errors.contains("1 page failed for good; --permanent tries it too"))
+            #expect(origin.requests.count == before + 1)
+            #expect(try await tool(["errors", "--json"]).jsonArray.compactMap { $0["offset"] as? Int } == [199])
+            let none = try await tool(["retry", "--json"])
+            #expect(none.status == 0)
+            #expect(none.output == "[]\n")
+            #expect(origin.requests.count == before + 1)
+            #expect(try await tool(["retry", "--permanent", "--quiet"]).status == 0)
+            #expect(origin.requests.count == before + 2)
+            #expect(try await shownIDs(folder, id) == origin.ids)
+        }
+    }
+
+    @Test("retry --no-run makes due and asks nobody; sync --due fetches what is due, once")
+    func noRun() async throws {
+        try await withFailing([250: 403]) { id, origin, faults in
+            faults.mend()
+            let before = origin.requests.count
+            #expect(try await tool(["sync", "--due", "--json"]).output == "[]\n", "it failed for good")
+            let ended = try await tool(["retry", "--permanent", "--no-run", "--json"])
+            #expect(ended.jsonArray.first?["result"] is NSNull)
+            #expect(try await tool(["retry", "--permanent", "--no-run"]).output == "\(id): 1 page is due now\n")
+            #expect(try await tool(["errors"]).output.contains("due"))
+            #expect(origin.requests.count == before)
+
+            let due = try await tool(["sync", "--due", "--json"])
+            #expect(due.status == 0, "\(due.errors)")
+            #expect(due.jsonArray.map { $0["query"] as? String } == [id])
+            #expect(due.jsonArray.first?["outcome"] as? String == "complete")
+            #expect(origin.requests.count == before + 1)
+            #expect(try await shownIDs(folder, id) == origin.ids)
+            let nothing = try await tool(["sync", "--due"])
+            #expect(nothing.status == 0)
+            #expect(nothing.errors == "nothing is due\n")
+            #expect(origin.requests.count == before + 1)
+        }
+    }
+
+    @Test("sync --due refreshes pinned lists when they are stale, and leaves the others alone")
+    func pinned() async throws {
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { root in
+            let id = try #require(try await tool(["sync", "\(root)/items", "--json"]).json["query"] as? String)
+            _ = try await tool(["sync", "\(root)/items?sort=up"])
+            let before = origin.requests.count
+            #expect(try await tool(["sync", "--due", "--stale-after", "0s", "--json"]).output == "[]\n")
+            _ = try await tool(["pin", id])
+            #expect(try await tool(["sync", "--due", "--stale-after", "1h", "--json"]).output == "[]\n")
+            #expect(origin.requests.count == before)
+            let due = try await tool(["sync", "--due", "--stale-after", "0s", "--json"])
+            #expect(due.jsonArray.map { $0["query"] as? String } == [id])
+            #expect(due.jsonArray.first?["reconciliation"] as? String == "unchanged")
+            #expect(origin.requests.count == before + 1)
+            // What was had this second is fresh, whatever is said.
+            var csv: [Substring] = []
+            try await eventuallyAwaiting("it is due again") {
+                csv = try await tool(["sync", "--due", "--stale-after", "0s", "--format", "csv"]).output.split(separator: "\n")
+                return !csv.isEmpty
+            }
+            #expect(csv.count == 2)
+            #expect(try #require(csv.first).hasPrefix("query,key,paging,outcome,"))
+        }
+    }
+
+    @Test("sync --due decides for itself what to do", arguments: [
+        ["--due", "http://h/"], ["--due", "--refresh"], ["--due", "--sweep"], ["--due", "--offline"], ["--due", "--scope", "a"], [],
+    ])
+    func usage(arguments: [String]) async throws {
+        let ended = try await tool(["sync"] + arguments)
+        #expect(ended.status == 64)
+        #expect(ended.errors.split(separator: "\n").count == 1)
+        #expect(folder.contents.isEmpty)
+    }
+
+    @Test("without a store there is nothing to tell and nothing to try", arguments: [
+        ["errors"], ["stats"], ["retry"], ["why", "x"], ["sync", "--due"], ["pages", "x", "--map"],
+    ])
+    func noStore(arguments: [String]) async throws {
+        #expect(try await tool(arguments).status == 66)
+        #expect(folder.contents.isEmpty)
+    }
+
+    @Test("R45: with several lists, a credential goes to those that were fetched with it, and to no other origin")
+    func credentials() async throws {
+        // Who sent what is seen by a server that notes it.
+        let script = """
+            import http.server, sys
+            class H(http.server.BaseHTTPRequestHandler):
+                def do_GET(self):
+                    with open(sys.argv[1] + '/seen', 'a') as f: f.write(self.path.split('?')[0] + ' ' + (self.headers.get('Authorization') or 'none') + ' ' + (self.headers.get('X-Plain') or 'none') + '\\n')
+                    body = b'{"count":1,"results":[{"id":1}]}'
+                    self.send_response(200); self.send_header('Content-Type', 'application/json'); self.send_header('Content-Length', str(len(body))); self.end_headers(); self.wfile.write(body)
+                def log_message(self, *a): pass
+            s = http.server.HTTPServer(('127.0.0.1', 0), H)
+            with open(sys.argv[1] + '/port.new', 'w') as f: f.write(str(s.server_port))
+            import os; os.rename(sys.argv[1] + '/port.new', sys.argv[1] + '/port')
+            s.serve_forever()
+            """
+        let place = Folder()
+        let server = try await Program("/usr/bin/env", ["python3", "-c", script, place.path])
+        defer { server.signal(SIGKILL) }
+        try await eventually("it serves") { place.contents.contains("port") }
+        let root = "http://127.0.0.1:\(try String(contentsOfFile: "\(place.path)/port", encoding: .utf8))"
+        let secret = ["TOKEN": "S3CRET"]
+        #expect(try await tool(["sync", "\(root)/mine", "--bearer-env", "TOKEN", "--quiet"], environment: secret).status == 0)
+        let open = try #require(try await tool(["sync", "\(root)/open", "--json"]).json["query"] as? String)
+        for name in ["mine", "open"] { _ = try await tool(["pin", "127.0.0.1:\(root.split(separator: ":").last ?? "")/\(name)"]) }
+        func seen() throws -> Set<String> {
+            Set(try String(contentsOfFile: "\(place.path)/seen", encoding: .utf8).split(separator: "\n").map(String.init))
+        }
+        #expect(try seen() == ["/mine Bearer S3CRET none", "/open none none"])
+
+        let plain = ["--header", "X-Plain: 1", "--bearer-env", "TOKEN"]
+        let due = try await tool(["sync", "--due", "--stale-after", "0s", "--json"] + plain, environment: secret)
+        #expect(due.status == 0, "\(due.errors)")
+        #expect(due.jsonArray.count == 2)
+        #expect(try seen().subtracting(["/mine Bearer S3CRET none", "/open none none"]) == ["/mine Bearer S3CRET 1"])
+
+        // Without it the list is left alone, the other is not, and the exit code says that somebody is needed.
+        let without = try await tool(["sync", "--due", "--stale-after", "0s", "--json"])
+        #expect(without.status == 77)
+        #expect(without.jsonArray.map { $0["outcome"] as? String }.sorted { $0 ?? "" < $1 ?? "" } == ["complete", "failed"])
+        #expect(without.jsonArray.first { $0["query"] as? String == open }?["outcome"] as? String == "complete")
+        #expect(without.errors.contains("none was given"))
+        #expect(!(due.output + due.errors + without.errors).contains("S3CRET"))
+    }
+}
+#endif

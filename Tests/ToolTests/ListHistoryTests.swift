@@ -1,0 +1,123 @@
+#if Tool
+import PageModel
+import PageStore
+import StorageSupport
+import Testing
+@testable import pagecache
+
+@Suite("What happened to a list between two looks")
+struct ListHistoryTests {
+    private func kinds(_ old: ListOutline?, _ new: ListOutline?) -> [ListEvent.Kind] {
+        ListHistory.events(from: old, to: new).map(\.kind)
+    }
+
+    private func bench() async throws -> Bench<PageStore> { try await Bench<PageStore>() }
+
+    @Test("a query that comes is new, and one that goes is purged")
+    func comeAndGo() async throws {
+        let bench = try await bench()
+        let list = try await bench.list
+        #expect(kinds(nil, list) == [.registered])
+        #expect(kinds(list, nil) == [.purged])
+        #expect(kinds(nil, nil) == [])
+    }
+
+    @Test("a page that is stored is told, once")
+    func stored() async throws {
+        let bench = try await bench()
+        let before = try await bench.list
+        try await bench.put(0, items(0..<10))
+        let after = try await bench.list
+        #expect(kinds(before, after) == [.stored(0..<10)])
+        #expect(kinds(after, after) == [])
+        let event = try #require(ListHistory.events(from: before, to: after).first)
+        #expect(event.held == 10)
+        #expect(event.length == nil, "nobody has said how long it is")
+    }
+
+    @Test("R6: the same content again is a confirmation; another content is stored anew; neighbours are told as one")
+    func confirmed() async throws {
+        let bench = try await bench()
+        try await bench.put(0, items(0..<10))
+        try await bench.put(10, items(10..<20))
+        let before = try await bench.list
+        try await bench.put(0, items(0..<10), at: noon + .seconds(60))
+        try await bench.put(10, items(10..<20), at: noon + .seconds(60))
+        let after = try await bench.list
+        #expect(kinds(before, after) == [.confirmed(0..<20)])
+    }
+
+    @Test("failures are told with what comes next, each attempt once; so is their end")
+    func failures() async throws {
+        let bench = try await bench()
+        try await bench.put(0, items(0..<10))
+        let before = try await bench.list
+        func fail(at moment: Timestamp) async throws -> ListOutline {
+            _ = try await bench.store.claim([10], of: bench.query, until: moment + .seconds(60), at: moment)
+            try await bench.store.record(
+                [.failed(offset: 10, failure: .status(503), nextAttemptAt: moment + .seconds(2))], for: bench.query, at: moment)
+            return try await bench.list
+        }
+        let first = try await fail(at: noon)
+        guard case .failed(let entry) = kinds(before, first).first else {
+            Issue.record("not told: \(kinds(before, first))")
+            return
+        }
+        #expect(entry.attempts == 1)
+        #expect(kinds(first, first) == [])
+        let second = try await fail(at: noon + .seconds(3))
+        #expect(kinds(first, second).count == 1, "another attempt is another failure")
+
+        _ = try await bench.store.claim([10], of: bench.query, until: noon + .seconds(60), at: noon + .seconds(9))
+        let asking = try await bench.list
+        guard case .retried(let again) = kinds(second, asking).first else {
+            Issue.record("not told: \(kinds(second, asking))")
+            return
+        }
+        #expect(again.attempts == 3)
+        try await bench.commit(
+            [.put(PageWrite(offset: 10, content: items(10..<20), evidence: .verified))], ledger: [.succeeded(offset: 10)])
+        #expect(kinds(asking, try await bench.list).contains(.recovered(10)))
+    }
+
+    @Test("every event has a name of its own, and the same members as every other")
+    func rendering() async throws {
+        let bench = try await bench()
+        let list = try await bench.list
+        let event = ListHistory.events(from: nil, to: list)[0]
+        let entry = LedgerEntry(offset: 3, state: .failedRetryable, attempts: 2, nextAttemptAt: noon + .seconds(5), failure: .status(500))
+        let kinds: [ListEvent.Kind] = [
+            .registered, .stored(0..<3), .confirmed(0..<3), .dropped(0..<3), .moved, .replaced, .total(.exact(3)), .ended(3),
+            .failed(entry), .retried(entry), .recovered(3), .purged,
+        ]
+        var names: Set<String> = []
+        for kind in kinds {
+            var event = event
+            event.kind = kind
+            let rendering = ListEventRendering(event: event, key: list.record.key, at: noon)
+            names.insert(rendering.name)
+            #expect(!rendering.sentence.isEmpty)
+            #expect(rendering.csv.split(separator: ",", omittingEmptySubsequences: false).count == ListEventRendering.csvNames.count)
+        }
+        #expect(names.count == kinds.count)
+    }
+
+    @Test("the view fits its screen and can do no harm to it", arguments: [(20, 5), (40, 10), (80, 24), (200, 60)])
+    func view(columns: Int, rows: Int) async throws {
+        let bench = try await bench()
+        _ = try await bench.store.register(QueryKey("https://example.com/\u{1b}[2J"), at: noon)
+        let lists = try await bench.store.summaries().map(\.outline)
+        var view = WatchView()
+        for list in lists {
+            for event in ListHistory.events(from: nil, to: list) {
+                view.note(ListEventRendering(event: event, key: list.record.key, at: noon))
+            }
+        }
+        let lines = view.lines(lists, columns: columns, rows: rows, now: noon)
+        #expect(lines.count <= rows)
+        #expect(lines.allSatisfy { $0.count <= columns })
+        #expect(!lines.joined().unicodeScalars.contains { $0.value < 0x20 })
+        #expect(lines[0].hasPrefix("pagecache watch"))
+    }
+}
+#endif

@@ -1,0 +1,165 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import PageModel
+import PageStore
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+@testable import pagecache
+
+/// Naming a query, looking at one as a map, and the flags that every command has.
+@Suite("pagecache: names, maps and manners")
+struct NamingTests {
+    private let folder = Folder()
+
+    private func tool(_ arguments: [String]) async throws -> Program.Ended {
+        try await Tool.run(arguments + ["--store", folder.store])
+    }
+
+    private func register(_ keys: [QueryKey], at moment: Timestamp = noon) async throws {
+        let store = try await PageStore.open(at: folder.store, now: noon)
+        for key in keys { _ = try await store.register(key, at: moment) }
+        await store.close()
+    }
+
+    @Test("letters that are swapped, left out or wrong, and parts of a name, lead to it", arguments: [
+        ("itmes", "items"), ("item", "items"), ("itemsx", "items"), ("IT3MS", "items"), ("ord", "orders"), ("odrers", "orders"),
+    ])
+    func suggestions(wrong: String, right: String) {
+        let names = [["items"], ["orders"], ["customers"]]
+        #expect(Spelling.suggestions(for: wrong, among: names).first.map { names[$0][0] } == right)
+    }
+
+    @Test("what nobody could mean is not suggested, and long names cost little")
+    func noSuggestions() {
+        #expect(Spelling.suggestions(for: "zebra", among: [["items"], ["orders"]]).isEmpty)
+        #expect(Spelling.suggestions(for: "", among: [["items"]]).isEmpty)
+        #expect(Spelling.suggestions(for: "it", among: [["kit"], ["site"]]).count == 1, "two letters are in everything; one more is an edit")
+        let long = String(repeating: "a", count: 100_000)
+        #expect(Spelling.suggestions(for: long + "b", among: [[long]]) == [0])
+        #expect(Spelling.suggestions(for: "aab", among: (0..<9).map { ["aab\($0)"] }).count == 3)
+    }
+
+    @Test("a name of nothing is 66 with what was meant, or where to look; one of several is 64 with their ids")
+    func names() async throws {
+        let items = QueryKey("https://api.example.com/items")
+        let orders = [QueryKey("https://api.example.com/orders", scope: "a"), QueryKey("https://api.example.com/orders", scope: "b")]
+        try await register([items] + orders)
+        let wrong = try await tool(["show", "itmes", "--json"])
+        #expect(wrong.status == 66)
+        #expect(wrong.errors.contains("did you mean \(items.shortID) – https://api.example.com/items?"))
+        let id = try await tool(["why", String(items.shortID.dropLast() + "_")])
+        #expect(id.status == 66)
+        #expect(id.errors.contains("did you mean \(items.shortID)"))
+        let nothing = try await tool(["pages", "zebra"])
+        #expect(nothing.status == 66)
+        #expect(nothing.errors == "pagecache: no query is named 'zebra' ('pagecache list' shows them)\n")
+        let several = try await tool(["why", "api.example.com/orders"])
+        #expect(several.status == 64)
+        #expect(several.errors.contains("2 queries: \(orders[0].shortID) – a: "))
+        #expect(several.errors.contains("\(orders[1].shortID) – b: "))
+        _ = try await tool(["purge", "--all", "--yes"])
+        #expect(try await tool(["show", "itmes"]).errors.contains("the store is empty"))
+    }
+
+    @Test("pages --map draws the list for people, and gives its stretches to programs")
+    func map() async throws {
+        let origin = DemoOrigin(count: 300) { _, target in target.contains("offset=200") ? .status(500, retryAfter: nil) : nil }
+        try await withOrigin(origin) { root in
+            _ = try await tool(["sync", "\(root)/items", "--overlap", "0", "--wait", "0s", "--quiet"])
+            let drawn = try await tool(["pages", "\(root)/items", "--map"]).output.split(separator: "\n")
+            #expect(drawn.allSatisfy { $0.count < 80 && !$0.contains("\u{1b}") })
+            #expect(drawn.last?.contains("! failing 100") == true)
+            let stretches = try await tool(["pages", "\(root)/items", "--map", "--json"]).jsonArray
+            #expect(stretches.first?["offset"] as? Int == 0)
+            #expect(stretches.compactMap { $0["count"] as? Int }.reduce(0, +) == 300)
+            #expect(stretches.last?["state"] as? String == "failing")
+            #expect(stretches.last?["offset"] as? Int == 200)
+            #expect(try await tool(["pages", "\(root)/items", "--map", "--format", "csv"]).output.hasPrefix("offset,count,state\n0,"))
+        }
+    }
+
+    @Test("pages --map fits a terminal of 20 columns, in colour, and without it where that is wanted", arguments: [false, true])
+    func mapAtTerminal(isPlain: Bool) async throws {
+        let store = try await PageStore.open(at: folder.store, now: noon)
+        let record = try await store.register("list", at: noon)
+        let edits: [ListEdit] = [
+            .put(PageWrite(offset: 0, content: items(0..<100), evidence: .verified)), .setTotal(.exact(150)), .validated,
+        ]
+        _ = try await store.commit(CommitPlan(query: record.id, version: record.version, at: noon, edits: edits))
+        await store.close()
+        var variables = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"]
+        if isPlain { variables["NO_COLOR"] = "1" }
+        let drawn = try TerminalProgram(Tool.path, ["pages", "list", "--map", "--store", folder.store], environment: variables, columns: 20)
+        try await eventually("it has ended") { drawn.ended != nil }
+        #expect(drawn.ended == 0)
+        #expect(drawn.shown.contains("\u{1b}[90m") == !isPlain)
+        let lines = drawn.shown.replacing(/\u{1b}\[\d+m/, with: "").split(whereSeparator: \.isNewline)
+        #expect(lines.allSatisfy { $0.count < 20 }, "\(drawn.shown)")
+        #expect(lines.contains { $0.contains("· gap 50") })
+    }
+
+    @Test("purge by scope, by age, and of what failed wholly; --dry-run says which, and removes nothing")
+    func purge() async throws {
+        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+        try await register([QueryKey("old", scope: "a")], at: now + .seconds(-86_400 * 8))
+        try await register([QueryKey("new", scope: "b"), QueryKey("failed", scope: "b")], at: now)
+        let store = try await PageStore.open(at: folder.store, now: noon)
+        let failed = try #require(try await store.query(QueryKey("failed", scope: "b"))).id
+        try await store.record(
+            [.failed(offset: 0, failure: FetchFailure(.server, "m", isRetryable: true), nextAttemptAt: nil)], for: failed, at: now)
+        await store.close()
+        func keys() async throws -> Set<String> { Set(try await tool(["list", "--json"]).jsonArray.compactMap { $0["key"] as? String }) }
+
+        let dry = try await tool(["purge", "--older-than", "7d", "--dry-run"]).output
+        #expect(dry.contains("\(QueryKey("old", scope: "a").shortID)  old  (a)\nwould remove 1 query, 0 pages"))
+        #expect(try await tool(["purge", "--older-than", "7d", "--dry-run", "--format", "csv"]).output == "dry_run,queries,pages,bytes\ntrue,1,0,0\n")
+        #expect(try await keys().count == 3)
+        #expect(try await tool(["purge", "--older-than", "7d", "--yes"]).status == 0)
+        #expect(try await keys() == ["new", "failed"])
+        #expect(try await tool(["purge", "--failed", "--yes", "--json"]).json["queries"] as? Int == 1)
+        #expect(try await keys() == ["new"])
+        #expect(try await tool(["purge", "--scope", "a", "--yes", "--json"]).json["queries"] as? Int == 0)
+        #expect(try await tool(["purge", "--scope", "b", "--yes", "--json"]).json["queries"] as? Int == 1)
+        #expect(try await keys().isEmpty)
+    }
+
+    @Test("--no-input is taken by every command, and never asks")
+    func noInput() async throws {
+        try await register(["list"])
+        #expect(try await tool(["list", "--no-input"]).status == 0)
+        let refused = try await tool(["purge", "--all", "--no-input"])
+        #expect(refused.status == 64)
+        #expect(refused.errors.contains("--yes"))
+        #expect(try await tool(["list", "--json"]).jsonArray.count == 1)
+    }
+
+    @Test("--verbose says more on standard error, never a secret, and changes no result")
+    func verbose() async throws {
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { root in
+            let ended = try await Tool.run(
+                ["sync", "\(root)/items?api_key=S3CRET", "--store", folder.store, "--verbose", "--json"], environment: ["TOKEN": "S3CRET"])
+            #expect(ended.status == 0)
+            #expect(ended.json["outcome"] as? String == "complete")
+            #expect(ended.errors.contains("pagecache: the store is \(folder.store)"))
+            #expect(ended.errors.contains("pagecache: a run begins"))
+            #expect(!ended.errors.contains("S3CRET"))
+            let plain = try await tool(["list", "--json"])
+            #expect(plain.errors.isEmpty)
+            #expect(try await tool(["list", "--json", "--verbose"]).output == plain.output)
+        }
+    }
+
+    @Test("--help of each command has examples", arguments: ["errors", "why", "retry", "stats", "pages", "purge", "sync"])
+    func help(command: String) async throws {
+        let help = try await Tool.run([command, "--help"])
+        #expect(help.status == 0)
+        #expect(help.output.contains("EXAMPLES\n"))
+        #expect(help.output.contains("--no-input"))
+    }
+}
+#endif

@@ -1,0 +1,97 @@
+#if Tool
+import PageModel
+import PagedRepository
+import StorageSupport
+import Testing
+@testable import pagecache
+
+@Suite("The line that tells how a synchronisation goes on")
+struct ProgressLineTests {
+    /// A list of 10,000 items in pages of 100: one page a second for so many seconds.
+    private func line(pages: Int, length: Int? = 10_000) -> ProgressLine {
+        var line = ProgressLine(startedAt: noon)
+        line.note(.opened(held: 0, length: nil), at: noon)
+        for page in 0..<pages {
+            line.note(
+                .stored(page * 100..<page * 100 + 100, held: (page + 1) * 100, length: length), at: noon + .seconds(page + 1))
+        }
+        return line
+    }
+
+    @Test("what is over within 300 ms is not shown")
+    func quiet() {
+        let line = line(pages: 0)
+        #expect(!line.isWorthShowing(at: noon + .milliseconds(299)))
+        #expect(line.isWorthShowing(at: noon + .milliseconds(300)))
+    }
+
+    @Test("pages of all, items, speed, requests and the time that is left")
+    func whole() {
+        let text = line(pages: 20).text(width: 120, requests: 21, now: noon + .seconds(20))
+        #expect(text == "██░░░░░░░░ · 20/100 pages · 2,000 items · 100/s · 21 requests · 80 s left")
+    }
+
+    @Test("speed is that of the last ten seconds, and not that of an hour ago")
+    func recentSpeed() {
+        var line = line(pages: 10)
+        // After a pause of an hour ten times as fast.
+        let later = noon + .seconds(3_600)
+        for second in 0..<20 {
+            let held = 1_000 + (second + 1) * 100
+            line.note(.stored(held - 100..<held, held: held, length: 10_000), at: later + .milliseconds(100 * second))
+        }
+        for second in 0..<12 {
+            let held = 3_000 + (second + 1) * 500
+            line.note(.stored(held - 500..<held, held: held, length: 10_000), at: later + .seconds(2 + second))
+        }
+        #expect(line.text(width: 120, requests: nil, now: later + .seconds(13)).contains("500/s"))
+    }
+
+    @Test("failures and what is waited for are told, and are over when the page is there")
+    func failures() {
+        var line = line(pages: 2)
+        let failure = FetchFailure.status(503)
+        line.note(.failed(offset: 200, failure, nextAttemptAt: noon + .seconds(14)), at: noon + .seconds(4))
+        line.note(.waiting(until: noon + .seconds(14)), at: noon + .seconds(4))
+        let waiting = line.text(width: 120, requests: 3, now: noon + .seconds(4))
+        #expect(waiting.contains("1 failing"))
+        #expect(waiting.contains("retry in 10 s"))
+        line.note(.stored(200..<300, held: 300, length: 10_000), at: noon + .seconds(15))
+        let later = line.text(width: 120, requests: 4, now: noon + .seconds(15))
+        #expect(!later.contains("failing"))
+        #expect(!later.contains("retry"))
+    }
+
+    @Test("a list whose length nobody knows is counted in items")
+    func unknownLength() {
+        let text = line(pages: 3, length: nil).text(width: 120, requests: 3, now: noon + .seconds(3))
+        #expect(text.hasPrefix("300 items · 100/s"))
+        #expect(!text.contains("left"))
+        #expect(!text.contains("pages"))
+    }
+
+    @Test("in any width from 20 columns on it fits, and says how far it has come", arguments: [20, 21, 30, 40, 60, 79, 200])
+    func widths(width: Int) {
+        var line = line(pages: 99)
+        line.note(.failed(offset: 9_900, .status(500), nextAttemptAt: nil), at: noon + .seconds(99))
+        let text = line.text(width: width, requests: 12_345, now: noon + .seconds(100))
+        #expect(text.count <= width)
+        #expect(text.contains("99/100 pages"))
+        // Of two things that do not both fit, the one that people must know is there.
+        #expect(text.contains("failing") == (width >= 24))
+    }
+
+    @Test("numbers that are too long for a narrow terminal become a share")
+    func share() {
+        var line = ProgressLine(startedAt: noon)
+        line.note(.stored(0..<1, held: 500_000_000, length: 1_000_000_000), at: noon + .seconds(1))
+        #expect(line.text(width: 20, requests: nil, now: noon + .seconds(1)).hasPrefix("50 %"))
+    }
+
+    @Test("before anything came, it says for how long it has been waiting")
+    func nothingYet() {
+        let text = ProgressLine(startedAt: noon).text(width: 40, requests: nil, now: noon + .seconds(3))
+        #expect(text == "0 items · 3 s")
+    }
+}
+#endif

@@ -1,0 +1,112 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+@testable import pagecache
+
+@Suite("JSON that is promised")
+struct SchemaTests {
+    private let folder = Folder()
+
+    /// Commands whose results are no JSON.
+    private static let withoutJSON: Set<String> = ["demo", "completions", "man"]
+
+    private func schema(_ name: String) throws -> JSONSchema {
+        try JSONSchema(try String(contentsOfFile: Repository.path("Documentation/schemas/\(name).json"), encoding: .utf8))
+    }
+
+    private func check(_ ended: Program.Ended, _ name: String, status: Int32 = 0) throws {
+        #expect(ended.status == status, "\(name): \(ended.errors)")
+        let value = try #require(try? JSONValue(ended.output), "\(name): no JSON: \(ended.output.prefix(200))")
+        #expect(try schema(name).problems(with: value) == [], "\(name)")
+    }
+
+    @Test("every command has a schema that is understood, and every schema a command")
+    func all() throws {
+        let commands = Set(try CommandDescription.tool().shownCommands.map(\.commandName)).subtracting(SchemaTests.withoutJSON)
+        let files = try FileManager.default.contentsOfDirectory(atPath: Repository.path("Documentation/schemas"))
+        let names = Set(files.map { $0.replacing(".json", with: "") })
+        #expect(names == commands.union(["error"]))
+        for name in names { #expect(throws: Never.self, "\(name)") { try schema(name) } }
+        let page = try String(contentsOfFile: Repository.path("Documentation/JSON.md"), encoding: .utf8)
+        for name in names { #expect(page.contains("schemas/\(name).json"), "\(name) is not in Documentation/JSON.md") }
+    }
+
+    @Test("what every command prints with --json fits its schema")
+    func outputs() async throws {
+        let origin = DemoOrigin(count: 550)
+        try await withOrigin(origin) { root in
+            func run(_ arguments: [String]) async throws -> Program.Ended {
+                try await Tool.run(arguments + ["--store", folder.store, "--json"])
+            }
+            let first = try await run(["sync", "\(root)/feed"])
+            try check(first, "sync")
+            let query = try #require(first.json["query"] as? String)
+            // One that fails from its third request on: there is something to tell about errors.
+            let failing = DemoOrigin(count: 550) { number, _ in number > 2 ? .status(503, retryAfter: 60) : nil }
+            try await withOrigin(failing) { other in
+                try check(try await run(["sync", "\(other)/items", "--wait", "0s", "--retries", "1"]), "sync", status: 75)
+                try check(try await run(["errors"]), "errors")
+                #expect(try await run(["errors"]).jsonArray.isEmpty == false)
+                try check(try await run(["pages", "\(other)/items"]), "pages")
+                try check(try await run(["why", "\(other)/items"]), "why")
+                try check(try await run(["retry", "--no-run"]), "retry")
+                try check(try await run(["export", "\(other)/items"]), "export", status: 75)
+            }
+            try check(try await run(["sync", query]), "sync")
+            for arguments in [["list"], ["pages", query], ["why", query], ["stats"], ["show", query], ["export", query], ["verify"]] {
+                try check(try await run(arguments), arguments[0])
+            }
+            try check(try await run(["pages", query, "--map"]), "pages")
+            try check(try await run(["pin", query]), "pin")
+            try check(try await run(["unpin", query]), "unpin")
+            try check(try await run(["gc", "--max-bytes", "1G"]), "gc")
+            try check(try await run(["verify", "--repair", "--yes"]), "verify")
+            try check(try await run(["purge", query, "--dry-run"]), "purge")
+            try check(try await run(["purge", "--all", "--yes"]), "purge")
+            try check(try await run(["verify", "--set-aside", "--yes"]), "verify")
+        }
+    }
+
+    @Test("errors are an object with code, message and hint on standard error, whatever went wrong", arguments: [
+        (["list"], 66), (["show", "x"], 66), (["sync", "http://127.0.0.1:1/items"], 69), (["sync", "ftp://x"], 64), (["purge", "--all"], 66),
+        (["purge", "--all", "--stale"], 64), (["frobnicate"], 64), (["show"], 64),
+    ] as [([String], Int32)])
+    func errors(arguments: [String], status: Int32) async throws {
+        let ended = try await Tool.run(arguments + ["--store", folder.store, "--json", "--quiet"])
+        #expect(ended.status == status, "\(ended.errors)")
+        #expect(ended.output.isEmpty)
+        #expect(try schema("error").problems(with: try JSONValue(ended.errors)) == [])
+    }
+
+    @Test("a schema with a keyword that is not understood is refused, and so is one that leads nowhere")
+    func refused() {
+        let head = #""$schema":"https://json-schema.org/draft/2020-12/schema""#
+        for rest in [#""anyOf":[]"#, #""type":"text""#, ##""$ref":"#/$defs/none""##, #""format":"uri""#, #""required":["a"]"#, #""items":{"contains":{}}"#] {
+            #expect(throws: (any Error).self, "\(rest)") { try JSONSchema("{\(head),\(rest)}") }
+        }
+        #expect(throws: JSONSchema.Unusable.self) { try JSONSchema("{}") }
+    }
+
+    @Test("the validator finds what is wrong", arguments: [
+        (#"{"type":"integer","minimum":2}"#, "2", true), (#"{"type":"integer","minimum":2}"#, "1", false),
+        (#"{"type":"integer"}"#, "true", false), (#"{"type":"integer"}"#, "1.5", false), (#"{"type":"number","maximum":1}"#, "1", true),
+        (#"{"type":["string","null"],"format":"date-time"}"#, "null", true), (#"{"type":"string","format":"date-time"}"#, #""today""#, false),
+        (#"{"type":"string","format":"date-time"}"#, #""2026-01-02T03:04:05.678Z""#, true), (#"{"enum":["a",null]}"#, "null", true),
+        (#"{"enum":["a"]}"#, #""b""#, false), (#"{"pattern":"^a+$"}"#, #""aab""#, false),
+        (#"{"type":"object","properties":{"a":{"type":"null"}},"required":["a"],"additionalProperties":false}"#, #"{"a":null}"#, true),
+        (#"{"type":"object","properties":{"a":{"type":"null"}},"required":["a"],"additionalProperties":false}"#, "{}", false),
+        (#"{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":false}"#, #"{"b":1}"#, false),
+        (##"{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}"##, "[1,2]", true),
+        (##"{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}"##, #"[1,"2"]"#, false),
+        (#"{"oneOf":[{"type":"null"},{"type":"integer"}]}"#, "1", true), (#"{"oneOf":[{"type":"number"},{"type":"integer"}]}"#, "1", false),
+    ])
+    func validator(schema: String, value: String, isFine: Bool) throws {
+        let schema = try JSONSchema(#"{"$schema":"https://json-schema.org/draft/2020-12/schema","# + schema.dropFirst())
+        #expect(schema.problems(with: try JSONValue(value)).isEmpty == isFine)
+    }
+}
+#endif

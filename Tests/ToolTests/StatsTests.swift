@@ -1,0 +1,142 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import PageModel
+import PageStore
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+@testable import pagecache
+
+/// What a store takes up and spares, in numbers and as a page for a browser.
+@Suite("pagecache stats")
+struct StatsTests {
+    private let folder = Folder()
+
+    private func tool(_ arguments: [String]) async throws -> Program.Ended {
+        try await Tool.run(arguments + ["--store", folder.store])
+    }
+
+    @Test("requests saved are those that asking for everything again would have cost")
+    func saved() async throws {
+        let origin = DemoOrigin(count: 1_050)
+        try await withOrigin(origin) { root in
+            let id = try #require(try await tool(["sync", "\(root)/items", "--json"]).json["query"] as? String)
+            func total() async throws -> [String: Any] {
+                try #require(try await tool(["stats", "--json"]).json["total"] as? [String: Any])
+            }
+            let first = try await total()
+            #expect(first["items"] as? Int == 1_050)
+            #expect(first["pages_ok"] as? Int == 11)
+            #expect(first["requests"] as? Int == 11)
+            #expect(first["requests_saved"] as? Int == 0)
+            #expect(first["hit_rate"] as? Double == 0)
+            _ = try await tool(["sync", id])
+            let second = try await total()
+            #expect(second["runs"] as? Int == 2)
+            #expect(second["requests"] as? Int == origin.requests.count)
+            #expect(second["pages_kept"] as? Int == 10)
+            #expect(second["requests_saved"] as? Int == 10)
+            #expect(second["hit_rate"] as? Double == 0.5)
+        }
+        // What is held while the origin is away was not spared.
+        #expect(try await tool(["sync", "127.0.0.1", "--quiet"]).status == 75)
+        let json = try await tool(["stats", "--json"]).json
+        #expect((json["total"] as? [String: Any])?["pages_kept"] as? Int == 10)
+        let store = try #require(json["store"] as? [String: Any])
+        #expect(store["file_bytes"] as? Int == (try FileManager.default.attributesOfItem(atPath: folder.store)[.size] as? Int))
+        #expect((json["queries"] as? [[String: Any]])?.count == 1)
+    }
+
+    @Test("in every format, by query and in all")
+    func formats() async throws {
+        try await fill()
+        let csv = try await tool(["stats", "--format", "csv"]).output.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(csv[0].hasPrefix("query,key,scope,items,pages,bytes,"))
+        #expect(csv[3].hasPrefix(",,,200,2,"))
+        let lines = try await tool(["stats", "--format", "ndjson"]).output.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines.last?.hasPrefix(#"{"query":null,"key":null,"scope":null,"items":200,"#) == true)
+        let table = try await tool(["stats"]).output
+        #expect(table.contains("in all"))
+        #expect(table.contains("no run was counted yet"))
+    }
+
+    @Test("--html writes one page that needs nothing else, in place of the old one, and leaves nothing beside it")
+    func html() async throws {
+        try await fill()
+        let file = "\(folder.path)/report.html"
+        try "old".write(toFile: file, atomically: false, encoding: .utf8)
+        let ended = try await tool(["stats", "--html", file, "--json"])
+        #expect(ended.status == 0, "\(ended.errors)")
+        #expect((ended.json["total"] as? [String: Any])?["items"] as? Int == 200)
+        let page = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(page.hasPrefix("<!DOCTYPE html>"))
+        #expect(page.hasSuffix("</html>\n"))
+        for forbidden in ["<script", "src=", "href=", "url(", "@import", "<b onclick", "\u{1b}"] {
+            #expect(!page.contains(forbidden), "\(forbidden)")
+        }
+        #expect(page.contains("default-src 'none'"))
+        #expect(page.contains("prefers-color-scheme:dark"))
+        #expect(page.contains("&lt;b onclick=&quot;x&quot;&gt;&amp;"))
+        #expect(page.contains("<svg class=\"map\""))
+        #expect(!folder.contents.contains { $0.contains("partial") })
+    }
+
+    @Test("a report that cannot be written is an error with a code, and nothing is left")
+    func unwritable() async throws {
+        try await fill()
+        #expect(try await tool(["stats", "--html", "\(folder.path)/none/report.html"]).status == 73)
+        #expect(try await tool(["stats", "--html", folder.path]).status == 73)
+        #expect(folder.contents.allSatisfy { $0.hasPrefix("store.sqlite") })
+    }
+
+    @Test("the page: tags are closed, failures are listed, and of very many lists only some are drawn")
+    func page() {
+        func query(_ number: Int) -> StoreStatistics.Query {
+            let pages = [Sample.page(0..<100), Sample.page(150..<200, age: .seconds(90))]
+            let list = Sample.list(
+                pages, total: .exact(250), ledger: number == 7 ? [Sample.failing(100)] : [], key: QueryKey("list \(number)"))
+            return StoreStatistics.Query(
+                summary: QuerySummary(outline: list, bytes: number), tally: RunTally(runs: 1, requests: 3, pagesFetched: 3, pagesKept: number))
+        }
+        let statistics = StoreStatistics(queries: (0..<250).map(query), fileBytes: 90_000, logBytes: 4_096, freeBytes: 8_192, schema: 1)
+        let text = HTMLReport(statistics: statistics, store: "/tmp/store.sqlite", now: Sample.now).text
+        for tag in ["section", "article", "table", "tr", "td", "svg", "div", "span", "p", "h2", "h3", "title", "main", "i"] {
+            let opened = text.components(separatedBy: "<\(tag)>").count + text.components(separatedBy: "<\(tag) ").count - 2
+            #expect(opened == text.components(separatedBy: "</\(tag)>").count - 1, "\(tag)")
+        }
+        #expect(text.components(separatedBy: "<article>").count - 1 == HTMLReport.drawn)
+        #expect(text.contains("and 50 more lists"))
+        #expect(text.contains("the origin answered 500"))
+        // What fails comes first.
+        #expect(text.range(of: "<h3>list 7 ")!.lowerBound < text.range(of: "<h3>list 249 ")!.lowerBound)
+        #expect(text.contains("<rect class=\"gap\" x=\"80.0%\" y=\"20\" width=\"20.0%\""))
+        #expect(text.contains("<title>200–249: gap</title>"))
+    }
+
+    @Test("an empty store has a page, too")
+    func emptyPage() {
+        let statistics = StoreStatistics(queries: [], fileBytes: 0, logBytes: 0, freeBytes: 0, schema: 1)
+        let text = HTMLReport(statistics: statistics, store: "s", now: Sample.now).text
+        #expect(text.contains("Nothing is failing."))
+        #expect(text.contains("No run was counted yet."))
+        #expect(!text.contains("nan"))
+    }
+
+    /// Two lists, one of which has a name that would be markup, and a terminal's escape in it.
+    private func fill() async throws {
+        let store = try await PageStore.open(at: folder.store, now: noon)
+        for key in ["http://h/plain", #"<b onclick="x">&"# + "\u{1b}"] {
+            let record = try await store.register(QueryKey(key), at: noon)
+            let edits: [ListEdit] = [
+                .put(PageWrite(offset: 0, content: items(0..<100), evidence: .verified)), .setTotal(.exact(150)), .validated,
+            ]
+            _ = try await store.commit(CommitPlan(query: record.id, version: record.version, at: noon, edits: edits))
+        }
+        await store.close()
+    }
+}
+#endif

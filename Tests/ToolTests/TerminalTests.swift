@@ -1,0 +1,131 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+@Suite("pagecache at a terminal")
+struct TerminalTests {
+    private let folder = Folder()
+
+    private func start(_ arguments: [String], columns: Int = 80, output: String? = nil, term: String = "xterm") throws -> TerminalProgram {
+        try TerminalProgram(
+            Tool.path, arguments + ["--store", folder.store],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": term], columns: columns, output: output)
+    }
+
+    private func filled(_ count: Int) async throws -> String {
+        let origin = DemoOrigin(count: count)
+        return try await withOrigin(origin) { root in
+            try #require(try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"]).json["query"] as? String)
+        }
+    }
+
+    /// The progress lines that were shown, without their escapes.
+    private func lines(_ shown: String) -> [String] {
+        shown.components(separatedBy: "\r\u{1b}[K").dropFirst().map { String($0.prefix { $0 != "\r" && $0 != "\r\n" && $0 != "\n" }) }
+    }
+
+    @Test("sync shows one line that redraws, in any width, and takes it away", arguments: [20, 40, 80])
+    func progress(columns: Int) async throws {
+        let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
+        try await withOrigin(origin) { root in
+            let tool = try start(["sync", "\(root)/items", "--overlap", "0"], columns: columns, output: "/dev/null")
+            try await eventually("the line is there") { tool.shown.contains("6/30 pages") }
+            origin.release()
+            try await eventually("it has ended") { tool.ended != nil }
+            #expect(tool.ended == 0)
+            let lines = lines(tool.shown)
+            #expect(lines.dropLast().allSatisfy { $0.count < columns })
+            // The line is taken away before anything else is said, and none comes after that.
+            #expect(lines.last?.isEmpty ?? false || lines.last?.hasPrefix("detected") ?? false)
+            #expect(!tool.shown.contains("\u{1b}[?1049h"))
+        }
+    }
+
+    @Test("a dumb terminal is sent no escapes")
+    func dumb() async throws {
+        let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
+        try await withOrigin(origin) { root in
+            let dumb = try start(["sync", "\(root)/items", "--overlap", "0"], output: "/dev/null", term: "dumb")
+            try await eventually("everything that may be in flight is") { origin.held >= 4 }
+            origin.release()
+            try await eventually("it has ended") { dumb.ended != nil }
+            #expect(!dumb.shown.contains("\u{1b}"))
+        }
+    }
+
+    @Test("SIGINT by Ctrl-C and SIGTERM in the middle: the terminal is as it was, and what was fetched is kept", arguments: [
+        ("\u{3}", 130), ("", 143),
+    ] as [(String, Int32)])
+    func interrupted(keys: String, status: Int32) async throws {
+        let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
+        try await withOrigin(origin) { root in
+            let tool = try start(["sync", "\(root)/items", "--overlap", "0"])
+            try await eventually("the line is there") { tool.shown.contains("6/30 pages") }
+            if keys.isEmpty { tool.signal(SIGTERM) } else { tool.type(keys) }
+            try await eventually("it has ended") { tool.ended != nil }
+            #expect(tool.ended == status)
+            #expect(!(lines(tool.shown).last ?? "").contains("/30 pages"), "a line is left behind")
+            #expect(try await shownIDs(folder, "\(root)/items").count == 600)
+        }
+    }
+
+    @Test("a question is asked, and answered; Ctrl-C and no answer do nothing", arguments: [
+        ("y\n", 0, 0), ("n\n", 64, 1), ("\n", 64, 1), ("\u{3}", 130, 1),
+    ] as [(String, Int32, Int)])
+    func prompt(answer: String, status: Int32, left: Int) async throws {
+        let query = try await filled(250)
+        let tool = try start(["purge", query])
+        try await eventually("it asks") { tool.shown.contains("[y/N]") }
+        tool.type(answer)
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == status, "\(tool.shown)")
+        #expect(try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.count == left)
+    }
+
+    @Test("a table fits the terminal, and nothing of an origin can do harm to it", arguments: [40, 80])
+    func table(columns: Int) async throws {
+        _ = try await filled(250)
+        let tool = try start(["list"], columns: columns)
+        try await eventually("it has ended") { tool.ended != nil }
+        for line in tool.shown.split(whereSeparator: \.isNewline) {
+            #expect(line.replacing(/\u{1b}\[\d+m/, with: "").count <= columns)
+        }
+    }
+
+    @Test("somebody who does not read keeps nobody: SIGTERM ends it within a second")
+    func stuck() async throws {
+        let query = try await filled(3_000)
+        // A pipe that is opened and not read from: the write waits for ever.
+        let pipe = "\(folder.path)/pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let reader = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        let tool = try start(["export", query], output: pipe)
+        var waiting: Int32 = 0
+        try await eventually("the pipe is full") { ioctl(reader, UInt(FIONREAD), &waiting) == 0 && waiting >= 4_096 }
+        let asked = ContinuousClock.now
+        tool.signal(SIGTERM)
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 143)
+        // A second; on a machine that is busy with other tests, several.
+        #expect(ContinuousClock.now - asked < .seconds(15))
+    }
+
+    @Test("watch takes the screen and gives it back", arguments: [("\u{3}", 130), ("", 143)] as [(String, Int32)])
+    func watch(keys: String, status: Int32) async throws {
+        let query = try await filled(250)
+        let tool = try start(["watch", query])
+        try await eventually("the view is there") { tool.shown.contains("pagecache watch") && tool.shown.contains(query) }
+        #expect(tool.shown.contains("\u{1b}[?1049h\u{1b}[?25l"))
+        if keys.isEmpty { tool.signal(SIGTERM) } else { tool.type(keys) }
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == status)
+        #expect(tool.shown.contains("\u{1b}[?25h\u{1b}[?1049l"))
+        #expect(tool.shown.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
+    }
+}
+#endif

@@ -1,0 +1,83 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+@Suite("pagecache watch, end to end")
+struct WatchTests {
+    private let folder = Folder()
+
+    /// Watches into a file, which can be looked at while it runs.
+    private func watch(_ arguments: [String]) throws -> (tool: TerminalProgram, lines: () -> [[String: Any]]) {
+        let path = "\(folder.path)/events"
+        let tool = try TerminalProgram(
+            Tool.path, ["watch", "--store", folder.store, "--format", "ndjson"] + arguments,
+            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"], output: path)
+        return (tool, {
+            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            return text.split(separator: "\n").compactMap {
+                (try? JSONSerialization.jsonObject(with: Data($0.utf8))) as? [String: Any]
+            }
+        })
+    }
+
+    private func stop(_ tool: TerminalProgram) async throws {
+        tool.signal(SIGINT)
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 130)
+    }
+
+    @Test("R41: what another process commits, fails at, tries again and purges is told, an object for each")
+    func events() async throws {
+        let origin = DemoOrigin(count: 550) { number, _ in number == 4 ? .status(503, retryAfter: 1) : nil }
+        try await withOrigin(origin) { root in
+            // The store must be there before it can be watched.
+            _ = try await Tool.run(["sync", "\(root)/feed", "--max-pages", "1", "--store", folder.store])
+            let (tool, lines) = try watch([])
+            // Nothing tells from outside that it listens; a store that changes again and again does.
+            let schema = try JSONSchema(String(contentsOfFile: Repository.path("Documentation/schemas/watch.json"), encoding: .utf8))
+            try await eventuallyAwaiting("it listens") {
+                _ = try await Tool.run(["sync", "\(root)/linked", "--max-pages", "1", "--store", folder.store])
+                return !lines().isEmpty
+            }
+            let query = try #require(
+                try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"]).json["query"] as? String)
+            try await eventually("all of it is told") {
+                lines().contains { $0["query"] as? String == query && $0["held"] as? Int == 550 }
+            }
+            _ = try await Tool.run(["purge", query, "--yes", "--store", folder.store])
+            try await eventually("the purge is told") { lines().contains { $0["event"] as? String == "purged" } }
+            try await stop(tool)
+            let mine = lines().filter { $0["query"] as? String == query }.compactMap { $0["event"] as? String }
+            #expect(mine.first == "registered")
+            #expect(mine.contains("stored"))
+            #expect(mine.last == "purged")
+            let text = try String(contentsOfFile: "\(folder.path)/events", encoding: .utf8)
+            for line in text.split(separator: "\n") { #expect(schema.problems(with: try JSONValue(String(line))) == []) }
+        }
+    }
+
+    @Test("of one query only what concerns it; one that is not there is 66, a store that is not there, too")
+    func one() async throws {
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { root in
+            #expect(try await Tool.run(["watch", "--store", folder.store]).status == 66)
+            let query = try #require(
+                try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"]).json["query"] as? String)
+            #expect(try await Tool.run(["watch", "nothing", "--store", folder.store]).status == 66)
+            let (tool, lines) = try watch([query])
+            try await eventuallyAwaiting("it listens") {
+                _ = try await Tool.run(["sync", "\(root)/pages", "--store", folder.store])
+                _ = try await Tool.run(["sync", query, "--store", folder.store])
+                return !lines().isEmpty
+            }
+            try await stop(tool)
+            #expect(lines().allSatisfy { $0["query"] as? String == query })
+            #expect(lines().contains { $0["event"] as? String == "confirmed" })
+        }
+    }
+}
+#endif
