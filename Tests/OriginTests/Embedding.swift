@@ -18,7 +18,10 @@ struct Embedding {
         let stored = try await store.query(key)?.source
         let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), stored: stored, transport: transport)
         self.source = source
-        repository = PagedRepository(storage: store, codec: RawItemCodec(), source: { _ in source })
+        var options = PagedListOptions()
+        // Kinto says no-store of everything: whoever embeds us decides.
+        options.sync.storesDespiteNoStore = true
+        repository = PagedRepository(storage: store, codec: RawItemCodec(), options: options, source: { _ in source })
         list = repository.list(key)
     }
 }

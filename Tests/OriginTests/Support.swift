@@ -16,6 +16,9 @@ enum RealOrigin: String, CaseIterable, Sendable {
     static func expected(_ origins: RealOrigin...) -> [RealOrigin] { origins.filter(\.isExpected) }
     static var expected: [RealOrigin] { allCases.filter(\.isExpected) }
 
+    /// What it costs on first contact to find out how to ask: whether a chain with a total takes offsets, whether a HEAD counts.
+    var firstContact: Int { self == .ara ? 0 : 1 }
+
     var url: String { get throws { try RealOrigin.value(of: variable) } }
 
     private var variable: String { "PAGECACHE_\(rawValue.uppercased())" }

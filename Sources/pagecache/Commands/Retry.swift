@@ -91,6 +91,8 @@ struct Retry: AsyncParsableCommand {
         var options = SyncOptions()
         options.concurrency = concurrency
         options.retry.attempts = retries
+        // The list is in the store because somebody asked for it: see `sync --respect-no-store`.
+        options.storesDespiteNoStore = true
         options.patience = wait.duration
         // What failed for good, and was not asked for, is left alone.
         options.honorsLedger = true

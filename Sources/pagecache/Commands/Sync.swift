@@ -55,6 +55,8 @@ struct Sync: AsyncParsableCommand {
     var overlap = 1
     @Flag(help: "Never touch the network; say what is there.")
     var offline = false
+    @Flag(help: "Do not write what the origin asks nobody to keep (Cache-Control: no-store).")
+    var respectNoStore = false
     @Flag(help: "Say what was found out about how the origin pages, and why.")
     var explain = false
 
@@ -167,6 +169,8 @@ struct Sync: AsyncParsableCommand {
         if refresh { options.work = .refresh }
         options.overlap = overlap
         options.retry.attempts = retries
+        // Whoever types `sync` asks for a copy, as with a download; a library that answers others does not decide that for them.
+        options.storesDespiteNoStore = !respectNoStore
         options.patience = wait?.duration ?? options.patience
         // A URL that is mistyped leaves no trace.
         options.registersFirst = false
