@@ -52,6 +52,7 @@ public struct DueWork: Hashable, Sendable {
         DuePlan(
             agenda: Agenda(
                 rules: Agenda.Rules(
-                    freshness: freshness, longestPause: max(retry.cap, retry.longestRetryAfter), givenUpPause: retry.cap)))
+                    freshness: freshness, longestPause: max(retry.cap, retry.longestRetryAfter), longestBackOff: retry.cap,
+                    givenUpPause: retry.cap)))
     }
 }

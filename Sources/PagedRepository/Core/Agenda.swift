@@ -7,6 +7,8 @@ struct Agenda {
         var freshness: FreshnessPolicy
         /// No retry waits longer than this; a later moment is a clock that was set back (R29).
         var longestPause: Duration
+        /// Nor longer than this, where the origin itself named no moment.
+        var longestBackOff: Duration = .seconds(300)
         /// After that much time, a page one that was given up though it could be tried again is tried again: what somebody
         /// wants to have does not stay behind for good.
         var givenUpPause: Duration = .seconds(300)
@@ -52,7 +54,7 @@ struct Agenda {
             // R33: what failed for good is left to people.
             let givenUp = failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.givenUpPause : nil
             guard let next = failure.nextAttemptAt ?? givenUp else { return nil }
-            dueAt = max(dueAt, honest(next, now))
+            dueAt = max(dueAt, honest(next, of: failure, now))
         }
         if list.isSweeping { return Job(query: list.query, work: .sweep, dueAt: dueAt) }
         return Job(query: list.query, work: list.isPinned ? .everything : .refresh, dueAt: dueAt)
@@ -68,12 +70,13 @@ struct Agenda {
     func job(for due: DueFetch, now: Timestamp) -> Job? {
         guard let next = due.entry.nextAttemptAt else { return nil }
         let offset = due.entry.offset
-        return Job(query: due.query, work: offset == 0 ? .refresh : .positions(offset..<offset + 1), dueAt: honest(next, now))
+        return Job(query: due.query, work: offset == 0 ? .refresh : .positions(offset..<offset + 1), dueAt: honest(next, of: due.entry, now))
     }
 
     /// R29: a moment that no back-off could have chosen is now.
-    private func honest(_ moment: Timestamp, _ now: Timestamp) -> Timestamp {
-        moment - now > rules.longestPause ? now : moment
+    private func honest(_ moment: Timestamp, of entry: LedgerEntry, _ now: Timestamp) -> Timestamp {
+        let longest = entry.retryAfterUntil == nil ? min(rules.longestBackOff, rules.longestPause) : rules.longestPause
+        return moment - now > longest ? now : moment
     }
 
     /// One job a list, the soonest; in the order in which they are due.

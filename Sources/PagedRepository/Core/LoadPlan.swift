@@ -34,13 +34,14 @@ enum LoadPlan {
     }
 
     /// The positions that an automatic trigger leaves alone now (R33): their next attempt is not due, or they failed for good.
-    /// - Parameter pause: after that much time, what was given up though it could be tried again is tried again.
-    /// - Parameter longest: no retry waits longer than this; a later moment is a clock that was set back (R29).
+    /// - Parameters:
+    ///   - pause: after that much time, what was given up though it could be tried again is tried again; and no back-off is longer.
+    ///   - longest: what an origin asks for (Retry-After) is no longer than this. Later moments are a clock that was set back (R29).
     static func barred(_ ledger: [LedgerEntry], now: Timestamp, pause: Duration, longest: Duration) -> Set<Int> {
         Set(
             ledger.filter { entry in
                 guard entry.state.isFailure else { return false }
-                if let next = entry.nextAttemptAt { return next > now && next - now <= longest }
+                if let next = entry.nextAttemptAt { return next > now && next - now <= (entry.retryAfterUntil == nil ? pause : longest) }
                 guard entry.state == .failedRetryable, let last = entry.lastAttemptAt else { return true }
                 return last <= now && last + pause > now
             }.map(\.offset))

@@ -51,7 +51,7 @@ final class EngineRun {
         let retry = engine.options.sync.retry
         agenda = Agenda(
             rules: Agenda.Rules(
-                freshness: engine.options.freshness, longestPause: max(retry.cap, retry.longestRetryAfter),
+                freshness: engine.options.freshness, longestPause: max(retry.cap, retry.longestRetryAfter), longestBackOff: retry.cap,
                 givenUpPause: retry.cap))
         pacing = Pacing(base: retry.base, longest: engine.options.circuitPause, spread: engine.options.spread)
     }

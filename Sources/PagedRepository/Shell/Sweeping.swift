@@ -12,6 +12,7 @@ extension SyncRun {
         // Two that each go on with the other's sweep would sweep for ever.
         guard list.record.sweep != nil || sweeping.isBegun || !options.onlyFinishesSweeps else { return .drained }
         sweeping.isBegun = true
+        sweeping.isRecorded = list.record.sweep != nil
         guard !list.record.allowsDuplicates else {
             warn("ids repeat in this list: it cannot be compared, only read again")
             return .drained
@@ -77,6 +78,10 @@ extension SyncRun {
             queue.clear()
             return pass.mustRestart = true
         }
+        if isSweptByOthers(list) {
+            queue.clear()
+            return sweeping.isDone = true
+        }
         let start = question(sweeping.position).lowerBound
         if list.record.version != sweeping.version { return try await listMovedInSweep(list) }
         if let now = page.total.exactCount, now != list.record.total.exactCount ?? now || contradictsPageOne(now) {
@@ -112,10 +117,16 @@ extension SyncRun {
         edits.append(.setEnd(walk.end(list)))
         edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? clock.now())))
         guard try await commit(edits, [], list) else { return }
+        sweeping.isRecorded = true
         announce(sweeping.position..<after, news: 0)
         // Where a page was shorter than its place on the grid, what is left of it comes again.
         sweeping.position = after
         if after != aligned(after) || content.count < sweepStep { queue.clear() }
+    }
+
+    /// Whoever only goes on with a sweep is done when another has come to its end (R31).
+    func isSweptByOthers(_ list: ListOutline) -> Bool {
+        options.onlyFinishesSweeps && sweeping.isRecorded && list.record.sweep == nil
     }
 
     /// Fewer items than page one has just brought, from an origin that is not known to count wrong: a bad minute (R20).

@@ -57,5 +57,7 @@ extension SyncRun {
         var isChain = false
         /// Whether this run has swept anything yet.
         var isBegun = false
+        /// Whether the progress of this sweep was in the store: if it is not any more, somebody else has finished it.
+        var isRecorded = false
     }
 }
