@@ -40,8 +40,6 @@ extension Campaign {
         Life(subject: .engine, mode: .liveness, seed: 1_023),
         // One that went on with its sweep when another had come to the end, and so began it anew.
         Life(subject: .engine, mode: .liveness, seed: 5_898),
-        // Nothing at a place in the middle of a page that is held there, said twice (R20): asked for ever.
-        Life(subject: .engine, mode: .liveness, seed: 6_776),
         // A clock that was set back by less than an hour kept a page from its retry (R29).
         Life(subject: .engine, mode: .liveness, seed: 16_009),
         // A total that is known to be wrong was doubted each time, and kept a place in doubt from being asked again (R20).

@@ -195,10 +195,8 @@ extension SyncRun {
         }
         pass.fruitless.insert(range.lowerBound)
         var edits: [ListEdit] = []
-        if list.record.total.exactCount == nil, list.coverage.headEnd >= range.lowerBound {
-            // What is held behind it has had its witness: the origin says for the second time that nothing is there (R20).
-            let isBeyond = list.pages.contains { $0.range.upperBound > range.lowerBound }
-            edits = (isBeyond ? [.truncate(at: range.lowerBound)] : []) + [.setEnd(range.lowerBound)]
+        if list.record.total.exactCount == nil, list.coverage.headEnd == range.lowerBound {
+            edits = [.setEnd(range.lowerBound)]
         } else if case .page(let page) = answer, let now = page.total.exactCount, let then = list.record.total.exactCount,
             now != then
         {
