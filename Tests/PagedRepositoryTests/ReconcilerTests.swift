@@ -15,6 +15,8 @@ private struct Trial {
     var hasTotals = true
     /// What the origin counts, where that is not the truth.
     var claimed: Int?
+    /// Where the origin was seen to hold nothing, before page one was asked; then nobody knows where either list ends.
+    var emptyFrom: Int?
 
     struct Result {
         var requests: Int
@@ -45,7 +47,7 @@ private struct Trial {
             let identity = named([name]).identities[0]
             places[identity.key] = ItemPlace(position: position, content: identity.content)
         }
-        let isEnd = range.isEmpty || (!hasTotals && range.upperBound == origin.count)
+        let isEnd = range.isEmpty || (!hasTotals && emptyFrom == nil && range.upperBound == origin.count)
         return Sighting(offset: range.lowerBound, content: named(origin[range]), places: places, isEnd: isEnd)
     }
 
@@ -55,9 +57,15 @@ private struct Trial {
         var machine = Reconciler(
             head: sighting(0..<size, positions), total: total,
             cached: Reconciler.Cached(
-                runs: runs, length: cached.count,
+                runs: runs, length: emptyFrom == nil ? cached.count : nil,
                 pages: (cached.count { $0 != nil } + size - 1) / size),
-            reach: Reconciler.Reach(pageSize: size, probeSize: probe, isGrid: isGrid, isRandom: true))
+            reach: Reconciler.Reach(pageSize: size, probeSize: probe, isGrid: isGrid, isRandom: true),
+            isSuspicious: emptyFrom != nil)
+        if let emptyFrom {
+            var nothing = Sighting(offset: emptyFrom, content: PageContent(), places: [:], isEnd: true)
+            nothing.isWitnessed = true
+            machine.learn(nothing, total: total)
+        }
         for _ in 0..<10_000 {
             let action = machine.next()
             switch action {
@@ -183,6 +191,47 @@ struct ReconcilerTests {
         guard case .estimate = result.repair?.total else {
             Issue.record("\(String(describing: result.repair?.total))")
             return
+        }
+    }
+
+    @Test("R18, G6: a place without items, where some are held, tells which item is gone, and takes away no other", arguments: [
+        12, 57, 103, 180, 197, 198,
+    ])
+    func nothingWhereSomethingIsHeld(position: Int) {
+        var trial = Trial(origin: names(0..<199), cached: [], size: 9, probe: 9, isGrid: true, hasTotals: false, emptyFrom: 198)
+        trial.cached = trial.origin
+        trial.origin.remove(at: position)
+        let result = trial.run()
+        #expect(result.list == trial.origin)
+        #expect(result.repair?.end == 198)
+        // Page one, the empty place, the page before it, and as many halves as it takes.
+        #expect(result.requests <= 3 + 2 * 5 + 4, "\(result.requests)")
+    }
+
+    @Test("R20, G6: questions that are answered with nothing in a bad minute do not end the list at page one")
+    func nothingInABadMinute() throws {
+        let list = names(0..<34)
+        let places = Dictionary(
+            uniqueKeysWithValues: named(list).identities.enumerated().map { ($1.key, ItemPlace(position: $0, content: $1.content)) })
+        var machine = Reconciler(
+            head: Sighting(offset: 0, content: named(list[1...5]), places: places, isEnd: false), total: .estimate(22),
+            cached: Reconciler.Cached(runs: [0..<34], length: 34, pages: 7),
+            reach: Reconciler.Reach(pageSize: 5, probeSize: 5, isGrid: true, isRandom: true))
+        while true {
+            switch machine.next() {
+            case .ask(let questions):
+                for question in questions {
+                    let nothing = Sighting(offset: question.lowerBound, content: PageContent(), places: [:], isEnd: true)
+                    machine.learn(nothing, total: .exact(0))
+                }
+            case .commit(let repair):
+                #expect(repair.end == nil)
+                #expect(repair.rearrangement.pieces.last == .kept(6..<Int.max))
+                return
+            case let other:
+                Issue.record("\(other)")
+                return
+            }
         }
     }
 

@@ -72,17 +72,29 @@ public struct Simulation: Sendable {
             clock.advance(by: .seconds(Int.random(in: 1...120, using: &random)))
             // As two processes would on one store: each plans, and the store says whose plan still holds (R4).
             let storage: any PageStorage = crowd > 1 && isForgetful ? BriefLeases(storage: watched) : watched
-            try await withThrowingTaskGroup(of: SyncReport.self) { group in
+            await withTaskGroup(of: Result<SyncReport, StorageError>.self) { group in
                 for member in 0..<UInt64(crowd) {
                     group.addTask { [options] in
                         let chance = Chance(seed: luck ^ member)
-                        return try await ListSync(
-                            storage: storage, source: source, key: key, options: options, clock: clock,
-                            chance: { chance.next() }
-                        ).run()
+                        let sync = ListSync(
+                            storage: storage, source: source, key: key, options: options, clock: clock, chance: { chance.next() })
+                        do throws(StorageError) { return .success(try await sync.run()) } catch { return .failure(error) }
                     }
                 }
-                for try await report in group {
+                for await result in group {
+                    let report: SyncReport
+                    switch result {
+                    case .success(let some): report = some
+                    case .failure(let error):
+                        // Who loses every race against one that never waits gives up, and may come again.
+                        let mayLose = crowd > 1 && isForgetful && error.code == .busy
+                        if mayLose {
+                            outcome.hits["R4 gave up", default: 0] += 1
+                        } else {
+                            outcome.violations.append("a run ended with an error: \(error)")
+                        }
+                        continue
+                    }
                     reports.append(report)
                     trace?("run: \(options.work), pages \(options.maxPages ?? -1): \(report.outcome) \(report.reconciliation) \(report.warnings)")
                     outcome.count(report, clock)
@@ -177,6 +189,7 @@ public struct Simulation: Sendable {
             crash.bury()
             await process.value
         }
+        outcome.hits["R4 superseded"] = watched.superseded
         for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
         return outcome
     }

@@ -10,6 +10,7 @@ final class WatchedStorage: RelayedStorage {
     private let trace: (@Sendable (String) -> Void)?
     private let found = Mutex<[String]>([])
     private let watching = Atomic(true)
+    private let refused = Atomic(0)
 
     init(
         _ storage: any PageStorage, trace: (@Sendable (String) -> Void)?,
@@ -28,9 +29,21 @@ final class WatchedStorage: RelayedStorage {
 
     var findings: [String] { found.withLock { $0 } }
 
+    /// How many plans were made for a list that had changed when they came (R4).
+    var superseded: Int { refused.load(ordering: .relaxed) }
+
     func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+        let before = try await storage.excerpt(of: plan.query, 0..<0)?.record.version
         let outcome = try await storage.commit(plan)
         trace?("commit \(plan.edits.map(\.brief)) \(outcome)")
+        if case .superseded = outcome { refused.add(1, ordering: .relaxed) }
+        // Versions only grow: what is applied now was made under the one of a moment ago. Compared number by number, not with
+        // the library's own notion of equal.
+        if case .committed = outcome, let before,
+            (before.generation, before.revision) != (plan.version.generation, plan.version.revision)
+        {
+            found.withLock { $0.append("R4: planned under \(plan.version), applied to \(before): \(plan.edits.map(\.brief))") }
+        }
         guard case .committed = outcome, isWatching, findings.isEmpty else { return outcome }
         do {
             let wrong = try await inspect(storage, plan.query)

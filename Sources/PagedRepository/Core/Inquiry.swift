@@ -43,6 +43,8 @@ enum Inquiry {
                 if let right = stretch.right, right.shift != stretch.left.shift { edges.append(middle + right.shift) }
             }
         }
+        // What lies before a place where nothing is shows what the list ends with.
+        if stretch.isOpen, stretch.origin.upperBound < .max, !stretch.origin.isEmpty { edges.append(stretch.origin.upperBound - 1) }
         return edges
     }
 

@@ -40,6 +40,9 @@ struct ListMap: Equatable {
             end = shown
         } else if let claimed = total.exactCount, claimed >= reached, claimed <= empty ?? .max {
             end = claimed
+        } else if let empty, empty == reached, sightings.contains(where: { $0.isWitnessed && $0.offset == empty }) {
+            // The last item was seen, and for sure nothing behind it.
+            end = empty
         } else {
             end = nil
         }
@@ -92,12 +95,13 @@ struct ListMap: Equatable {
             let moved = alignment.moved.filter { positions.contains($0) }
             // R20: a total alone takes nothing away: what comes at the end that it claims has to be seen.
             let isLoss = right == nil && !isOpen && !isEndSeen && held.reduce(-moved.count) { $0 + $1.count } > origin.count
+            let unseen = Coverage(between.map { $0..<$0 + 1 }).gaps(in: origin.lowerBound..<origin.upperBound + (isLoss ? 1 : 0))
+            // Where everything up to the end was seen, it does not matter where the cached list ended.
+            let isSeenWhole = isEndSeen && end != nil && unseen.isEmpty
             stretches.append(
                 Stretch(
-                    cached: positions, origin: origin, left: left, right: right, isOpen: right == nil && isOpen,
-                    seen: between,
-                    unseen: Coverage(between.map { $0..<$0 + 1 }).gaps(in: origin.lowerBound..<origin.upperBound + (isLoss ? 1 : 0)),
-                    held: held, moved: moved))
+                    cached: positions, origin: origin, left: left, right: right,
+                    isOpen: right == nil && isOpen && !isSeenWhole, seen: between, unseen: unseen, held: held, moved: moved))
             if let right { left = right }
         }
         return stretches

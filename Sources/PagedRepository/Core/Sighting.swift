@@ -11,6 +11,8 @@ struct Sighting: Equatable {
     var places: [ItemPlace?]
     /// The list ends behind the last item, or before the first when there is none.
     var isEnd: Bool
+    /// Said twice, and page one was as ever in between: no bad minute (R20).
+    var isWitnessed = false
     var cursorIn: PageCursor?
     var cursorOut: PageCursor?
     var validator: Validator?

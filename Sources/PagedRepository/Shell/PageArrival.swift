@@ -161,8 +161,9 @@ extension SyncRun {
 
     /// The total, or an item received twice, says that the list is not the one we began to read. What is held is kept; page
     /// one is asked again, and the `Reconciler` finds out what moved (R21).
-    private func listMoved(_ page: FetchedPage, at offset: Int) {
-        evidence = page.content.isEmpty ? [] : [(offset, page)]
+    /// - Parameter isEnd: whether it is sure that nothing follows what was answered.
+    private func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false) {
+        evidence = page.content.isEmpty && !isEnd ? [] : [Clue(offset: offset, page: page, isEnd: isEnd)]
         pass.mustRestart = true
         isSuspicious = true
         driftsSeen += 1
@@ -192,6 +193,11 @@ extension SyncRun {
             !isWitnessed(range.lowerBound, end: range.lowerBound)
         {
             return askWitness(for: .span(range, overlap: overlap), end: range.lowerBound)
+        } else if list.record.total.exactCount == nil, source.access.isRandom,
+            list.heldPages.contains(where: { $0.range.upperBound > range.lowerBound })
+        {
+            // Said twice, it is true; and what is held there may have moved up as well as gone (G6): that is found out.
+            return listMoved(FetchedPage(content: PageContent(), total: pageOne.total), at: range.lowerBound, isEnd: true)
         }
         pass.fruitless.insert(range.lowerBound)
         var edits: [ListEdit] = []

@@ -37,9 +37,11 @@ extension SyncRun {
         if isChain, !machine.isExplained {
             return try await walkFromHead(head, page, list)
         }
-        for (offset, known) in evidence where known.total.count == page.total.count {
-            machine.learn(
-                try await sighting(known, at: offset, list.record.id, isEnd: false, asked: offset..<offset), total: known.total)
+        for clue in evidence where clue.page.total.count == page.total.count {
+            var sighting = try await sighting(
+                clue.page, at: clue.offset, list.record.id, isEnd: clue.isEnd, asked: clue.offset..<clue.offset)
+            sighting.isWitnessed = clue.isEnd
+            machine.learn(sighting, total: clue.page.total)
         }
         evidence = []
         reconciliationUnderWay = Reconciliation(machine: machine, page: page, list: list)

@@ -67,6 +67,13 @@ final class SyncRun {
     var keptChanging = false
     var conflicts = 0
     var pagesWithoutNews = 0
+    /// An answer that showed that the list is not as it is held.
+    struct Clue {
+        var offset: Int
+        var page: FetchedPage
+        /// Nothing follows it: that was said twice (R20).
+        var isEnd: Bool
+    }
     /// How a chain is walked through what is held (R22, R23); nil when it is only gone on with.
     enum TailWalk {
         /// Until the list is as long as the origin counts.
@@ -84,7 +91,7 @@ final class SyncRun {
     /// Something has shown that the list is not as it is held, whatever page one says.
     var isSuspicious = false
     /// Answers that showed that the list had moved: they tell the `Reconciler` where (R21).
-    var evidence: [(offset: Int, page: FetchedPage)] = []
+    var evidence: [Clue] = []
     /// Page one makes the list shrink a lot, and has said so before (R20).
     var isShrinkConfirmed = false
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
