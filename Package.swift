@@ -131,7 +131,7 @@ let package = Package(
         ),
         .target(
             name: "Simulation",
-            dependencies: ["PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting"],
+            dependencies: ["PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting", "StorageSupport"],
             path: "Tests/Simulation",
             swiftSettings: settings
         ),
@@ -149,7 +149,7 @@ let package = Package(
         .testTarget(
             name: "PagedRepositoryTests",
             dependencies: [
-                "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting",
+                "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting", "StorageSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(

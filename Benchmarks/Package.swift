@@ -9,16 +9,18 @@ let package = Package(
     dependencies: [.package(name: "pagecache", path: "..", traits: [])],
     targets: [
         .target(name: "SQLiteLimit", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "Measuring"),
         .executableTarget(
             name: "StoreBenchmark",
             dependencies: [
-                "SQLiteLimit",
+                "Measuring", "SQLiteLimit",
                 .product(name: "PageModel", package: "pagecache"),
                 .product(name: "PageStore", package: "pagecache"),
             ]),
         .executableTarget(
             name: "RepositoryBenchmark",
             dependencies: [
+                "Measuring",
                 .product(name: "PageModel", package: "pagecache"),
                 .product(name: "PageStore", package: "pagecache"),
                 .product(name: "PagedRepository", package: "pagecache"),
@@ -26,6 +28,7 @@ let package = Package(
         .executableTarget(
             name: "SplitBenchmark",
             dependencies: [
+                "Measuring",
                 .product(name: "HTTPPageSource", package: "pagecache"),
                 .product(name: "PageModel", package: "pagecache"),
             ]),

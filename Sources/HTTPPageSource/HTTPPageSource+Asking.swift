@@ -14,7 +14,7 @@ extension HTTPPageSource {
             var url = self.url
             switch description?.style {
             case .offset:
-                url.set(description?.offsetParameter ?? "offset", String(offset))
+                url.set(description?.offsetParameter ?? "offset", String(offset + (description?.firstOffset ?? 0)))
                 url = sized(url, request.size, description)
             case .page:
                 let grid = max(description?.gridSize ?? 1, 1)
@@ -39,14 +39,21 @@ extension HTTPPageSource {
     /// Page one, of this size.
     func firstPage(_ size: Int?) -> OriginURL { sized(url, size, state.withLock { $0.description }) }
 
-    /// A URL with a size; not a larger one than the origin says it gives.
+    /// A URL with a size; not a larger one than the origin says it gives, and none where it refuses to be asked for one.
     func sized(_ url: OriginURL, _ size: Int?, _ description: SourceDescription?) -> OriginURL {
-        guard let size else { return url }
+        guard let size, description?.limitParameter != nil || description?.ignoresSize != true else { return url }
         var url = url
         let usual = configuration.paging == .page ? "per_page" : "limit"
         url.set(
-            description?.limitParameter ?? configuration.limitParameter ?? usual, String(min(size, description?.largestSize ?? size)))
+            description?.limitParameter ?? configuration.limitParameter ?? ParameterNames.size(in: url) ?? usual,
+            String(min(size, description?.largestSize ?? size)))
         return url
+    }
+
+    /// Whether page one was refused for the name that the size was guessed to have: some origins refuse what they do not know.
+    func isSizeRefused(_ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?) -> Bool {
+        description == nil && request.target == .first && request.size != nil && configuration.limitParameter == nil
+            && [400, 422].contains(response.status)
     }
 
     /// Sends one request, and follows redirects where they may lead (R45).

@@ -22,8 +22,18 @@ extension HTTPPageSource {
             answer: answer, content: PageContent(), requestsBefore: requestsBefore, earlier: known ?? stored)
         try await askForSize(size, &draft, &contact)
         contact.content = try reader(draft, contact).content()
+        if size != nil, draft.description.limitParameter == nil, contact.answer.url == url {
+            // It refused the usual name, and shows no other.
+            draft.description.ignoresSize = true
+            draft.warnings.append(
+                "no size is asked for (--limit-param names its parameter); the origin gives \(contact.content.count) items a page")
+        }
 
         try await askHead(&draft, contact)
+        draft.evidence.hints.insert(contentsOf: places, at: 0)
+        for name in places.compactMap(\.parameter) {
+            draft.warnings.append("\(name) in the URL leads to a later page; the list is fetched from its beginning")
+        }
         let candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
         if !candidates.isEmpty, hasSearched(draft, contact) {
             // Everything was tried before, and page one looks as it did then.

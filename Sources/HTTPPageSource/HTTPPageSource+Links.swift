@@ -6,7 +6,7 @@ extension HTTPPageSource {
     /// the same items, the link is right as it is: its token stands for them. When they differ, or the link alone is refused,
     /// what page one was asked with goes on being asked.
     func mendLinks(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
-        guard draft.description.style == .link || draft.description.style == .nextURL,
+        guard !draft.isInterrupted, draft.description.style == .link || draft.description.style == .nextURL,
             let text = try? reader(draft, contact).next(behind: contact.content)?.text, let next = OriginURL(text),
             next.path == contact.answer.url.path
         else { return }

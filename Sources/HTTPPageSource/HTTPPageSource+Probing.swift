@@ -31,31 +31,38 @@ extension HTTPPageSource {
         }
     }
 
+    /// An origin that wants quiet is asked nothing more for now.
+    func interrupt(_ draft: inout DetectionDraft, _ detail: String) {
+        draft.warnings.append("how the list goes on could not be found out now (\(detail)); the next run looks again")
+        draft.description.isProvisional = true
+        draft.isInterrupted = true
+    }
+
     /// One candidate after the other; the first that proves itself is taken.
     func prove(_ candidates: [Candidate], _ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
+        guard !draft.isInterrupted else { return }
         for candidate in candidates {
             guard left(contact) > 0 else {
                 draft.explain("paging", name(of: candidate), .failed, "not tried: \(HTTPPageSource.detectionBudget) requests are the most")
                 break
             }
             switch try await judge(candidate, draft, contact) {
-            case .proved(let firstPage):
-                return PagingChoice.accept(candidate, firstPage: firstPage, &draft)
+            case .proved(let first):
+                return PagingChoice.accept(candidate, first: first, &draft)
             case .failed(let detail):
                 draft.explain("paging", name(of: candidate), .failed, detail)
             case .interrupted(let detail):
                 // Nothing is concluded from that: the next first answer is looked at again.
                 draft.explain("paging", name(of: candidate), .failed, detail)
-                draft.warnings.append("how the list goes on could not be found out now (\(detail)); the next run looks again")
-                draft.description.isProvisional = true
-                return
+                return interrupt(&draft, detail)
             }
         }
         if !candidates.isEmpty { PagingChoice.giveUp(&draft, configuration) }
     }
 
     private enum Verdict {
-        case proved(firstPage: Int?)
+        /// - `first`: what page one, or its first item, is asked with, where that was found out.
+        case proved(first: Int?)
         case failed(String)
         case interrupted(String)
     }
@@ -64,9 +71,8 @@ extension HTTPPageSource {
         var url = contact.answer.url
         let count = contact.content.count
         switch candidate {
-        case .offset(let name):
-            url.set(name, String(count > 1 ? count - 1 : count))
-            return try await compare(url, draft, contact) { ProbeFinding.offset($0, $1) }
+        case .offset(let name, let first):
+            return try await judgeOffset(name, first, draft, contact)
         case .page(let name, let first):
             return try await judgePages(name, first ?? draft.evidence.pageNumber, draft, contact)
         case .cursor, .merge:
@@ -86,6 +92,28 @@ extension HTTPPageSource {
         }
     }
 
+    /// Asked for page one's last item, an origin that counts from 1 answers with one more of its items. So does one whose list has
+    /// grown by an item meanwhile: page one, asked for again, tells them apart.
+    private func judgeOffset(
+        _ name: String, _ first: Int, _ draft: DetectionDraft, _ contact: FirstContact
+    ) async throws -> Verdict {
+        let count = contact.content.count
+        var url = contact.answer.url
+        url.set(name, String((count > 1 ? count - 1 : count) + first))
+        var overlap = 0
+        let verdict = try await compare(url, draft, contact) { one, two in
+            overlap = ProbeFinding.overlap(one, two)
+            return ProbeFinding.offset(one, two)
+        }
+        guard case .proved = verdict, first == 0, overlap == 2 else { return verdict }
+        guard left(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
+        switch try await compare(contact.answer.url, draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
+        case .failed(ProbeFinding.pageOne.detail): return .proved(first: 1)
+        case .failed, .proved: return .proved(first: 0)
+        case .interrupted(let detail): return .interrupted(detail)
+        }
+    }
+
     /// Which number page one has, and whether the parameter numbers pages at all. A page that looks different is not enough:
     /// where items differ at every call, so does page one. The number of page one has to bring page one.
     private func judgePages(
@@ -99,7 +127,7 @@ extension HTTPPageSource {
         if let said = contact.answer.url.value(of: name).flatMap({ Int($0) }) ?? said {
             let first = said == 0 ? 0 : 1
             guard case .proved = try await look(first + 1) else { return .failed("\(first + 1) brought no other page") }
-            return .proved(firstPage: first)
+            return .proved(first: first)
         }
         switch try await look(2) {
         case .proved:
@@ -112,10 +140,10 @@ extension HTTPPageSource {
         }
         switch try await look(1) {
         case .failed(let detail) where detail == ProbeFinding.pageOne.detail:
-            return .proved(firstPage: 1)
+            return .proved(first: 1)
         case .proved:
             guard case .failed(ProbeFinding.pageOne.detail) = try await look(0) else { return .failed("no number brings page one") }
-            return .proved(firstPage: 0)
+            return .proved(first: 0)
         case let verdict:
             return verdict
         }
@@ -136,13 +164,13 @@ extension HTTPPageSource {
             guard finding == .proved else { return .failed(finding.detail) }
             let total = PageReader.total(of: answer, draft.description).total
             return ProbeFinding.isFiltered(draft.evidence.total, total) ? .failed("brought another list, of \(total.count ?? 0) items")
-                : .proved(firstPage: nil)
+                : .proved(first: nil)
         }
     }
 
     private func name(of candidate: Candidate) -> String {
         switch candidate {
-        case .offset(let name): "\(name) as an offset"
+        case .offset(let name, _): "\(name) as an offset"
         case .page(let name, _): "\(name) as a page number"
         case .cursor(let name): "\(name) for the token"
         case .merge: "the object's members"

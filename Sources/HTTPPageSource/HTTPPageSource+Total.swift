@@ -44,6 +44,7 @@ extension HTTPPageSource {
             described.total = place
             let total = totalInHeaders(response, described)
             guard (200...299).contains(response.status), let place, total != .unknown else {
+                if response.status == 429 { interrupt(&draft, "answered 429") }
                 return draft.explain("total", "HEAD", .failed, response.status == 200 ? "no total there" : "answered \(response.status)")
             }
             draft.description.total = place

@@ -28,10 +28,14 @@ public final class HTTPPageSource: PageSource {
     public let hasSecretInURL: Bool
     /// Parameters of the URL that are secret: taken out of everything stored, put back into everything asked.
     let secrets: [OriginURL.Parameter]
+    /// What led to a later page in the caller's URL, and was left out.
+    let places: [Candidate]
     let transport: any HTTPTransport
     let clock: any SyncClock
     let state: Mutex<State>
 
+    /// A URL of a later page (`page=3`, `offset=40`) stands for its list, which begins with page one; with `paging` said to be `none`
+    /// it is asked as it is.
     /// - Parameter stored: what an earlier `SourceLesson` said; ignored when the configuration says otherwise.
     /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL.
     public init(
@@ -51,6 +55,7 @@ public final class HTTPPageSource: PageSource {
         }
         secrets = url.parameters.filter { ParameterNames.isSecret($0) }
         url.removeParameters { ParameterNames.isSecret($0) }
+        places = url.removePlace(configuration)
         self.url = url
         let proofs = configuration.headers.filter { configuration.isCredential($0.name) }.map { "\($0.name.lowercased()):\($0.value)" }
             + secrets.map { "\($0.name)=\($0.value ?? "")" }
@@ -112,7 +117,7 @@ public final class HTTPPageSource: PageSource {
     }
 
     private func answer(_ request: PageRequest) async throws -> PageAnswer {
-        let url = try pageURL(for: request)
+        var url = try pageURL(for: request)
         let description = state.withLock { $0.description }
         var conditions: [HTTPField] = []
         // R1: a validator goes with the request that it answered, and with no other.
@@ -121,7 +126,11 @@ public final class HTTPPageSource: PageSource {
         if let tag = sent?.entityTag { conditions.append(HTTPField("If-None-Match", tag)) }
         if let date = sent?.lastModified { conditions.append(HTTPField("If-Modified-Since", date)) }
         let requestsBefore = usage.requests
-        let response = try await send(url, conditions)
+        var response = try await send(url, conditions)
+        if isSizeRefused(response, request, description) {
+            url = self.url
+            response = try await send(url, conditions)
+        }
         let isBeyondFirst = if case .offset = request.target { true } else { false }
         switch AnswerStatus(response, isConditional: !conditions.isEmpty, isBeyondFirst: isBeyondFirst, now: clock.now()) {
         case .page:

@@ -57,6 +57,11 @@ enum StoreFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(.notAStore, "\(path) is \(describe(status.st_mode)), not a store")
         }
+        // A log lies beside the name that a store was opened by: by its other name it would be read without it
+        // (https://www.sqlite.org/howtocorrupt.html, 2.5).
+        guard status.st_nlink <= 1 else {
+            throw StorageError(.notAStore, "\(path) has another name too (a hard link); a store has one")
+        }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else {
             throw StorageError(errno == EACCES ? .permission : .inputOutput, "cannot read \(path): \(lastError())")

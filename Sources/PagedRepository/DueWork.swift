@@ -6,22 +6,36 @@ public import PageModel
 /// ```swift
 /// for due in try await DueWork.all(in: store, now: clock.now()) {
 ///     for work in due.runs {
-///         options.work = work
+///         let options = DueWork.options(for: work, from: SyncOptions())
 ///         _ = try await ListSync(storage: store, source: sources[due.query.key]!, key: due.query.key, options: options).run()
 ///     }
 /// }
 /// ```
 public struct DueWork: Hashable, Sendable {
     public var query: QueryRecord
-    /// What to do, in this order; never empty. To be run with `SyncOptions.honorsLedger`: then what is not due, and what failed for
-    /// good, is left alone (R33).
+    /// What to do, in this order; never empty. To be run with `options(for:from:)`.
     public var runs: [SyncOptions.Work]
 
-    /// Every list for which something is due, by id: retries that the ledger has scheduled, page one of pinned lists that are stale,
-    /// what pinned lists lack, sweeps that were cut off. A retry farther ahead than any pause could have put it is due as well
-    /// (R29).
+    /// How such a run goes: what is not due, and what failed for good, is left alone (R33), and a sweep that somebody else has
+    /// finished since is not begun anew (R31).
     /// - Parameters:
-    ///   - freshness: when a pinned list is stale. Default: after 60 seconds.
+    ///   - work: one of `runs`.
+    ///   - options: how fetching goes; its `work` and `honorsLedger` are set here.
+    public static func options(for work: SyncOptions.Work, from options: SyncOptions) -> SyncOptions {
+        var options = options
+        options.work = work
+        options.honorsLedger = true
+        options.onlyFinishesSweeps = true
+        return options
+    }
+
+    /// Every list for which something is due, by id: retries that the ledger has scheduled, page one of pinned lists that are stale
+    /// or were invalidated, what pinned lists lack, sweeps that were cut off. A retry farther ahead than any pause could have put it
+    /// is due as well (R29). Unlike background work, this knows no shortest age: a list that is stale at once is due whenever
+    /// somebody looks.
+    /// - Parameters:
+    ///   - freshness: when a pinned list is stale. Default: after the time for which its origin calls it fresh, up to 1 hour; after
+    ///     60 seconds, where that does not say.
     ///   - retry: how long pauses are at most. Default: the schedule of the specification.
     ///   - now: the moment.
     /// - Throws: `StorageError` when the storage fails.
@@ -49,10 +63,7 @@ public struct DueWork: Hashable, Sendable {
     }
 
     private static func plan(_ freshness: FreshnessPolicy, _ retry: RetrySchedule) -> DuePlan {
-        DuePlan(
-            agenda: Agenda(
-                rules: Agenda.Rules(
-                    freshness: freshness, longestPause: max(retry.cap, retry.longestRetryAfter), longestBackOff: retry.cap,
-                    givenUpPause: retry.cap)))
+        // Who looks once, and leaves, asks no origin without end: the pause between two looks is the caller's.
+        DuePlan(agenda: Agenda(freshness: freshness, retry: retry, shortestAge: .zero))
     }
 }

@@ -9,11 +9,11 @@ import Testing
 struct ConditionalTests {
     @Test("R1: a validator goes with the request that it answered, and with no other")
     func validators() async throws {
-        let script = Script { _, request in
+        let origin = ScriptedOrigin { _, request in
             request.headers.contains { $0.name == "If-None-Match" } ? HTTPPageResponse(status: 304)
-                : json(#"{"count":2,"results":[{"id":1},{"id":2}]}"#, [HTTPField("ETag", "W/\"x\"")])
+                : .json(#"{"count":2,"results":[{"id":1},{"id":2}]}"#, [HTTPField("ETag", "W/\"x\"")])
         }
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api"), transport: script)
+        let source = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)), let validator = page.validator else {
             Issue.record("no validator")
             return

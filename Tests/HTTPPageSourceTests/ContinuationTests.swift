@@ -8,8 +8,8 @@ import Testing
 @Suite("Detection: tokens, keys and objects that lead on")
 struct ContinuationTests {
     /// 45 items by an opaque token, 20 a page. - Parameter member: with `$` for the token; `nil` for none.
-    private func tokens(_ parameter: String, total: Int? = nil, _ answer: @escaping @Sendable (String, String?) -> HTTPPageResponse) -> Script {
-        Script { url, _ in
+    private func tokens(_ parameter: String, total: Int? = nil, _ answer: @escaping @Sendable (String, String?) -> HTTPPageResponse) -> ScriptedOrigin {
+        ScriptedOrigin { url, _ in
             let start = url.value(of: parameter).flatMap { $0.hasPrefix("tok/") ? Int($0.dropFirst(4)) : nil } ?? 0, end = min(start + 20, 45)
             return answer(objects(start..<end), end < 45 ? "tok/\(end)" : nil)
         }
@@ -21,10 +21,10 @@ struct ContinuationTests {
         ("next", "cursor"), ("next_key", "cursor"), ("bookmark", "bookmark"),
     ])
     func bodyToken(member: String, parameter: String) async throws {
-        let script = tokens(parameter) { items, token in
-            json(#"{"meta":{"\#(member)":\#(token.map { "\"\($0)\"" } ?? "null")},"items":[\#(items)]}"#)
+        let origin = tokens(parameter) { items, token in
+            .json(#"{"meta":{"\#(member)":\#(token.map { "\"\($0)\"" } ?? "null")},"items":[\#(items)]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .chain)
         #expect(source.summary?.hasPrefix("cursor (/meta/\(member) into \(parameter))") == true, "\(source.summary ?? "")")
@@ -33,52 +33,52 @@ struct ContinuationTests {
 
     @Test("a token in a header of the origin's own", arguments: [("X-Next-Cursor", "cursor"), ("X-Continuation-Token", "continuation_token")])
     func headerToken(header: String, parameter: String) async throws {
-        let script = tokens(parameter) { items, token in json("[\(items)]", token.map { [HTTPField(header, $0)] } ?? []) }
-        let source = try scripted("http://h/api", script)
+        let origin = tokens(parameter) { items, token in .json("[\(items)]", token.map { [HTTPField(header, $0)] } ?? []) }
+        let source = try scripted("http://h/api", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.summary?.hasPrefix("cursor (header:\(header) into \(parameter))") == true)
     }
 
     @Test("a stored cursor holds all that is needed to ask on after a restart, and no secret (R45)")
     func restart() async throws {
-        let script = tokens("cursor") { items, token in
-            json(#"{"next_cursor":\#(token.map { "\"\($0)\"" } ?? "\"\""),"items":[\#(items)]}"#)
+        let origin = tokens("cursor") { items, token in
+            .json(#"{"next_cursor":\#(token.map { "\"\($0)\"" } ?? "\"\""),"items":[\#(items)]}"#)
         }
-        let first = try await scripted("http://h/api?kind=a&api_key=S3CRET", script).first()
+        let first = try await scripted("http://h/api?kind=a&api_key=S3CRET", origin).first()
         let cursor = try #require(first.next), stored = try #require(first.lesson?.source)
         #expect(cursor == PageCursor("http://h/api?kind=a&cursor=tok%2F20"))
         #expect(!stored.contains("S3CRET"))
-        let again = try scripted("http://h/api?kind=a&api_key=S3CRET", script, stored: stored)
-        let before = script.requests.count
+        let again = try scripted("http://h/api?kind=a&api_key=S3CRET", origin, stored: stored)
+        let before = origin.requests.count
         let second = try await again.page(.cursor(cursor))
         #expect(second.content.ids.first == "20")
         #expect(second.next == PageCursor("http://h/api?kind=a&cursor=tok%2F40"))
-        #expect(script.requests.count == before + 1)
-        #expect(script.urls.last == "http://h/api?kind=a&cursor=tok%2F20&api_key=S3CRET")
+        #expect(origin.requests.count == before + 1)
+        #expect(origin.urls.last == "http://h/api?kind=a&cursor=tok%2F20&api_key=S3CRET")
         #expect(try await again.page(.cursor(second.next!)).next == nil, "an empty token is the end")
     }
 
     @Test("an object is merged into the query, its own members each time anew")
     func merged() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("apcontinue") ?? 0, end = min(start + 20, 45)
             let next = end < 45 ? #""continue":{"apcontinue":"\#(end)","continue":"-||"},"# : ""
-            return json(#"{\#(next)"query":{"allpages":[\#((start..<end).map { #"{"pageid":\#($0),"id":\#($0)}"# }.joined(separator: ","))]}}"#)
+            return .json(#"{\#(next)"query":{"allpages":[\#((start..<end).map { #"{"pageid":\#($0),"id":\#($0)}"# }.joined(separator: ","))]}}"#)
         }
-        let source = try scripted("http://h/api?list=allpages", script)
+        let source = try scripted("http://h/api?list=allpages", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.summary?.hasPrefix("cursor (/continue)") == true)
-        #expect(script.urls.last == "http://h/api?list=allpages&apcontinue=40&continue=-%7C%7C")
+        #expect(origin.urls.last == "http://h/api?list=allpages&apcontinue=40&continue=-%7C%7C")
     }
 
     @Test("a number that looks like a token is tried as what it counts", arguments: [("next_offset", 20, "offset"), ("next_page", 2, "page")])
     func countingToken(member: String, next: Int, parameter: String) async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = parameter == "page" ? ((url.number("page") ?? 1) - 1) * 20 : url.number("offset") ?? 0, end = min(start + 20, 45)
             let following = parameter == "page" ? start / 20 + 2 : end
-            return json(#"{"\#(member)":\#(end < 45 ? "\(following)" : "null"),"items":[\#(objects(min(start, 45)..<end))]}"#)
+            return .json(#"{"\#(member)":\#(end < 45 ? "\(following)" : "null"),"items":[\#(objects(min(start, 45)..<end))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         #expect(page.hasMore == true)
         #expect(source.access == (parameter == "page" ? .grid(size: 20) : .offsets))
@@ -87,12 +87,12 @@ struct ContinuationTests {
 
     @Test("has_more and no way: the last item's id into the usual parameters", arguments: ["starting_after", "after", "last", "marker", "since_id"])
     func keyset(parameter: String) async throws {
-        let script = Script { url, request in
+        let origin = ScriptedOrigin { url, request in
             if request.method == "HEAD" { return HTTPPageResponse(status: 405) }
             let start = url.number(parameter).map { $0 + 1 } ?? 0, end = min(start + 20, 45)
-            return json(#"{"has_more":\#(end < 45),"data":[\#(objects(start..<end))]}"#)
+            return .json(#"{"has_more":\#(end < 45),"data":[\#(objects(start..<end))]}"#)
         }
-        let source = try scripted("http://h/api", script) { if ["marker", "since_id"].contains(parameter) { $0.paging = .keyset } }
+        let source = try scripted("http://h/api", origin) { if ["marker", "since_id"].contains(parameter) { $0.paging = .keyset } }
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .chain)
         #expect(source.probeSize == nil)
@@ -101,11 +101,11 @@ struct ContinuationTests {
 
     @Test("a keyset goes on behind the member that the URL sorts by, and drops the item that it names")
     func sortedKeyset() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("since_id") ?? 0, end = min(start + 20, 45)
-            return json("[\((start..<end).map { #"{"id":"x\#(100 - $0)","rank":\#($0)}"# }.joined(separator: ","))]")
+            return .json("[\((start..<end).map { #"{"id":"x\#(100 - $0)","rank":\#($0)}"# }.joined(separator: ","))]")
         }
-        let source = try scripted("http://h/api?sort=-rank", script) { $0.paging = .keyset }
+        let source = try scripted("http://h/api?sort=-rank", origin) { $0.paging = .keyset }
         // The named item comes again at the front of each page, and is no item of it.
         #expect(try await walk(source) == (0..<45).map { "x\(100 - $0)" })
         #expect(source.summary?.hasPrefix("keyset (/rank into since_id)") == true)
@@ -113,33 +113,33 @@ struct ContinuationTests {
 
     @Test("an empty page ends a keyset that says nothing else; a short one may be the origin's choice (R24)")
     func keysetEnd() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("after").map { $0 + 1 } ?? 0, end = min(start + (start == 0 ? 20 : 7), 45)
-            return json("[\(objects(min(start, 45)..<end))]")
+            return .json("[\(objects(min(start, 45)..<end))]")
         }
-        let source = try scripted("http://h/api", script) { $0.paging = .keyset }
+        let source = try scripted("http://h/api", origin) { $0.paging = .keyset }
         #expect(try await walk(source) == fortyFive)
     }
 
     @Test("a token that no parameter takes is told, and not guessed away")
     func untaken() async throws {
-        let script = tokens("only-they-know") { items, token in json(#"{"next_cursor":"\#(token ?? "")","items":[\#(items)]}"#) }
-        let source = try scripted("http://h/api", script)
+        let origin = tokens("only-they-know") { items, token in .json(#"{"next_cursor":"\#(token ?? "")","items":[\#(items)]}"#) }
+        let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         #expect(page.next == nil)
         #expect(source.access == .single)
         #expect(page.lesson?.warnings == ["no parameter takes the token at /next_cursor; name one with --cursor-param"])
-        #expect(script.requests.count <= 8)
-        let named = try scripted("http://h/api", script, stored: page.lesson?.source) { $0.cursorParameter = "only-they-know" }
+        #expect(origin.requests.count <= 8)
+        let named = try scripted("http://h/api", origin, stored: page.lesson?.source) { $0.cursorParameter = "only-they-know" }
         #expect(try await walk(named) == fortyFive)
     }
 
     @Test("R45: a token never goes into the parameter that carries the caller's secret")
     func secretParameter() async throws {
-        let script = tokens("cursor") { items, token in json(#"{"nextToken":"\#(token ?? "")","items":[\#(items)]}"#) }
-        let source = try scripted("http://h/api?token=0123456789abcdef0123", script)
+        let origin = tokens("cursor") { items, token in .json(#"{"nextToken":"\#(token ?? "")","items":[\#(items)]}"#) }
+        let source = try scripted("http://h/api?token=0123456789abcdef0123", origin)
         #expect(try await walk(source) == fortyFive)
-        #expect(script.requests.allSatisfy { $0.url.contains("token=0123456789abcdef0123") })
+        #expect(origin.requests.allSatisfy { $0.url.contains("token=0123456789abcdef0123") })
     }
 }
 #endif

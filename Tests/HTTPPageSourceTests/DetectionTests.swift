@@ -10,61 +10,61 @@ import Testing
 struct DetectionTests {
     @Test("offset and limit in the next URL, total in the body: asked by offset, without a probe")
     func offsets() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, limit = url.number("limit") ?? 20
             let end = min(start + limit, 45)
             let next = end < 45 ? #""http://h/api?limit=\#(limit)&offset=\#(end)""# : "null"
-            return json(#"{"count":45,"next":\#(next),"previous":null,"results":[\#(objects(min(start, 45)..<end))]}"#)
+            return .json(#"{"count":45,"next":\#(next),"previous":null,"results":[\#(objects(min(start, 45)..<end))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .offsets)
         #expect(source.probeSize == 4)
         #expect(source.largestOverlap == nil)
-        #expect(script.urls == ["http://h/api", "http://h/api?offset=20", "http://h/api?offset=40"])
+        #expect(origin.urls == ["http://h/api", "http://h/api?offset=20", "http://h/api?offset=40"])
         #expect(source.summary?.contains("items /results · id /id · total /count") == true)
     }
 
     @Test("page numbers in a Link header, total in a header: asked by page")
     func pages() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, start = (page - 1) * 10, end = min(start + 10, 45)
             let link = end < 45 ? [HTTPField("Link", #"<http://h/api?page=\#(page + 1)>; rel="next""#)] : []
-            return json("[\(objects(start..<end))]", link + [HTTPField("X-Total-Count", "45")])
+            return .json("[\(objects(start..<end))]", link + [HTTPField("X-Total-Count", "45")])
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .grid(size: 10))
         #expect(source.largestOverlap == 0)
         #expect(source.probeSize == nil)
-        #expect(script.urls.last == "http://h/api?page=5")
+        #expect(origin.urls.last == "http://h/api?page=5")
     }
 
     @Test("a next URL in the body, two levels deep and relative")
     func nextURL() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = (url.number("after") ?? -1) + 1, end = min(start + 20, 45)
             let next = end < 45 ? #""?after=\#(end - 1)&token=page&api_key=S3CRET""# : "null"
-            return json(#"{"meta":{"next":\#(next)},"data":{"entries":[\#(objects(start..<end))]}}"#)
+            return .json(#"{"meta":{"next":\#(next)},"data":{"entries":[\#(objects(start..<end))]}}"#)
         }
-        let source = try scripted("http://h/api?api_key=S3CRET", script)
+        let source = try scripted("http://h/api?api_key=S3CRET", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .chain)
-        #expect(script.urls.last == "http://h/api?after=39&token=page&api_key=S3CRET", "R45: put back when asking")
+        #expect(origin.urls.last == "http://h/api?after=39&token=page&api_key=S3CRET", "R45: put back when asking")
         #expect(try await source.first().next == PageCursor("http://h/api?after=19&token=page"), "R45: an echoed secret is not stored")
     }
 
     @Test("a relative Link header, items that are plain strings, no total")
     func link() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.value(of: "last").map { Int($0.dropFirst())! + 1 } ?? 0, end = min(start + 20, 45)
             let link = end < 45 ? [HTTPField("link", #"</v2/_catalog?last=r\#(end - 1)&n=20>; rel="next""#)] : []
-            return json(#"{"repositories":[\#((start..<end).map { "\"r\($0)\"" }.joined(separator: ","))]}"#, link)
+            return .json(#"{"repositories":[\#((start..<end).map { "\"r\($0)\"" }.joined(separator: ","))]}"#, link)
         }
-        let source = try scripted("http://h/v2/_catalog?n=20", script)
+        let source = try scripted("http://h/v2/_catalog?n=20", origin)
         #expect(try await walk(source) == (0..<45).map { "r\($0)" })
         #expect(source.access == .chain)
-        #expect(script.urls.contains("http://h/v2/_catalog?last=r19&n=20"))
+        #expect(origin.urls.contains("http://h/v2/_catalog?last=r19&n=20"))
     }
 
     @Test("the next URL in all the shapes that origins give it", arguments: [
@@ -75,12 +75,12 @@ struct DetectionTests {
         (#""paging":{"next":"$"}"#, "/paging/next"), (#""d":{"__next":"$"}"#, "/d/__next"),
     ])
     func nextShapes(shape: String, place: String) async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
             let next = shape.replacing("$", with: "/api?cursor=\(end)")
-            return json("{\(end < 45 ? next + "," : "")\"items\":[\(objects(start..<end))]}")
+            return .json("{\(end < 45 ? next + "," : "")\"items\":[\(objects(start..<end))]}")
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .chain)
         #expect(source.summary?.hasPrefix("next-url (\(place))") == true, "\(source.summary ?? "")")
@@ -88,8 +88,8 @@ struct DetectionTests {
 
     @Test("an array of links beside few items is not taken for the items")
     func linksAreNotItems() async throws {
-        let source = try scripted("http://h/api", Script { _, _ in
-            json(#"{"links":[{"rel":"a","href":"/a"},{"rel":"b","href":"/b"}],"things":[{"id":7}],"total":1}"#)
+        let source = try scripted("http://h/api", ScriptedOrigin { _, _ in
+            .json(#"{"links":[{"rel":"a","href":"/a"},{"rel":"b","href":"/b"}],"things":[{"id":7}],"total":1}"#)
         })
         #expect(try await source.first().content.ids == ["7"])
     }
@@ -100,14 +100,14 @@ struct DetectionTests {
         (#"{"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"id":1}]}}"#, "/hits/hits"),
     ])
     func items(body: String, place: String) async throws {
-        let source = try scripted("http://h/api", Script { _, _ in json(body) })
+        let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json(body) })
         #expect(try await source.first().content.ids == ["1"])
         #expect(source.explanation.first { $0.field == "items" }?.value == place)
     }
 
     @Test("two arrays that might both be meant: one is taken, and the other is told")
     func rivals() async throws {
-        let source = try scripted("http://h/api", Script { _, _ in json(#"{"people":[{"id":1},{"id":2}],"places":[{"id":3}],"total":2}"#) })
+        let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json(#"{"people":[{"id":1},{"id":2}],"places":[{"id":3}],"total":2}"#) })
         let page = try await source.first()
         #expect(page.content.ids == ["1", "2"])
         #expect(page.lesson?.warnings == ["the items are taken from /people; there are others at /places: choose with --items"])
@@ -119,7 +119,7 @@ struct DetectionTests {
             (#"{"id":1},{"id":1}"#, [nil, nil]), (#"{"id":1},{"x":2}"#, [nil, nil]), (#"{"id":{}},{"id":{}}"#, [nil, nil]),
             (#"{"id":1,"uuid":"a"},{"id":1,"uuid":"b"}"#, ["a", "b"]), ("1,2", ["1", "2"]), ("1,1", [nil, nil]),
         ] as [(String, [String?])] {
-            let source = try scripted("http://h/api", Script { _, _ in json("[\(items)]") })
+            let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json("[\(items)]") })
             #expect(try await source.first().content.ids == expected, "\(items)")
         }
     }
@@ -129,12 +129,12 @@ struct DetectionTests {
         (#""done":$"#, false), (#""has_more":"$""#, true),
     ])
     func hasMore(member: String, isMore: Bool) async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, end = min(start + 20, 45)
             let truth = (end < 45) == isMore
-            return json(#"{"items":[\#(objects(min(start, 45)..<end))],\#(member.replacing("$", with: truth ? "true" : "false"))}"#)
+            return .json(#"{"items":[\#(objects(min(start, 45)..<end))],\#(member.replacing("$", with: truth ? "true" : "false"))}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         #expect(try await source.first().hasMore == true)
         #expect(source.access == .offsets)
         #expect(try await source.page(.offset(40)).hasMore == false)
@@ -142,11 +142,11 @@ struct DetectionTests {
 
     @Test("R24: the number of pages tells the last one", arguments: ["total_pages", "totalPages", "last_page", "pageCount"])
     func pageCount(name: String) async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, start = (page - 1) * 20
-            return json(#"{"page":\#(page),"\#(name)":3,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(#"{"page":\#(page),"\#(name)":3,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         #expect(try await source.first().hasMore == true)
         #expect(source.access == .grid(size: 20))
         #expect(try await source.page(.offset(20)).hasMore == true)
@@ -155,8 +155,8 @@ struct DetectionTests {
 
     @Test("evidence that contradicts itself is told: no more, and a next page all the same")
     func contradiction() async throws {
-        let source = try scripted("http://h/api", Script { _, _ in
-            json(#"{"has_more":false,"next":"/api?cursor=x","items":[\#(objects(0..<20))]}"#)
+        let source = try scripted("http://h/api", ScriptedOrigin { _, _ in
+            .json(#"{"has_more":false,"next":"/api?cursor=x","items":[\#(objects(0..<20))]}"#)
         })
         let page = try await source.first()
         #expect(page.next == PageCursor("http://h/api?cursor=x"))

@@ -7,9 +7,9 @@ import Testing
 
 @Suite("What was learned, what was said, and why")
 struct LessonTests {
-    private let offsets = Script { url, _ in
+    private let offsets = ScriptedOrigin { url, _ in
         let start = url.number("offset") ?? 0
-        return json(#"{"count":45,"next":"http://h/api?limit=20&offset=\#(start + 20)","results":[\#(objects(start..<min(start + 20, 45)))]}"#)
+        return .json(#"{"count":45,"next":"http://h/api?limit=20&offset=\#(start + 20)","results":[\#(objects(start..<min(start + 20, 45)))]}"#)
     }
 
     @Test("what was learned is stored, and asked with again without looking")
@@ -25,8 +25,8 @@ struct LessonTests {
 
     @Test("what the caller says is not questioned")
     func overrides() async throws {
-        let script = Script { _, _ in json(#"{"a":[{"k":"x"}],"b":[{"id":1},{"id":2}],"n":7}"#) }
-        let source = try scripted("http://h/api", script) {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"a":[{"k":"x"}],"b":[{"id":1},{"id":2}],"n":7}"#) }
+        let source = try scripted("http://h/api", origin) {
             $0.paging = .offset
             $0.items = JSONPointer("/a")
             $0.id = JSONPointer("/k")
@@ -38,24 +38,24 @@ struct LessonTests {
         #expect(page.content.ids == ["x"])
         #expect(page.total == .exact(7))
         _ = try await source.page(.offset(1), size: 1)
-        #expect(script.urls == ["http://h/api?size=1", "http://h/api?from=1&size=1"])
+        #expect(origin.urls == ["http://h/api?size=1", "http://h/api?from=1&size=1"])
         #expect(source.explanation.filter { $0.ground == .said }.map(\.field) == ["items", "id", "total", "offset", "size", "paging"])
     }
 
     @Test("the same said again is not found out again; something else is")
     func saidAgain() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("skip") ?? 0
-            return json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
         }
-        let stored = try #require(try await scripted("http://h/api", script) { $0.paging = .offset }.first().lesson?.source)
-        let before = script.requests.count
-        let same = try scripted("http://h/api", script, stored: stored) { $0.paging = .offset }
+        let stored = try #require(try await scripted("http://h/api", origin) { $0.paging = .offset }.first().lesson?.source)
+        let before = origin.requests.count
+        let same = try scripted("http://h/api", origin, stored: stored) { $0.paging = .offset }
         _ = try await same.first()
-        #expect(script.requests.count == before + 1)
-        let silent = try scripted("http://h/api", script, stored: stored)
+        #expect(origin.requests.count == before + 1)
+        let silent = try scripted("http://h/api", origin, stored: stored)
         #expect(silent.access == .offsets, "who says nothing goes by what was said")
-        let other = try scripted("http://h/api", script, stored: stored) { $0.paging = .none }
+        let other = try scripted("http://h/api", origin, stored: stored) { $0.paging = .none }
         _ = try await other.first()
         #expect(other.access == .single)
     }
@@ -87,14 +87,14 @@ struct LessonTests {
 
     @Test("another page size, or another default, is another grid: positions follow what page one brings now")
     func changedGrid() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, size = url.number("per_page") ?? 50, start = min((page - 1) * size, 300)
-            return json(#"{"total":300,"page":\#(page),"items":[\#(objects(start..<min(start + size, 300)))]}"#)
+            return .json(#"{"total":300,"page":\#(page),"items":[\#(objects(start..<min(start + size, 300)))]}"#)
         }
-        let first = try scripted("http://h/api?page=1&per_page=10", script)
+        let first = try scripted("http://h/api?page=1&per_page=10", origin)
         let lesson = try #require(try await first.first().lesson)
         #expect(first.access == .grid(size: 10))
-        let second = try scripted("http://h/api?page=1", script, stored: lesson.source)
+        let second = try scripted("http://h/api?page=1", origin, stored: lesson.source)
         let again = try await second.first()
         #expect(second.access == .grid(size: 50))
         #expect(again.lesson != nil)
@@ -105,7 +105,7 @@ struct LessonTests {
         #"{"total":0}"#, #"{"items":null,"total":0}"#, #"{"items":[],"total":0}"#, "[]",
     ])
     func emptyFirst(body: String) async throws {
-        let page = try await scripted("http://h/api?page=1", Script { _, _ in json(body) }).first()
+        let page = try await scripted("http://h/api?page=1", ScriptedOrigin { _, _ in .json(body) }).first()
         #expect(page.content.isEmpty)
         #expect(page.lesson?.source.contains(#""isProvisional":true"#) == true, "it is not gone by")
     }
@@ -113,16 +113,16 @@ struct LessonTests {
     @Test("a hostile store makes nothing overflow (R46)")
     func hostileStore() async throws {
         let stored = #"{"style":"page","url":"http://h/api","items":"/items","firstPage":9223372036854775807,"gridSize":-5,"largestSize":-1}"#
-        let script = Script { _, _ in json(#"{"items":[{"id":1}]}"#) }
-        let source = try scripted("http://h/api", script, stored: stored)
+        let origin = ScriptedOrigin { _, _ in .json(#"{"items":[{"id":1}]}"#) }
+        let source = try scripted("http://h/api", origin, stored: stored)
         _ = try await source.page(.offset(7), size: 10)
-        #expect(script.urls == ["http://h/api?page=8&limit=1"])
+        #expect(origin.urls == ["http://h/api?page=8&limit=1"])
     }
 
     @Test("R45: another credential, or none, is not whose list it is")
     func credentials() async throws {
         func made(_ header: String?, url: String = "http://h/api") throws -> HTTPPageSource {
-            try scripted(url, Script { _, _ in json("[1,2]") }) {
+            try scripted(url, ScriptedOrigin { _, _ in .json("[1,2]") }) {
                 $0.paging = .none
                 if let header { $0.headers = [HTTPField("Authorization", header)] }
             }

@@ -11,7 +11,7 @@ struct MisbehaviourTests {
         var configuration = HTTPSourceConfiguration(url: "https://h/api")
         change(&configuration)
         do {
-            _ = try await HTTPPageSource(configuration, transport: Script { _, _ in response }).fetch(PageRequest(.first))
+            _ = try await HTTPPageSource(configuration, transport: ScriptedOrigin { _, _ in response }).fetch(PageRequest(.first))
             return nil
         } catch {
             return error as? FetchFailure
@@ -22,7 +22,7 @@ struct MisbehaviourTests {
         ("<!doctype html><html>", "HTML"), ("", "empty"), (#"{"items":[1,"#, "not JSON"), ("Service temporarily", "not JSON"),
     ])
     func undecodable(body: String, word: String) async {
-        let failure = await fetch(json(body))
+        let failure = await fetch(.json(body))
         #expect(failure?.failureClass == .undecodable)
         #expect(failure?.isRetryable == false)
         #expect(failure?.message.contains(word) == true)
@@ -30,24 +30,24 @@ struct MisbehaviourTests {
 
     @Test("an items pointer that finds nothing, or no array, is told")
     func pointers() async {
-        #expect(await fetch(json(#"{"a":[1]}"#)) { $0.items = JSONPointer("/b") }?.message == "the answer has nothing at /b")
-        #expect(await fetch(json(#"{"b":7}"#)) { $0.items = JSONPointer("/b") }?.message == "what the answer has at /b is not an array")
-        #expect(await fetch(json(#"{"a":1}"#))?.message.contains("--items") == true)
-        #expect(await fetch(json(#"{"total":0}"#)) { $0.items = JSONPointer("/b"); $0.total = .init("/total") } == nil)
+        #expect(await fetch(.json(#"{"a":[1]}"#)) { $0.items = JSONPointer("/b") }?.message == "the answer has nothing at /b")
+        #expect(await fetch(.json(#"{"b":7}"#)) { $0.items = JSONPointer("/b") }?.message == "what the answer has at /b is not an array")
+        #expect(await fetch(.json(#"{"a":1}"#))?.message.contains("--items") == true)
+        #expect(await fetch(.json(#"{"total":0}"#)) { $0.items = JSONPointer("/b"); $0.total = .init("/total") } == nil)
     }
 
     @Test("R43: past a limit the answer is refused as a whole, and the limit is named")
     func limits() async {
-        #expect(await fetch(json("[1,2,3]")) { $0.limits.itemsPerPage = 2 }?.message == "the page has more than 2 items")
-        #expect(await fetch(json(#"["abcdef"]"#)) { $0.limits.item = 4 }?.failureClass == .hostile)
-        #expect(await fetch(json(String(repeating: "[", count: 100_000)))?.message == "the answer nests deeper than 64 levels")
+        #expect(await fetch(.json("[1,2,3]")) { $0.limits.itemsPerPage = 2 }?.message == "the page has more than 2 items")
+        #expect(await fetch(.json(#"["abcdef"]"#)) { $0.limits.item = 4 }?.failureClass == .hostile)
+        #expect(await fetch(.json(String(repeating: "[", count: 100_000)))?.message == "the answer nests deeper than 64 levels")
     }
 
     @Test("R45: a next link to another origin, or away from https, is refused", arguments: [
         "https://evil.example/api?page=2", "http://other/api", "ftp://h/api", "https://h:8443/api?x=1",
     ])
     func foreignNext(next: String) async {
-        let failure = await fetch(json(#"{"items":[{"id":1}],"next":"\#(next)"}"#)) { $0.next = .init("/next"); $0.paging = .nextURL }
+        let failure = await fetch(.json(#"{"items":[{"id":1}],"next":"\#(next)"}"#)) { $0.next = .init("/next"); $0.paging = .nextURL }
         #expect(failure != nil)
         #expect(failure?.isRetryable == false)
     }
@@ -56,7 +56,7 @@ struct MisbehaviourTests {
     func upgradedNext() async throws {
         let source = try HTTPPageSource(
             HTTPSourceConfiguration(url: "https://h/api"),
-            transport: Script { _, _ in json(#"{"items":[{"id":1}],"next":"http://h/api?cursor=2"}"#) })
+            transport: ScriptedOrigin { _, _ in .json(#"{"items":[{"id":1}],"next":"http://h/api?cursor=2"}"#) })
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
         #expect(page.next == PageCursor("https://h/api?cursor=2"))
     }
@@ -65,40 +65,40 @@ struct MisbehaviourTests {
         ("/moved", true), ("https://h/moved", true), ("https://evil.example/moved", false), ("http://h/moved", false), ("file:///etc/passwd", false),
     ])
     func redirects(location: String, isFollowed: Bool) async throws {
-        let script = Script { url, _ in
-            url.text.hasSuffix("/moved") ? json("[1]") : HTTPPageResponse(status: 302, headers: [HTTPField("Location", location)])
+        let origin = ScriptedOrigin { url, _ in
+            url.text.hasSuffix("/moved") ? .json("[1]") : .redirect(to: location)
         }
         var configuration = HTTPSourceConfiguration(url: "https://h/api")
         configuration.headers = [HTTPField("X-Api-Key", "S3CRET")]
         configuration.paging = .none
-        let source = try HTTPPageSource(configuration, transport: script)
+        let source = try HTTPPageSource(configuration, transport: origin)
         if isFollowed {
             _ = try await source.fetch(PageRequest(.first))
-            #expect(script.requests.count == 2)
+            #expect(origin.requests.count == 2)
             #expect(source.usage.requests == 2)
         } else {
             await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
-            #expect(script.requests.count == 1)
+            #expect(origin.requests.count == 1)
         }
     }
 
     @Test("a redirect to itself ends")
     func redirectLoop() async throws {
-        let script = Script { _, _ in HTTPPageResponse(status: 301, headers: [HTTPField("Location", "/api")]) }
-        let source = try HTTPPageSource(HTTPSourceConfiguration(url: "https://h/api"), transport: script)
+        let origin = ScriptedOrigin { _, _ in .redirect(to: "/api", status: 301) }
+        let source = try HTTPPageSource(HTTPSourceConfiguration(url: "https://h/api"), transport: origin)
         await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
-        #expect(script.requests.count == 1)
+        #expect(origin.requests.count == 1)
     }
 
     @Test("userinfo goes into a header, and nowhere else")
     func userInfo() async throws {
-        let script = Script { _, _ in json("[1]") }
+        let origin = ScriptedOrigin { _, _ in .json("[1]") }
         var configuration = HTTPSourceConfiguration(url: "https://me:p%40ss@h/api")
         configuration.paging = .none
-        let source = try HTTPPageSource(configuration, transport: script)
+        let source = try HTTPPageSource(configuration, transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
-        #expect(script.urls == ["https://h/api"])
-        #expect(script.requests[0].headers.contains(HTTPField("Authorization", "Basic bWU6cEBzcw==")))
+        #expect(origin.urls == ["https://h/api"])
+        #expect(origin.requests[0].headers.contains(HTTPField("Authorization", "Basic bWU6cEBzcw==")))
         #expect(page.lesson?.source.contains("me:") == false)
     }
 

@@ -9,29 +9,29 @@ import Testing
 @Suite("Detection: what is tried, in which order, and what proves it")
 struct ProbingTests {
     @Test("nothing tells how it goes on: the usual parameters are tried, and one is kept that proves itself", arguments: [
-        ("offset", 2, 0), ("page", 4, 1), ("page", 5, 0), ("skip", 4, 0), ("_page", 6, 1), ("_start", 6, 0),
+        ("offset", 2, 0), ("page", 4, 1), ("page", 5, 0), ("skip", 4, 0), ("start", 5, 0), ("from", 6, 0), ("_page", 8, 1), ("_start", 8, 0),
     ])
     func probes(parameter: String, requests: Int, first: Int) async throws {
         let isPage = parameter.hasSuffix("page")
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let value = url.number(parameter)
             let start = isPage ? ((value ?? first) - first) * 20 : value ?? 0
-            return json(#"{"total":45,"items":[\#(objects(min(max(start, 0), 45)..<min(max(start, 0) + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(min(max(start, 0), 45)..<min(max(start, 0) + 20, 45)))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         _ = try await source.first()
-        #expect(script.requests.count == requests)
+        #expect(origin.requests.count == requests)
         #expect(source.access == (isPage ? .grid(size: 20) : .offsets))
         #expect(try await source.page(.offset(20)).content.ids.first == "20")
     }
 
     @Test("an offset that is rounded down to whole pages is no offset (R21)")
     func roundedOffset() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = (url.number("offset") ?? 0) / 20 * 20
-            return json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         _ = try await source.first()
         #expect(source.access == .single)
         #expect(source.explanation.contains(Explained("paging", "offset as an offset", .failed, detail: "brought page one again")))
@@ -39,13 +39,13 @@ struct ProbingTests {
 
     @Test("a parameter that filters is not taken for one that pages")
     func filter() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             // `page=2`: everything that is printed on page 2.
-            if url.value(of: "page") != nil { return json(#"{"total":3,"items":[\#(objects(30..<33))]}"#) }
+            if url.value(of: "page") != nil { return .json(#"{"total":3,"items":[\#(objects(30..<33))]}"#) }
             let start = url.number("skip") ?? 0
-            return json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         _ = try await source.first()
         #expect(source.access == .offsets)
         #expect(source.summary?.hasPrefix("offset (skip") == true)
@@ -54,85 +54,85 @@ struct ProbingTests {
     @Test("items without ids that differ at every call do not make any parameter look like a page number")
     func volatile() async throws {
         let calls = Mutex(0)
-        let script = Script { _, _ in
+        let origin = ScriptedOrigin { _, _ in
             let call = calls.withLock { $0 += 1; return $0 }
-            return json("[\((0..<20).map { #"{"name":"n\#($0)","age":\#(call)}"# }.joined(separator: ","))]")
+            return .json("[\((0..<20).map { #"{"name":"n\#($0)","age":\#(call)}"# }.joined(separator: ","))]")
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         _ = try await source.first()
         #expect(source.access == .single)
     }
 
     @Test("the URL says page=0: then the next page is 1, with and without a total", arguments: [true, false])
     func zeroBased(hasTotal: Bool) async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = (url.number("page") ?? 0) * 20
-            return json(#"{\#(hasTotal ? #""total":45,"# : "")"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(#"{\#(hasTotal ? #""total":45,"# : "")"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
         }
-        let source = try scripted("http://h/api?page=0", script)
+        let source = try scripted("http://h/api?page=0", origin)
         #expect(try await source.first().content.ids.first == "0")
         _ = try await source.page(.offset(20))
-        #expect(script.urls.last == "http://h/api?page=1")
+        #expect(origin.urls.last == "http://h/api?page=1")
     }
 
     @Test("a list that grows by an item during detection is still seen to page")
     func movingProbe() async throws {
         let count = Mutex(0)
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let shift = count.withLock { $0 += 1; return $0 > 2 ? 1 : 0 }
             let start = (url.number("offset") ?? 0) - shift
-            return json("[\(objects(start + 1_000..<start + 1_020))]")
+            return .json("[\(objects(start + 1_000..<start + 1_020))]")
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         _ = try await source.first()
         #expect(source.access == .offsets)
     }
 
     @Test("a next URL and a total: one request shows whether offsets are honoured as well", arguments: [true, false])
     func chainOrOffsets(isHonoured: Bool) async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? (isHonoured ? url.number("offset") ?? 0 : 0), end = min(start + 5, 45)
-            return json(#"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+            return .json(#"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == (isHonoured ? .offsets : .chain))
-        #expect(script.requests.count == 10)
+        #expect(origin.requests.count == 10)
         #expect(source.explanation.contains { $0.ground == (isHonoured ? .proved : .failed) && $0.value.hasPrefix("offset") })
     }
 
     @Test("three pages more are no reason to ask for an offset")
     func shortChain() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
-            return json(#"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+            return .json(#"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
         }
-        #expect(try await walk(try scripted("http://h/api", script)) == fortyFive)
-        #expect(script.requests.count == 3)
+        #expect(try await walk(try scripted("http://h/api", origin)) == fortyFive)
+        #expect(origin.requests.count == 3)
     }
 
     @Test("nothing proves itself: at most eight requests, and it is said; nor is it tried again while page one looks the same")
     func noWay() async throws {
-        let script = Script { _, _ in json(#"{"total":45,"items":[\#(objects(0..<20))]}"#) }
-        let source = try scripted("http://h/api", script)
+        let origin = ScriptedOrigin { _, _ in .json(#"{"total":45,"items":[\#(objects(0..<20))]}"#) }
+        let source = try scripted("http://h/api", origin)
         let page = try await source.first()
-        let spent = script.requests.count
+        let spent = origin.requests.count
         #expect(spent <= 8)
         #expect(source.access == .single)
         #expect(page.lesson?.warnings.first?.contains("counts 45 items") == true)
-        let again = try scripted("http://h/api", script, stored: page.lesson?.source)
+        let again = try scripted("http://h/api", origin, stored: page.lesson?.source)
         #expect(try await again.first().lesson?.warnings.first?.contains("counts 45 items") == true)
-        #expect(script.requests.count == spent + 1)
+        #expect(origin.requests.count == spent + 1)
     }
 
     @Test("what led nowhere is tried again when page one looks different")
     func searchedAgain() async throws {
         let isMended = Mutex(false)
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = isMended.withLock { $0 } ? url.number("offset") ?? 0 : 0
-            return json(#"{"total":\#(isMended.withLock { $0 } ? 46 : 45),"items":[\#(objects(start..<start + 20))]}"#)
+            return .json(#"{"total":\#(isMended.withLock { $0 } ? 46 : 45),"items":[\#(objects(start..<start + 20))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         _ = try await source.first()
         #expect(source.access == .single)
         isMended.withLock { $0 = true }
@@ -143,48 +143,48 @@ struct ProbingTests {
     @Test("an origin that is not well proves nothing: nothing is concluded, and the next answer is looked at again", arguments: [429, 503])
     func interrupted(status: Int) async throws {
         let isWell = Mutex(false)
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             if url.value(of: "offset") != nil, !isWell.withLock({ $0 }) { return HTTPPageResponse(status: status) }
             let start = url.number("offset") ?? 0
-            return json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
+            return .json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         let page = try await source.first()
-        #expect(script.requests.count == 2, "an origin that wants quiet is left alone")
+        #expect(origin.requests.count == 2, "an origin that wants quiet is left alone")
         #expect(page.content.count == 20)
         #expect(page.lesson?.warnings.first?.contains("the next run looks again") == true)
         isWell.withLock { $0 = true }
-        let again = try scripted("http://h/api", script, stored: page.lesson?.source)
+        let again = try scripted("http://h/api", origin, stored: page.lesson?.source)
         _ = try await again.first()
         #expect(again.access == .offsets)
     }
 
     @Test("redirects count as requests: eight in all, whatever the origin does")
     func redirects() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             if url.value(of: "n").flatMap({ Int($0) }) ?? 3 < 3 {
                 return HTTPPageResponse(status: 302, headers: [HTTPField("Location", "/api?n=\((url.number("n") ?? 0) + 1)")])
             }
-            if url.parameters.isEmpty { return json("[\(objects(0..<20))]") }
+            if url.parameters.isEmpty { return .json("[\(objects(0..<20))]") }
             return HTTPPageResponse(status: 302, headers: [HTTPField("Location", "/api?n=0")])
         }
-        _ = try await scripted("http://h/api", script).first()
-        #expect(script.requests.count <= 8)
+        _ = try await scripted("http://h/api", origin).first()
+        #expect(origin.requests.count <= 8)
     }
 
     @Test("what looks like a full page and shows no way on is not passed over in silence")
     func suspiciouslyRound() async throws {
-        let source = try scripted("http://h/api", Script { _, _ in json("[\(objects(0..<20))]") })
+        let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json("[\(objects(0..<20))]") })
         #expect(try await source.first().lesson?.warnings.first?.contains("full page of 20 items") == true)
     }
 
     @Test("a count that may be the page's does not stop the search, and is taken back when there is more")
     func weakTotal() async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, end = min(start + 20, 45)
-            return json(#"{"count":\#(end - start),"items":[\#(objects(start..<end))]}"#)
+            return .json(#"{"count":\#(end - start),"items":[\#(objects(start..<end))]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         #expect(page.total == .unknown)
         #expect(source.access == .offsets)
@@ -194,16 +194,16 @@ struct ProbingTests {
         (HTTPSourceConfiguration.Paging.offset, "skip"), (.page, "_page"), (.keyset, "starting_after"),
     ])
     func saidStyle(style: HTTPSourceConfiguration.Paging, parameter: String) async throws {
-        let script = Script { url, _ in
+        let origin = ScriptedOrigin { url, _ in
             let value = url.number(parameter)
             let start = style == .offset ? value ?? 0 : style == .page ? ((value ?? 1) - 1) * 20 : value.map { $0 + 1 } ?? 0
-            return json(#"{"items":[\#(objects(min(max(start, 0), 45)..<min(max(start, 0) + 20, 45)))]}"#)
+            return .json(#"{"items":[\#(objects(min(max(start, 0), 45)..<min(max(start, 0) + 20, 45)))]}"#)
         }
-        let source = try scripted("http://h/api", script) { $0.paging = style }
+        let source = try scripted("http://h/api", origin) { $0.paging = style }
         _ = try await source.first()
         #expect(source.summary?.hasPrefix("\(style.rawValue) (") == true)
         #expect(source.summary?.contains(parameter) == true)
-        #expect(!script.requests.contains { $0.method == "HEAD" })
+        #expect(!origin.requests.contains { $0.method == "HEAD" })
     }
 }
 #endif

@@ -29,8 +29,8 @@ extension HTTPPageRequest {
 
 extension HTTPPageResponse {
     static func json(_ text: String, _ headers: [HTTPField] = [], status: Int = 200) -> HTTPPageResponse {
-        HTTPPageResponse(status: status, headers: [HTTPField("Content-Type", "application/json")] + headers,
-            body: Array(text.utf8))
+        HTTPPageResponse(
+            status: status, headers: [HTTPField("Content-Type", "application/json")] + headers, body: Array(text.utf8))
     }
 
     static func redirect(to location: String, status: Int = 302) -> HTTPPageResponse {

@@ -84,6 +84,24 @@ struct StatusTests {
         #expect(failure?.failureClass == .throttled && failure?.isRetryable == true && failure?.retryAfter == .seconds(60))
     }
 
+    @Test("403 and 429 with nothing left are a limit of rate as well, until the moment that is named, in either way to count", arguments: [
+        ("X-RateLimit", "2072915200", Duration.seconds(23)), ("RateLimit", "45", .seconds(45)), ("X-Rate-Limit", "2072000000", .zero),
+        ("x-ratelimit", "soon", .zero), ("X-RateLimit", "-5", .zero),
+    ])
+    func nothingLeft(prefix: String, reset: String, pause: Duration) {
+        // 2,072,915,177 seconds after 1970.
+        let date = HTTPField("Date", "Sun, 09 Sep 2035 01:46:17 GMT"), moment = HTTPField("\(prefix)-Reset", reset)
+        for code in [403, 429] {
+            let nothing = failure(code, [date, HTTPField("\(prefix)-Remaining", "0"), moment])
+            #expect(nothing?.failureClass == .throttled && nothing?.isRetryable == true)
+            #expect(nothing?.retryAfter == pause)
+            let asked = failure(code, [date, HTTPField("\(prefix)-Remaining", "0"), moment, HTTPField("Retry-After", "7")])
+            #expect(asked?.retryAfter == .seconds(7), "what is asked for goes before what is counted")
+        }
+        #expect(failure(403, [date, HTTPField("\(prefix)-Remaining", "12"), moment])?.failureClass == .forbidden)
+        #expect(failure(500, [date, HTTPField("\(prefix)-Remaining", "0"), moment])?.retryAfter == nil)
+    }
+
     // MARK: The source
 
     private func fetch(_ response: HTTPPageResponse, _ target: PageRequest.Target = .first) async -> Result<PageAnswer,

@@ -9,7 +9,7 @@ import Testing
 @Suite("Detection: totals")
 struct TotalTests {
     private func total(_ body: String, _ headers: [HTTPField] = []) async throws -> Total {
-        try await scripted("http://h/api", Script { _, _ in json(body, headers) }).first().total
+        try await scripted("http://h/api", ScriptedOrigin { _, _ in .json(body, headers) }).first().total
     }
 
     @Test("in the body, also two levels deep", arguments: [
@@ -45,8 +45,8 @@ struct TotalTests {
         ("\"45\"", Total.exact(45)), ("-3", .unknown), ("1e30", .estimate(1 << 53)), ("\"many\"", .unknown), ("null", .unknown),
     ])
     func totals(text: String, total: Total) async throws {
-        let script = Script { _, _ in json(#"{"total":\#(text),"items":[\#(objects(0..<2))]}"#) }
-        let page = try await scripted("http://h/api", script) { $0.total = .init("/total"); $0.paging = .none }.first()
+        let origin = ScriptedOrigin { _, _ in .json(#"{"total":\#(text),"items":[\#(objects(0..<2))]}"#) }
+        let page = try await scripted("http://h/api", origin) { $0.total = .init("/total"); $0.paging = .none }.first()
         #expect(page.total == total)
         #expect(page.lesson?.warnings.isEmpty == (text != "-3" && text != "\"many\""), "what is no number is told")
     }
@@ -54,8 +54,10 @@ struct TotalTests {
     @Test("nonsense under a plain name is told once it is seen, also when it comes later")
     func nonsense() async throws {
         let total = Mutex("45")
-        let script = Script { _, _ in json(#"{"total":\#(total.withLock { $0 }),"next":"/api?offset=20","items":[\#(objects(0..<20))]}"#) }
-        let source = try scripted("http://h/api", script)
+        let origin = ScriptedOrigin { _, _ in
+            .json(#"{"total":\#(total.withLock { $0 }),"next":"/api?offset=20","items":[\#(objects(0..<20))]}"#)
+        }
+        let source = try scripted("http://h/api", origin)
         #expect(try await source.first().total == .exact(45))
         total.withLock { $0 = "-1" }
         let page = try await source.first()
@@ -79,39 +81,40 @@ struct TotalTests {
 
     @Test("two totals that differ, or one smaller than the page: told")
     func contradictions() async throws {
-        let two = try await scripted("http://h/api", Script { _, _ in
-            json(#"{"total":45,"items":[\#(objects(0..<20))]}"#, [HTTPField("X-Total-Count", "50")])
+        let two = try await scripted("http://h/api", ScriptedOrigin { _, _ in
+            .json(#"{"total":45,"items":[\#(objects(0..<20))]}"#, [HTTPField("X-Total-Count", "50")])
         }).first()
         #expect(two.total == .exact(45))
         #expect(two.lesson?.warnings.first == "/total says that there are 45 items, and header:X-Total-Count 50; choose with --total")
-        let small = try await scripted("http://h/api", Script { _, _ in json(#"{"total":5,"items":[\#(objects(0..<20))]}"#) }).first()
+        let few = ScriptedOrigin { _, _ in .json(#"{"total":5,"items":[\#(objects(0..<20))]}"#) }
+        let small = try await scripted("http://h/api", few).first()
         #expect(small.total == .unknown)
         #expect(small.lesson?.warnings.first == "/total says 5, and the page has 20 items; it is not taken for the total")
     }
 
     @Test("a total that is only on HEAD is asked for there: once on first contact, and again where page one says nothing (R16)")
     func head() async throws {
-        let script = Script { url, request in
+        let origin = ScriptedOrigin { url, request in
             if request.method == "HEAD" { return HTTPPageResponse(status: 200, headers: [HTTPField("Total-Objects", "45")]) }
             if request.headers.contains(where: { $0.name == "If-None-Match" }) { return HTTPPageResponse(status: 304) }
             let start = url.number("_token") ?? 0, end = min(start + 20, 45)
             let next = end < 45 ? [HTTPField("Next-Page", "http://h/api?_limit=20&_token=\(end)")] : []
-            return json(#"{"data":[\#(objects(start..<end))]}"#, next + [HTTPField("ETag", "\"x\"")])
+            return .json(#"{"data":[\#(objects(start..<end))]}"#, next + [HTTPField("ETag", "\"x\"")])
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         #expect(page.total == .exact(45))
         #expect(page.validator?.coversTotal == false)
-        #expect(script.requests.map(\.method) == ["GET", "HEAD"])
+        #expect(origin.requests.map(\.method) == ["GET", "HEAD"])
         #expect(source.summary?.contains("total header:Total-Objects (HEAD)") == true)
 
         #expect(try await source.fetch(PageRequest(.first, validator: page.validator)) == .notModified(total: .exact(45), validator: nil))
         #expect(try await source.first().total == .exact(45))
-        #expect(script.requests.map(\.method) == ["GET", "HEAD", "GET", "HEAD", "GET", "HEAD"])
+        #expect(origin.requests.map(\.method) == ["GET", "HEAD", "GET", "HEAD", "GET", "HEAD"])
         _ = try await source.page(.cursor(page.next!))
-        #expect(script.requests.count == 7, "behind page one nobody asks for it")
+        #expect(origin.requests.count == 7, "behind page one nobody asks for it")
 
-        let stored = try scripted("http://h/api", script, stored: page.lesson?.source)
+        let stored = try scripted("http://h/api", origin, stored: page.lesson?.source)
         #expect(try await stored.first().total == .exact(45))
     }
 
@@ -119,24 +122,26 @@ struct TotalTests {
         #"{"items":[{"id":1}],"has_more":false}"#, #"{"items":[{"id":1}],"total":1}"#, #"{"items":[],"total":0}"#,
     ])
     func noHead(body: String) async throws {
-        let script = Script { _, _ in json(body) }
-        _ = try await scripted("http://h/api", script).first()
-        #expect(script.requests.map(\.method) == ["GET"])
-        let forbidden = Script { _, _ in json(#"{"next":"/api?c=1","items":[{"id":1}]}"#, [HTTPField("Allow", "GET, OPTIONS")]) }
+        let origin = ScriptedOrigin { _, _ in .json(body) }
+        _ = try await scripted("http://h/api", origin).first()
+        #expect(origin.requests.map(\.method) == ["GET"])
+        let forbidden = ScriptedOrigin { _, _ in
+            .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#, [HTTPField("Allow", "GET, OPTIONS")])
+        }
         _ = try await scripted("http://h/api", forbidden).first()
         #expect(!forbidden.requests.contains { $0.method == "HEAD" })
     }
 
     @Test("HEAD that is refused costs one request and no page")
     func refusedHead() async throws {
-        let script = Script { _, request in
-            request.method == "HEAD" ? HTTPPageResponse(status: 405) : json(#"{"next":"/api?c=1","items":[{"id":1}]}"#)
+        let origin = ScriptedOrigin { _, request in
+            request.method == "HEAD" ? HTTPPageResponse(status: 405) : .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#)
         }
-        let source = try scripted("http://h/api", script)
+        let source = try scripted("http://h/api", origin)
         #expect(try await source.first().content.count == 1)
         #expect(source.explanation.contains(Explained("total", "HEAD", .failed, detail: "answered 405")))
         _ = try await source.first()
-        #expect(script.requests.count { $0.method == "HEAD" } == 1)
+        #expect(origin.requests.count { $0.method == "HEAD" } == 1)
     }
 }
 #endif

@@ -46,17 +46,26 @@ struct RetryAfterTests {
         }
     }
 
-    @Test("at once, or a moment that is over: no more attempts than are allowed, and then nobody tries by himself",
-        .timeLimit(.minutes(2)), arguments: ["0", "Sun, 06 Nov 1994 08:49:37 GMT"])
+    @Test("RFC 9110, 10.2.3: at once, or a moment that is over, is no sooner than we would try ourselves", .timeLimit(.minutes(2)), arguments: [
+        "0", "Sun, 06 Nov 1994 08:49:37 GMT",
+    ])
     func atOnce(field: String) async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync().outcome == .complete)
+            bench.clock.advance(by: .seconds(600))
             bench.origin.set("/list", .answer(.status(503, [("Retry-After", field)])))
             let before = bench.asked.count
-            let report = try await bench.sync { $0.retry.attempts = 4 }
-            #expect((1...4).contains(bench.asked.count - before))
+            let began = bench.clock.now()
+            let report = try await bench.sync {
+                $0.retry.attempts = 4
+                $0.patience = .seconds(30)
+            }
+            #expect(bench.asked.count - before == 4)
+            // Half of half a second, of one, and of two.
+            #expect(bench.clock.slept == [.milliseconds(250), .milliseconds(500), .seconds(1)])
+            #expect(bench.clock.now() - began == .milliseconds(1_750))
             let entry = try #require(report.list?.failures.first)
-            #expect(entry.attempts == bench.asked.count - before)
+            #expect(entry.attempts == 4 && entry.nextAttemptAt == nil, "and then nobody tries by himself")
             #expect(entry.state == .failedRetryable)
             #expect(report.headFailure?.httpStatus == 503)
             try await bench.expectUnharmed(GoodList.all, report)

@@ -18,6 +18,18 @@ struct TrapTests {
             ? ([("link", "<\(link)>; rel=\"next\"")], "[\(GoodList.items(1...3))]") : ([], "[\(GoodList.items(4...6))]")
     }
 
+    /// The same, with the first line and the framing of the answer by hand; HEAD is refused.
+    /// - Parameter answer: the lines that come before the fields, and the steps that follow the head.
+    private static func byHand(_ answer: @escaping @Sendable (_ body: String) -> (lines: [String], steps: [Step])) -> Behaviour {
+        Behaviour { request in
+            if request.method == "HEAD" { return RawAnswer.status(405).steps(to: request) }
+            let (fields, body) = linked(request, "/list?after=3")
+            let (lines, steps) = answer(body)
+            let head = lines + ["Content-Type: application/json"] + fields.map { "\($0.name): \($0.value)" }
+            return [.text(head.map { $0 + "\r\n" }.joined() + "\r\n")] + steps
+        }
+    }
+
     private func expectAll(_ bench: ToolBench, path: String = "/list") async throws {
         let ended = try await bench.sync(["--json"], path: path)
         #expect(ended.status == 0, "\(ended.errors)")
@@ -71,14 +83,13 @@ struct TrapTests {
     @Test("a body in chunks of one byte, through letters of several bytes and through escapes; with an extension and a trailer")
     func chunks() async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", Behaviour { request in
-                if request.method == "HEAD" { return RawAnswer.status(405).steps(to: request) }
-                let (fields, body) = TrapTests.linked(request, "/list?after=3")
-                let lines = ["HTTP/1.1 200 OK", "Content-Type: application/json", "Transfer-Encoding: chunked", "Trailer: X-Sum"]
-                let head = (lines + fields.map { "\($0.name): \($0.value)" }).map { $0 + "\r\n" }.joined() + "\r\n"
+            bench.origin.set("/list", TrapTests.byHand { body in
                 // In one piece: how fast it comes is another test's.
                 let chunks = body.utf8.flatMap { Array("1;made=by-hand\r\n".utf8) + [$0] + Array("\r\n".utf8) }
-                return [.text(head), .bytes(chunks), .text("0\r\nX-Sum: 1\r\n\r\n")]
+                return (
+                    ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "Trailer: X-Sum"],
+                    [.bytes(chunks), .text("0\r\nX-Sum: 1\r\n\r\n")]
+                )
             })
             try await expectAll(bench)
         }
@@ -87,12 +98,7 @@ struct TrapTests {
     @Test("a body that ends with the connection, as HTTP/1.0 has it")
     func untilClosed() async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", Behaviour { request in
-                if request.method == "HEAD" { return RawAnswer.status(405).steps(to: request) }
-                let (fields, body) = TrapTests.linked(request, "/list?after=3")
-                let lines = ["HTTP/1.0 200 OK", "Content-Type: application/json"] + fields.map { "\($0.name): \($0.value)" }
-                return [.text(lines.map { $0 + "\r\n" }.joined() + "\r\n" + body), .close]
-            })
+            bench.origin.set("/list", TrapTests.byHand { body in (["HTTP/1.0 200 OK"], [.text(body), .close]) })
             try await expectAll(bench)
         }
     }
@@ -100,15 +106,11 @@ struct TrapTests {
     @Test("packed with gzip, whole or in chunks; asked for in so many words", arguments: [false, true])
     func gzip(isChunked: Bool) async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", Behaviour { request in
-                if request.method == "HEAD" { return RawAnswer.status(405).steps(to: request) }
-                let (fields, body) = TrapTests.linked(request, "/list?after=3")
+            bench.origin.set("/list", TrapTests.byHand { body in
                 let packed = Gzip.stored(Array(body.utf8))
                 let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(packed.count)"
-                let lines = ["HTTP/1.1 200 OK", "Content-Type: application/json", "Content-Encoding: gzip", framing]
-                let head = (lines + fields.map { "\($0.name): \($0.value)" }).map { $0 + "\r\n" }.joined() + "\r\n"
                 let chunks: [Step] = [.chunk(Array(packed.prefix(20))), .chunk(Array(packed.dropFirst(20))), .lastChunk]
-                return [.text(head)] + (isChunked ? chunks : [.bytes(packed)])
+                return (["HTTP/1.1 200 OK", "Content-Encoding: gzip", framing], isChunked ? chunks : [.bytes(packed)])
             })
             try await expectAll(bench)
             let encodings = bench.origin.requests.filter { $0.method == "GET" }.map { $0.header("Accept-Encoding") ?? "" }

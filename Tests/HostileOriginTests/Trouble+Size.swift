@@ -58,6 +58,9 @@ extension Trouble {
         Trouble(
             "nests 200,000 arrays", [.hostile], word: "64",
             answer: RawAnswer([("Content-Type", "application/json")], body: Array(repeating: UInt8(ascii: "["), count: 200_000))),
+        Trouble(
+            "nests 40,000 objects around a list that would do", [.hostile], word: "64",
+            answer: .json(String(repeating: #"{"a":"#, count: 40_000) + GoodList.pageOne + String(repeating: "}", count: 40_000))),
     ]
 }
 #endif

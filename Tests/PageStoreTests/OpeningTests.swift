@@ -117,6 +117,41 @@ struct OpeningTests {
         #expect(await code { _ = try await open(link) } == .permission)
     }
 
+    @Test("a file with a second name is refused: its log would lie beside one of them only")
+    func hardLink() async throws {
+        await (try await open()).close()
+        #expect(link(folder.store, "\(folder.path)/second") == 0)
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.store))
+        for path in [folder.store, "\(folder.path)/second"] {
+            #expect(await code { _ = try await open(path) } == .notAStore)
+            #expect(await code { _ = try await open(path, .readOnly) } == .notAStore)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
+        #expect(unlink("\(folder.path)/second") == 0)
+        await (try await open()).close()
+    }
+
+    @Test("a store whose maker was killed before there was anything in it: nothing to read yet, and it can be filled")
+    func stamped() async throws {
+        #expect(FileManager.default.createFile(atPath: folder.store, contents: nil))
+        try Connection(path: folder.store).execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = \(StoreFile.applicationID)")
+        #expect(await code { _ = try await open(nil, .readOnly) } == .notFound)
+        let store = try await open()
+        _ = try await store.register(QueryKey("k"), at: noon)
+        await store.close()
+    }
+
+    @Test("R46: a store of no version, or of another's tables, is refused before its journal mode is changed", arguments: [
+        "CREATE TABLE migration (version)", "CREATE TABLE theirs (a)",
+    ])
+    func halfMade(statement: String) async throws {
+        #expect(FileManager.default.createFile(atPath: folder.store, contents: nil))
+        try Connection(path: folder.store).execute("PRAGMA application_id = \(StoreFile.applicationID); \(statement)")
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.store))
+        #expect(await code { _ = try await open() } == .notAStore)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
+    }
+
     @Test("a path below a file cannot be made")
     func belowAFile() async throws {
         folder.createFile("\(folder.path)/file", "x")

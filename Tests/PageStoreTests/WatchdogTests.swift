@@ -23,22 +23,3 @@ struct WatchdogTests {
         }
     }
 }
-
-@Suite("Item hashes in memory")
-struct KeyTableTests {
-    @Test("it holds what a dictionary holds, zero and overwritten keys included", arguments: [0, 1, 60, 5_000])
-    func agreesWithDictionary(count: Int) {
-        var random = SystemRandomNumberGenerator()
-        var table = KeyTable()
-        var model: [UInt64: Int64] = [:]
-        for index in 0..<count {
-            // Few different keys, so that many come again; crowded ones, too.
-            let key = index % 3 == 0 ? UInt64.random(in: 0...20, using: &random) : UInt64.random(in: 0...5_000, using: &random) << 40
-            table.set(key, Int64(index))
-            model[key] = Int64(index)
-        }
-        for (key, value) in model { #expect(table[key] == value) }
-        for key in UInt64(10_000)..<10_100 { #expect(table[key] == nil) }
-        #expect(table[0] == model[0])
-    }
-}

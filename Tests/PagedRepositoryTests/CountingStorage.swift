@@ -1,11 +1,12 @@
 import PageModel
+import StorageSupport
 import Synchronization
 
 /// A storage that counts how often lists are read. What counts of changes it does not tell when it is to be one that cannot.
 ///
 /// State: the counts, by the list that was read, under a mutex.
-final class CountingStorage: PageStorage {
-    private let storage: any PageStorage
+final class CountingStorage: RelayedStorage {
+    let storage: any PageStorage
     private let countsChanges: Bool
     private let reads = Mutex<[QueryID?: Int]>([:])
 
@@ -20,57 +21,16 @@ final class CountingStorage: PageStorage {
     var allReads: Int { reads.withLock { $0.filter { $0.key != nil }.values.reduce(0, +) } }
     private func count(_ query: QueryID?) { reads.withLock { $0[query, default: 0] += 1 } }
 
-    func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        try await storage.register(key, at: now)
+    func relay<Value: Sendable>(
+        _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        switch call {
+        case .records: count(nil)
+        case .outline(let query), .excerpt(let query), .window(let query), .list(let query): count(query)
+        case .register, .query, .summaries, .locate, .commit, .claim, .record, .due, .purge, .setPinned, .evict: break
+        }
+        return try await body()
     }
-    func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await storage.query(key) }
-    func records() async throws(StorageError) -> [QueryRecord] {
-        count(nil)
-        return try await storage.records()
-    }
-    func summaries() async throws(StorageError) -> [QuerySummary] { try await storage.summaries() }
-    func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
-        count(query)
-        return try await storage.outline(of: query)
-    }
-    func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
-        count(query)
-        return try await storage.excerpt(of: query, range)
-    }
-    func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
-        count(query)
-        return try await storage.window(of: query, range)
-    }
-    func list(
-        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
-    ) async throws(StorageError) -> ListReading? {
-        count(query)
-        return try await storage.list(of: query, reading: choose)
-    }
-    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
-        try await storage.locate(keys, in: query)
-    }
-    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome { try await storage.commit(plan) }
-    func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
-        try await storage.claim(offsets, of: query, until: expiry, at: now)
-    }
-    func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
-        try await storage.record(edits, for: query, at: now)
-    }
-    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
-        try await storage.due(before: moment, limit: limit)
-    }
-    func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport { try await storage.purge(queries) }
-    func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
-        try await storage.setPinned(isPinned, query)
-    }
-    func evict(to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp) async throws(StorageError) -> EvictionReport {
-        try await storage.evict(to: budget, exempt: exempt, at: now)
-    }
-    func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { storage.notices(of: query) }
-    func watch() -> StorageWatch { storage.watch() }
+
     func changeCount(of query: QueryID) -> UInt64? { countsChanges ? storage.changeCount(of: query) : nil }
-    var observedQueries: Set<QueryID> { storage.observedQueries }
 }

@@ -1,4 +1,5 @@
 import PageModel
+import PageStore
 import PagedRepositoryTesting
 import Testing
 
@@ -13,14 +14,14 @@ struct DuePlanTests {
     /// A list of pages of ten, and a ledger.
     private func list(
         held: [Int] = [0], total: Int? = 100, validated age: Duration? = .seconds(1), isPinned: Bool = false, sweep: Bool = false,
-        ledger: [LedgerEntry] = []
+        ledger: [LedgerEntry] = [], freshFor: Duration? = nil, invalidated: Timestamp? = nil
     ) -> ListOutline {
         let validatedAt = age.map { noon + (.zero - $0) }
         let record = QueryRecord(
             id: QueryID(rawValue: 1), key: "list", version: ListVersion(generation: 1, revision: 0),
             total: total.map { .exact($0) } ?? .unknown, end: nil, validatedAt: validatedAt, createdAt: noon,
             allowsDuplicates: false, paging: "offset", source: "", sweep: sweep ? SweepProgress(position: 20, startedAt: noon) : nil,
-            isPinned: isPinned)
+            isPinned: isPinned, invalidatedAt: invalidated, freshFor: freshFor)
         let pages = held.map {
             PageSummary(
                 offset: $0, count: 10, generation: 1, revision: 0, evidence: .verified, evidenceAt: noon, fetchedAt: noon,
@@ -74,7 +75,6 @@ struct DuePlanTests {
 
     @Test("a pinned list is refreshed when it is stale, and completed when it is not; a sweep goes on")
     func pinned() {
-        let whole = Array(stride(from: 0, to: 100, by: 10))
         #expect(plan.runs(for: list(held: whole, isPinned: true), now: noon).isEmpty)
         #expect(plan.runs(for: list(held: whole, validated: .seconds(61), isPinned: true), now: noon) == [.everything])
         #expect(plan.runs(for: list(isPinned: true), now: noon) == [.positions(0..<Int.max)])
@@ -82,6 +82,97 @@ struct DuePlanTests {
         // R33: what failed for good is left to people, and what is due beside it is not.
         let entries = [failing(0, nil, isRetryable: false), failing(30, noon)]
         #expect(plan.runs(for: list(validated: .seconds(61), isPinned: true, ledger: entries), now: noon) == [.positions(30..<39)])
+    }
+
+    /// The offsets of a list that lacks nothing.
+    private let whole = Array(stride(from: 0, to: 100, by: 10))
+
+    /// Whether page one of a whole, pinned list is due, under these rules.
+    private func isDue(
+        _ age: Duration, freshFor: Duration? = nil, invalidated: Timestamp? = nil, isPinned: Bool = true,
+        _ policy: FreshnessPolicy = FreshnessPolicy(), shortestAge: Duration = .seconds(1)
+    ) -> Bool {
+        let rules = Agenda.Rules(freshness: policy, longestPause: .seconds(3_600), shortestAge: shortestAge)
+        let list = list(held: whole, validated: age, isPinned: isPinned, freshFor: freshFor, invalidated: invalidated)
+        let runs = DuePlan(agenda: Agenda(rules: rules)).runs(for: list, now: noon)
+        #expect(runs.isEmpty || runs == [.everything])
+        return !runs.isEmpty
+    }
+
+    @Test("a pinned list is due when the origin's own word runs out, be that sooner or later than the policy's")
+    func originsWord() {
+        #expect(!isDue(.seconds(61), freshFor: .seconds(600)))
+        #expect(isDue(.seconds(600), freshFor: .seconds(600)))
+        #expect(isDue(.seconds(5), freshFor: .seconds(5)))
+        // Whoever says an age of his own is not contradicted.
+        let own = FreshnessPolicy(staleAfter: .seconds(60), originWord: .ignored)
+        #expect(isDue(.seconds(61), freshFor: .seconds(600), own))
+        #expect(!isDue(.seconds(5), freshFor: .seconds(5), own))
+    }
+
+    @Test("a pinned list that was invalidated is due, however young it is; one that nobody pinned is nobody's")
+    func invalidated() {
+        #expect(isDue(.seconds(1), freshFor: .seconds(600), invalidated: noon))
+        #expect(isDue(.zero, invalidated: noon))
+        #expect(!isDue(.seconds(1), invalidated: noon, isPinned: false))
+    }
+
+    @Test("what is stale at once is due at once to those who look once, and not before a second to those who never stop looking")
+    func atOnce() {
+        let never = FreshnessPolicy(staleAfter: .zero)
+        #expect(isDue(.zero, never, shortestAge: .zero))
+        #expect(isDue(.milliseconds(1), freshFor: .zero, shortestAge: .zero))
+        #expect(!isDue(.zero, never))
+        #expect(!isDue(.milliseconds(999), freshFor: .zero))
+        #expect(isDue(.seconds(1), freshFor: .zero))
+    }
+
+    @Test("a look at the whole storage finds a pinned list due in the moment in which it was confirmed, if that is asked for")
+    func sameMoment() async throws {
+        let store = MemoryStorage()
+        let record = try await store.register("pinned", at: noon)
+        try await store.setPinned(true, record.id)
+        _ = try await store.commit(
+            CommitPlan(query: record.id, version: record.version, at: noon, edits: [.setTotal(.exact(0)), .setEnd(0), .validated]))
+        let policy = FreshnessPolicy(staleAfter: .zero, originWord: .ignored)
+        #expect(try await DueWork.all(in: store, freshness: policy, now: noon).map(\.runs) == [[.everything]])
+        #expect(try await DueWork.all(in: store, now: noon).isEmpty)
+    }
+
+    @Test("R31, R33: a run of what is due leaves alone what is not, and begins no sweep that somebody else has finished")
+    func options() {
+        var base = SyncOptions()
+        base.concurrency = 7
+        let options = DueWork.options(for: .sweep, from: base)
+        #expect(options.work == .sweep)
+        #expect(options.honorsLedger)
+        #expect(options.onlyFinishesSweeps)
+        #expect(options.concurrency == 7)
+    }
+
+    @Test("R31: a sweep that somebody else has finished since the look costs page one, and nothing else")
+    func finishedByAnother() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin((0..<48).map { "i\($0)" })
+        func requests(of options: SyncOptions) async throws -> Int {
+            let before = origin.requests.count
+            _ = try await ListSync(storage: bench.store, source: origin, key: bench.key, options: options).run()
+            return origin.requests.count - before
+        }
+        func setSweep(_ sweep: SweepProgress?) async throws {
+            let record = try #require(try await bench.list?.record)
+            _ = try await bench.store.commit(
+                CommitPlan(query: record.id, version: record.version, at: noon, edits: [.setSweep(sweep)]))
+        }
+        _ = try await requests(of: SyncOptions())
+        try await setSweep(SweepProgress(position: 10, startedAt: noon))
+        #expect(try await DueWork.all(in: bench.store, now: noon).map(\.runs) == [[.sweep]])
+        try await setSweep(nil)
+        #expect(try await requests(of: DueWork.options(for: .sweep, from: SyncOptions())) == 1)
+        // Whoever asks for a sweep gets one.
+        var options = SyncOptions()
+        options.work = .sweep
+        #expect(try await requests(of: options) > 1)
     }
 
     @Test("of a whole storage: the lists that something is due for, and no others")

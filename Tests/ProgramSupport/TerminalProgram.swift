@@ -69,7 +69,7 @@ public final class TerminalProgram: Sendable {
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
-        for number in [SIGINT, SIGTERM, SIGPIPE] { sigaddset(&signals, number) }
+        for number in [SIGINT, SIGTERM, SIGPIPE, SIGTSTP] { sigaddset(&signals, number) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
 
@@ -101,6 +101,12 @@ public final class TerminalProgram: Sendable {
     }
 
     public func signal(_ number: Int32) { kill(id, number) }
+
+    /// Gives the terminal another size; whoever is in its foreground is told so (SIGWINCH).
+    public func resize(columns: Int, rows: Int) {
+        var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(master, UInt(TIOCSWINSZ), &size)
+    }
 
     private func read() {
         var buffer = [UInt8](repeating: 0, count: 4_096)

@@ -41,6 +41,8 @@ extension Campaign {
         Life(subject: .engine, mode: .liveness, seed: 1_023),
         // One that went on with its sweep when another had come to the end, and so began it anew.
         Life(subject: .engine, mode: .liveness, seed: 5_898),
+        // A page that answered nothing where something was held, in a list without a usable total: asked again and again (R20).
+        Life(subject: .engine, mode: .liveness, seed: 6_776),
         // A clock that was set back by less than an hour kept a page from its retry (R29).
         Life(subject: .engine, mode: .liveness, seed: 16_009),
         // A total that is known to be wrong was doubted each time, and kept a place in doubt from being asked again (R20).

@@ -1,6 +1,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 
 /// When the process dies that a run belongs to: instead of one of its calls, or right after it.
@@ -109,63 +110,15 @@ struct DoomedStorage: RelayedStorage {
     let storage: any PageStorage
     let crash: Crash
 
-    private func read<Value>(_ call: () async throws(StorageError) -> Value) async throws(StorageError) -> Value {
-        guard await crash.pass(counts: false) else { throw StorageError(.closed, "the process is dead") }
-        return try await call()
-    }
-
-    func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
-        try await read { () async throws(StorageError) in try await storage.query(key) }
-    }
-    func records() async throws(StorageError) -> [QueryRecord] {
-        try await read { () async throws(StorageError) in try await storage.records() }
-    }
-    func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
-        try await read { () async throws(StorageError) in try await storage.outline(of: query) }
-    }
-    func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
-        try await read { () async throws(StorageError) in try await storage.excerpt(of: query, range) }
-    }
-    func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
-        try await read { () async throws(StorageError) in try await storage.window(of: query, range) }
-    }
-    func list(
-        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
-    ) async throws(StorageError) -> ListReading? {
-        try await read { () async throws(StorageError) in try await storage.list(of: query, reading: choose) }
-    }
-    func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
-        try await read { () async throws(StorageError) in try await storage.locate(keys, in: query) }
-    }
-    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
-        try await read { () async throws(StorageError) in try await storage.due(before: moment, limit: limit) }
-    }
-
-    private func alive<Value>(_ call: () async throws(StorageError) -> Value) async throws(StorageError) -> Value {
-        guard await crash.pass() else { throw StorageError(.closed, "the process is dead") }
-        let value = try await call()
-        guard await crash.pass() else { throw StorageError(.closed, "the process is dead") }
+    func relay<Value: Sendable>(
+        _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        guard await crash.pass(counts: !call.isReading) else { throw DoomedStorage.end }
+        let value = try await body()
+        if call.isReading { return value }
+        guard await crash.pass() else { throw DoomedStorage.end }
         return value
     }
 
-    func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        try await alive { () async throws(StorageError) in try await storage.register(key, at: now) }
-    }
-    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
-        try await alive { () async throws(StorageError) in try await storage.commit(plan) }
-    }
-    func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
-        try await alive { () async throws(StorageError) in try await storage.claim(offsets, of: query, until: expiry, at: now) }
-    }
-    func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
-        try await alive { () async throws(StorageError) in try await storage.record(edits, for: query, at: now) }
-    }
-    func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
-        try await alive { () async throws(StorageError) in try await storage.purge(queries) }
-    }
-    func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
-        try await alive { () async throws(StorageError) in try await storage.setPinned(isPinned, query) }
-    }
+    private static var end: StorageError { StorageError(.closed, "the process is dead") }
 }

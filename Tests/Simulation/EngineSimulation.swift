@@ -1,6 +1,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 
 /// One life of a store that several processes share: each with a list that people look at and load from, and with background
 /// work; they are killed and come again, clocks are set, and the origin changes and fails all the while.

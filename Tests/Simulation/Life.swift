@@ -1,6 +1,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 
 /// What happens in a life of several processes, step by step, as its seed says.
 struct Life {

@@ -1,6 +1,7 @@
 public import PageModel
 import PagedRepository
 public import PagedRepositoryTesting
+import StorageSupport
 
 /// One life of a cached list: runs of synchronisation against an origin that changes and fails between any two requests.
 ///

@@ -1,4 +1,5 @@
 import PageModel
+import StorageSupport
 import Synchronization
 
 /// A storage that looks at itself after every commit: what it finds wrong is kept.

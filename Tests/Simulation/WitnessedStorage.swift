@@ -1,5 +1,6 @@
 import PageModel
 import PagedRepository
+import StorageSupport
 import Synchronization
 
 /// A storage that remembers every state a list was in, so that what is shown of it can be held to that (R39).
@@ -73,11 +74,23 @@ final class WitnessedStorage: RelayedStorage {
         return (sight, readable)
     }
 
+    func relay<Value: Sendable>(
+        _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        switch call {
+        case .register, .commit: try await changing(takesAway: false, body)
+        case .purge, .evict: try await changing(takesAway: true, body)
+        // None of these is seen in a list.
+        case .query, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .claim, .record, .due, .setPinned:
+            try await body()
+        }
+    }
+
     private func changing<Value: Sendable>(
-        takesAway: Bool = false, _ call: () async throws(StorageError) -> Value
+        takesAway: Bool, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         try await lock.run { () async throws(StorageError) in
-            let value = try await call()
+            let value = try await body()
             let now = try await look()
             let sight = now?.sight
             state.withLock { state in
@@ -90,18 +103,5 @@ final class WitnessedStorage: RelayedStorage {
             }
             return value
         }
-    }
-
-    func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        try await changing { () async throws(StorageError) in try await storage.register(key, at: now) }
-    }
-    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
-        try await changing { () async throws(StorageError) in try await storage.commit(plan) }
-    }
-    func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
-        try await changing(takesAway: true) { () async throws(StorageError) in try await storage.purge(queries) }
-    }
-    func evict(to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp) async throws(StorageError) -> EvictionReport {
-        try await changing(takesAway: true) { () async throws(StorageError) in try await storage.evict(to: budget, exempt: exempt, at: now) }
     }
 }

@@ -27,6 +27,19 @@ struct CoverageMapTests {
             ])
     }
 
+    @Test("what is stale is what the origin's own word, and whoever invalidated the list, make of it")
+    func freshness() {
+        var list = Sample.list([Sample.page(0..<100, age: .seconds(300))], total: .exact(100), validated: .seconds(300))
+        #expect(described(map(list)) == ["0..<100 stale"])
+        list.record.freshFor = .seconds(600)
+        #expect(described(map(list)) == ["0..<100 fresh"])
+        #expect(WatchView().lines([list], columns: 200, rows: 24, now: Sample.now)[1].contains("fresh (5 min)"))
+        list.record.invalidatedAt = Sample.now
+        #expect(described(map(list)) == ["0..<100 stale"])
+        #expect(WatchView().lines([list], columns: 200, rows: 24, now: Sample.now)[1].contains("stale (invalidated)"))
+        #expect(list.freshnessText(now: Sample.now) == "stale (invalidated)")
+    }
+
     @Test("a page that was joined from two is inferred, one of an older generation is old")
     func joinedAndOld() {
         let pages = [

@@ -44,6 +44,54 @@ struct ExplanationTests {
         #expect(sentences(pinned, .next) == ["It is pinned: the next 'pagecache sync --due', or a service that runs, refreshes it."])
     }
 
+    /// A whole list that was confirmed so long ago.
+    private func aged(_ age: Duration, freshFor: Duration? = nil, isPinned: Bool = false) -> ListOutline {
+        var list = Sample.list([Sample.page(0..<10, age: age)], end: 10, validated: age, isPinned: isPinned)
+        list.record.freshFor = freshFor
+        return list
+    }
+
+    @Test("where the origin says for how long it is fresh, that is what counts, and it is said")
+    func originsWord() {
+        #expect(sentences(aged(.seconds(300), freshFor: .seconds(600)), .freshness) == [
+            "It is fresh: page one was confirmed 5 min ago, and the origin calls it fresh for 10 min.",
+        ])
+        #expect(sentences(aged(.seconds(30), freshFor: .seconds(20)), .freshness) == [
+            "It is stale: page one was last confirmed 30 s ago, at 2027-01-15T07:59:30.000Z, and the origin calls it fresh for 20 s.",
+        ])
+        #expect(sentences(aged(.zero, freshFor: .zero), .freshness).first?.hasSuffix("the origin calls it fresh for no time at all.") == true)
+        let day = sentences(aged(.seconds(30), freshFor: .seconds(172_800)), .freshness)
+        #expect(day.first?.hasSuffix("the origin calls it fresh for 2 d, of which 60 min is taken.") == true, "\(day)")
+        #expect(sentences(aged(.seconds(300), freshFor: .seconds(600), isPinned: true), .next) == [
+            "It is pinned: from 2027-01-15T08:05:00.000Z on 'pagecache sync --due', or a service that runs, refreshes it.",
+        ])
+    }
+
+    @Test("an age that somebody names counts instead, and is part of what there is to type")
+    func operatorsWord() {
+        let policy = FreshnessPolicy(operatorSays: DurationArgument(argument: "90s"))
+        func said(_ list: ListOutline) -> [String] { Explanation(of: list, policy: policy, now: Sample.now).sentences.map(\.text) }
+        let stale = said(aged(.seconds(300), freshFor: .seconds(600), isPinned: true))
+        #expect(stale[1].hasSuffix("it counts as fresh for 90 s, as was asked, whatever the origin says (10 min)."))
+        #expect(stale.last == "It is pinned: the next 'pagecache sync --due --stale-after 90s', or a service that runs, refreshes it.")
+        #expect(said(aged(.seconds(5)))[1] == "It is fresh: page one was confirmed 5 s ago, and it counts as fresh for 90 s.")
+        #expect(FreshnessPolicy(operatorSays: nil) == FreshnessPolicy())
+    }
+
+    @Test("a list that was invalidated is stale however young it is, and so is each place in it; who said so is told")
+    func invalidated() {
+        var list = aged(.seconds(5), freshFor: .seconds(600))
+        list.record.invalidatedAt = Sample.ago(.seconds(240))
+        let said = sentences(list, .freshness)
+        #expect(said == [
+            "It is stale: page one was last confirmed 5 s ago, at 2027-01-15T07:59:55.000Z, and that counts no longer.",
+            "A program that uses the store said 4 min ago, at 2027-01-15T07:56:00.000Z, that the list is not right any more: nothing of it counts as fresh until page one has been fetched again.",
+        ])
+        #expect(sentences(list, .next) == ["It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does."])
+        #expect(sentences(list, at: 3).contains("The page is stale: it was last confirmed 5 s ago"))
+        #expect(sentences(list, at: 3).contains("is not right any more"))
+    }
+
     @Test("R29: a clock that was set back is told")
     func clockSetBack() {
         let list = Sample.list([Sample.page(0..<10)], end: 10, validated: .seconds(-600))

@@ -64,9 +64,12 @@ struct SchemaTests {
             try check(try await run(["pin", query]), "pin")
             try check(try await run(["unpin", query]), "unpin")
             try check(try await run(["gc", "--max-bytes", "1G"]), "gc")
+            try check(try await run(["gc", "--max-bytes", "0", "--dry-run"]), "gc")
+            try check(try await run(["show", query, "--fields", "/id,/none", "--limit", "3"]), "show")
             try check(try await run(["verify", "--repair", "--yes"]), "verify")
             try check(try await run(["purge", query, "--dry-run"]), "purge")
             try check(try await run(["purge", "--all", "--yes"]), "purge")
+            try check(try await run(["verify", "--set-aside", "--dry-run"]), "verify")
             try check(try await run(["verify", "--set-aside", "--yes"]), "verify")
         }
     }

@@ -13,7 +13,7 @@ struct SnapshotTests {
     private let folder = Folder()
 
     /// - Parameter file: below the package's root.
-    private func compare(_ text: String, with file: String) throws {
+    static func compare(_ text: String, with file: String) throws {
         let path = Repository.path(file)
         let isUpdate = ProcessInfo.processInfo.environment["PAGECACHE_UPDATE_SNAPSHOTS"] != nil
         let old = try? String(contentsOfFile: path, encoding: .utf8)
@@ -35,11 +35,11 @@ struct SnapshotTests {
         #expect(commands.count > 10)
         // As wide as a terminal is by default, whatever this one is.
         let environment = ["COLUMNS": "80"]
-        try compare(try await Tool.run(["--help"], environment: environment).output, with: "Tests/ToolTests/Snapshots/help.txt")
+        try Self.compare(try await Tool.run(["--help"], environment: environment).output, with: "Tests/ToolTests/Snapshots/help.txt")
         for command in commands {
             let ended = try await Tool.run([command, "--help"], environment: environment)
             #expect(ended.status == 0)
-            try compare(ended.output, with: "Tests/ToolTests/Snapshots/help-\(command).txt")
+            try Self.compare(ended.output, with: "Tests/ToolTests/Snapshots/help-\(command).txt")
         }
     }
 
@@ -47,7 +47,7 @@ struct SnapshotTests {
     func manual() async throws {
         let ended = try await Tool.run(["man"])
         #expect(ended.status == 0)
-        try compare(ended.output, with: "Documentation/pagecache.1")
+        try Self.compare(ended.output, with: "Documentation/pagecache.1")
         for command in try CommandDescription.tool().shownCommands {
             #expect(ended.output.contains(".SS pagecache \(Roff.escaped(command.commandName))"))
         }
@@ -80,7 +80,7 @@ struct SnapshotTests {
             ]
             for (name, arguments) in tables {
                 let text = try await run(arguments)
-                try compare(text.split(separator: "\n").prefix(12).joined(separator: "\n") + "\n", with: "Tests/ToolTests/Snapshots/\(name).txt")
+                try Self.compare(text.split(separator: "\n").prefix(12).joined(separator: "\n") + "\n", with: "Tests/ToolTests/Snapshots/\(name).txt")
             }
         }
     }

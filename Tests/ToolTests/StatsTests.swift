@@ -15,17 +15,13 @@ import ToolSupport
 struct StatsTests {
     private let folder = Folder()
 
-    private func tool(_ arguments: [String]) async throws -> Program.Ended {
-        try await Tool.run(arguments + ["--store", folder.store])
-    }
-
     @Test("requests saved are those that asking for everything again would have cost")
     func saved() async throws {
         let origin = DemoOrigin(count: 1_050)
         try await withOrigin(origin) { root in
-            let id = try #require(try await tool(["sync", "\(root)/items", "--json"]).json["query"] as? String)
+            let id = try #require(try await folder.tool(["sync", "\(root)/items", "--json"]).json["query"] as? String)
             func total() async throws -> [String: Any] {
-                try #require(try await tool(["stats", "--json"]).json["total"] as? [String: Any])
+                try #require(try await folder.tool(["stats", "--json"]).json["total"] as? [String: Any])
             }
             let first = try await total()
             #expect(first["items"] as? Int == 1_050)
@@ -33,7 +29,7 @@ struct StatsTests {
             #expect(first["requests"] as? Int == 11)
             #expect(first["requests_saved"] as? Int == 0)
             #expect(first["hit_rate"] as? Double == 0)
-            _ = try await tool(["sync", id])
+            _ = try await folder.tool(["sync", id])
             let second = try await total()
             #expect(second["runs"] as? Int == 2)
             #expect(second["requests"] as? Int == origin.requests.count)
@@ -42,8 +38,8 @@ struct StatsTests {
             #expect(second["hit_rate"] as? Double == 0.5)
         }
         // What is held while the origin is away was not spared.
-        #expect(try await tool(["sync", "127.0.0.1", "--quiet"]).status == 75)
-        let json = try await tool(["stats", "--json"]).json
+        #expect(try await folder.tool(["sync", "127.0.0.1", "--quiet"]).status == 75)
+        let json = try await folder.tool(["stats", "--json"]).json
         #expect((json["total"] as? [String: Any])?["pages_kept"] as? Int == 10)
         let store = try #require(json["store"] as? [String: Any])
         #expect(store["file_bytes"] as? Int == (try FileManager.default.attributesOfItem(atPath: folder.store)[.size] as? Int))
@@ -53,13 +49,13 @@ struct StatsTests {
     @Test("in every format, by query and in all")
     func formats() async throws {
         try await fill()
-        let csv = try await tool(["stats", "--format", "csv"]).output.split(separator: "\n", omittingEmptySubsequences: false)
+        let csv = try await folder.tool(["stats", "--format", "csv"]).output.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(csv[0].hasPrefix("query,key,scope,items,pages,bytes,"))
         #expect(csv[3].hasPrefix(",,,200,2,"))
-        let lines = try await tool(["stats", "--format", "ndjson"]).output.split(separator: "\n")
+        let lines = try await folder.tool(["stats", "--format", "ndjson"]).output.split(separator: "\n")
         #expect(lines.count == 3)
         #expect(lines.last?.hasPrefix(#"{"query":null,"key":null,"scope":null,"items":200,"#) == true)
-        let table = try await tool(["stats"]).output
+        let table = try await folder.tool(["stats"]).output
         #expect(table.contains("in all"))
         #expect(table.contains("no run was counted yet"))
     }
@@ -69,7 +65,7 @@ struct StatsTests {
         try await fill()
         let file = "\(folder.path)/report.html"
         try "old".write(toFile: file, atomically: false, encoding: .utf8)
-        let ended = try await tool(["stats", "--html", file, "--json"])
+        let ended = try await folder.tool(["stats", "--html", file, "--json"])
         #expect(ended.status == 0, "\(ended.errors)")
         #expect((ended.json["total"] as? [String: Any])?["items"] as? Int == 200)
         let page = try String(contentsOfFile: file, encoding: .utf8)
@@ -88,8 +84,8 @@ struct StatsTests {
     @Test("a report that cannot be written is an error with a code, and nothing is left")
     func unwritable() async throws {
         try await fill()
-        #expect(try await tool(["stats", "--html", "\(folder.path)/none/report.html"]).status == 73)
-        #expect(try await tool(["stats", "--html", folder.path]).status == 73)
+        #expect(try await folder.tool(["stats", "--html", "\(folder.path)/none/report.html"]).status == 73)
+        #expect(try await folder.tool(["stats", "--html", folder.path]).status == 73)
         #expect(folder.contents.allSatisfy { $0.hasPrefix("store.sqlite") })
     }
 
@@ -115,6 +111,24 @@ struct StatsTests {
         #expect(text.range(of: "<h3>list 7 ")!.lowerBound < text.range(of: "<h3>list 249 ")!.lowerBound)
         #expect(text.contains("<rect class=\"gap\" x=\"80.0%\" y=\"20\" width=\"20.0%\""))
         #expect(text.contains("<title>200–249: gap</title>"))
+    }
+
+    @Test("the page judges a list by the list's own words")
+    func freshness() {
+        var list = Sample.list([Sample.page(0..<100, age: .seconds(300))], total: .exact(100), validated: .seconds(300))
+        func page() -> String {
+            let query = StoreStatistics.Query(summary: QuerySummary(outline: list, bytes: 1), tally: RunTally())
+            return HTMLReport(
+                statistics: StoreStatistics(queries: [query], fileBytes: 1, logBytes: 0, freeBytes: 0, schema: 1), store: "s", now: Sample.now
+            ).text
+        }
+        #expect(page().contains("stale, confirmed 5 min ago"))
+        #expect(page().contains("<rect class=\"stale\""))
+        list.record.freshFor = .seconds(600)
+        #expect(page().contains("fresh, confirmed 5 min ago"))
+        #expect(page().contains("<rect class=\"fresh\""))
+        list.record.invalidatedAt = Sample.ago(.seconds(10))
+        #expect(page().contains("stale, confirmed 5 min ago, invalidated 10 s ago"))
     }
 
     @Test("an empty store has a page, too")

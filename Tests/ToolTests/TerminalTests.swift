@@ -127,5 +127,83 @@ struct TerminalTests {
         #expect(tool.shown.contains("\u{1b}[?25h\u{1b}[?1049l"))
         #expect(tool.shown.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
     }
+
+    /// A shell that controls jobs (POSIX, `set -m`): it hears when what it runs is stopped, and lets it go on when a line is typed.
+    private func shell(_ command: String) throws -> TerminalProgram {
+        let script = "set -m; \(command) --store '\(folder.store)'; echo \"stopped, $?\"; read line; fg; echo \"ended, $?\""
+        return try TerminalProgram(
+            "/bin/sh", ["-c", script], environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"])
+    }
+
+    /// What was shown behind the last of these words.
+    private func shown(_ tool: TerminalProgram, after words: String) -> String {
+        tool.shown.components(separatedBy: words).dropFirst().last ?? ""
+    }
+
+    @Test("watch and Ctrl-Z: the screen is given back before it stops, and drawn anew when it goes on")
+    func stopped() async throws {
+        let query = try await filled(250)
+        let (opens, closes) = ("\u{1b}[?1049h", "\u{1b}[?25h\u{1b}[?1049l")
+        let tool = try shell("'\(Tool.path)' watch \(query)")
+        try await eventually("the view is there") { tool.shown.contains("pagecache watch") }
+        tool.type("\u{1a}")
+        try await eventually("it has stopped") { tool.shown.contains("stopped, ") }
+        let before = tool.shown.components(separatedBy: "stopped, ").first ?? ""
+        #expect(before.contains(closes), "the shell's screen is back")
+        #expect(!before.components(separatedBy: closes).dropFirst().joined().contains("pagecache watch"), "and nothing is drawn on it")
+        tool.type("\n")
+        try await eventually("the view is there again") {
+            let after = shown(tool, after: "stopped, ")
+            return after.contains(opens) && after.components(separatedBy: opens).last?.contains("pagecache watch") == true
+        }
+        tool.type("\u{3}")
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(shown(tool, after: opens).contains(closes))
+        #expect(tool.shown.contains("ended, 130"))
+    }
+
+    @Test("where nobody could let it go on, Ctrl-Z does not stop it: the view is drawn again")
+    func orphaned() async throws {
+        let query = try await filled(250)
+        // It leads its session: there is no shell to type `fg` into.
+        let tool = try start(["watch", query])
+        try await eventually("the view is there") { tool.shown.contains("pagecache watch") }
+        tool.type("\u{1a}")
+        try await eventually("it is there again") { tool.shown.components(separatedBy: "\u{1b}[?1049h").count == 3 }
+        tool.type("\u{3}")
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 130)
+        #expect(tool.shown.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
+    }
+
+    @Test("a window that becomes narrower is drawn anew, and the lines fit it")
+    func resized() async throws {
+        let query = try await filled(250)
+        let tool = try start(["watch", query])
+        try await eventually("the view is there") { tool.shown.contains("pagecache watch") && tool.shown.contains("127.0.0.1") }
+        tool.resize(columns: 30, rows: 10)
+        try await eventually("the lines are cut to 30 columns") {
+            guard let last = tool.shown.components(separatedBy: "\u{1b}[H").dropLast().last else { return false }
+            let lines = last.replacing(/\u{1b}\[[?0-9]*[a-zA-Z]/, with: "").split(whereSeparator: \.isNewline)
+            return lines.contains { $0.hasPrefix(query) && $0.count == 30 && $0.hasSuffix("…") }
+        }
+        tool.type("\u{3}")
+        try await eventually("it has ended") { tool.ended != nil }
+    }
+
+    @Test("Ctrl-Z at a question: it is asked again when it goes on, and can be answered")
+    func stoppedQuestion() async throws {
+        let query = try await filled(250)
+        let tool = try shell("'\(Tool.path)' purge \(query)")
+        try await eventually("it asks") { tool.shown.contains("[y/N]") }
+        tool.type("\u{1a}")
+        try await eventually("it has stopped") { tool.shown.contains("stopped, ") }
+        tool.type("\n")
+        try await eventually("it asks again") { shown(tool, after: "stopped, ").contains("[y/N]") }
+        tool.type("y\n")
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.shown.contains("ended, 0"))
+        #expect(try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.isEmpty)
+    }
 }
 #endif

@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 
 /// This program once more, for work that has to find, or to leave, an empty process.
 enum Child {

@@ -1,4 +1,4 @@
-import Foundation
+import Measuring
 
 /// One line of the table: what we take, what it takes without us, and what the ratio should be.
 struct Figure {
@@ -31,13 +31,13 @@ struct Figure {
 
     func print() {
         Swift.print(
-            "  " + fill(name, 58), Figure.right(value), Figure.right(tail), Figure.right(limit), Figure.right(ratio),
+            "  " + name.left(58), Figure.right(value), Figure.right(tail), Figure.right(limit), Figure.right(ratio),
             Figure.right(other.map { value / $0 }), verdict)
     }
 
     static func header() {
-        let columns = ["p50", "p95", "limit", "ratio", "÷ other"].map { right($0) }
-        Swift.print("  " + fill("", 58), columns.joined(separator: " "), " target")
+        let columns = ["p50", "p95", "limit", "ratio", "÷ other"].map { $0.right(11) }
+        Swift.print("  " + "".left(58), columns.joined(separator: " "), " target")
     }
 
     static func title(_ text: String) { Swift.print("\n\(text)") }
@@ -47,18 +47,10 @@ struct Figure {
     private var verdict: String {
         switch target {
         case nil: ""
-        case .atMost(let most): " ≤ \(Figure.number(most)): \(value <= most ? "met" : "missed")"
-        case .ratio(let most): " ratio ≤ \(Figure.number(most)): \((ratio ?? .infinity) <= most ? "met" : "missed")"
+        case .atMost(let most): " ≤ \(most.shown()): \(value <= most ? "met" : "missed")"
+        case .ratio(let most): " ratio ≤ \(most.shown()): \((ratio ?? .infinity) <= most ? "met" : "missed")"
         }
     }
 
-    private static func right(_ value: Double?) -> String { right(value.map { $0.isFinite ? number($0) : "–" } ?? "–") }
-
-    private static func right(_ text: String) -> String { String(repeating: " ", count: max(0, 11 - text.count)) + text }
-
-    private static func number(_ value: Double) -> String { String(format: "%.2f", value) }
-}
-
-private func fill(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
+    private static func right(_ value: Double?) -> String { (value ?? .nan).shown().right(11) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 
 /// What this process has used.
 enum Machine {

@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 
 /// The lists above the store, beside what they cannot do without: raw reads of the same pages, the decoder alone, streams of
 /// nothing.
@@ -54,15 +55,4 @@ enum Program {
         }
         return named.isEmpty ? Part.allCases : named
     }
-}
-
-/// Something is not as the benchmark thinks; then its figures say nothing.
-struct Unexpected: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
-func expect(_ holds: Bool, _ what: String) throws {
-    guard holds else { throw Unexpected("expected: \(what)") }
 }

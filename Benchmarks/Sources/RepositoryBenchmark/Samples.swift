@@ -1,3 +1,5 @@
+import Measuring
+
 /// Durations of one piece of work, in microseconds.
 struct Samples {
     private var values: [Double] = []
@@ -19,15 +21,7 @@ struct Samples {
         values.append((ContinuousClock.now - start).microseconds / Double(calls))
     }
 
-    var median: Double { percentile(0.5) }
+    var median: Double { values.median }
 
-    func percentile(_ share: Double) -> Double {
-        let sorted = values.sorted()
-        return sorted.isEmpty ? .nan : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
-    }
-}
-
-extension Duration {
-    var microseconds: Double { Double(components.seconds) * 1e6 + Double(components.attoseconds) / 1e12 }
-    var milliseconds: Double { microseconds / 1_000 }
+    func percentile(_ share: Double) -> Double { values.percentile(share) }
 }

@@ -1,3 +1,4 @@
+import Measuring
 import PageModel
 import PageStore
 import PagedRepository

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPPageSource
+import Measuring
 import PageModel
 
 /// One line of the table.
@@ -35,31 +36,27 @@ struct Comparison {
             parsed.append(try microseconds { root = try JSONSerialization.jsonObject(with: data) })
             guard root is [String: Any] else { throw Unexpected("an object") }
         }
-        (split, codable, tree) = (median(ours), median(theirs), median(parsed))
+        (split, codable, tree) = (ours.median, theirs.median, parsed.median)
     }
 
     var isMet: Bool { codable / split >= Comparison.leastRatio && page.limit.map { split <= $0 } ?? true }
 
     static func header() {
-        Swift.print(left("page"), ["bytes", "split + ids", "decode+encode", "ratio", "tree", "ratio"].map(right).joined())
+        Swift.print("page".left(22), ["bytes", "split + ids", "decode+encode", "ratio", "tree", "ratio"].map(right).joined())
     }
 
     func print() {
-        let figures = [split, codable, codable / split, tree, tree / split].map { String(format: "%.1f", $0) }
+        let figures = [split, codable, codable / split, tree, tree / split].map { $0.shown(places: 1) }
         let verdict = isMet ? "  met" : "  missed"
-        Swift.print(left(page.name), right(String(page.body.count)) + figures.map(right).joined() + verdict)
+        Swift.print(page.name.left(22), right(String(page.body.count)) + figures.map(right).joined() + verdict)
     }
 }
 
 private func microseconds(_ body: () throws -> Void) rethrows -> Double {
     let start = ContinuousClock.now
     try body()
-    let parts = (ContinuousClock.now - start).components
-    return Double(parts.seconds) * 1e6 + Double(parts.attoseconds) / 1e12
+    return (ContinuousClock.now - start).microseconds
 }
 
-private func median(_ values: [Double]) -> Double { values.isEmpty ? .nan : values.sorted()[values.count / 2] }
-
-private func left(_ text: String) -> String { text + String(repeating: " ", count: max(0, 22 - text.count)) }
-
-private func right(_ text: String) -> String { String(repeating: " ", count: max(1, 15 - text.count)) + text }
+/// At least one space apart.
+private func right(_ text: String) -> String { " " + text.right(14) }

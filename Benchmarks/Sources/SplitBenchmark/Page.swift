@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 
 /// A page as an origin sends it: an envelope around items of a known size, half of them numbers and short words, the rest text
 /// with an escape and a few letters beyond ASCII.
@@ -55,11 +56,4 @@ struct Answer: Codable {
     var total: Int
     var items: [Product]
     var next: String?
-}
-
-/// Something is not as the benchmark thinks; then its figures say nothing.
-struct Unexpected: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
 }

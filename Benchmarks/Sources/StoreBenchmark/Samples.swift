@@ -1,3 +1,5 @@
+import Measuring
+
 /// Durations of one piece of work, done by us and by the limit.
 final class Samples {
     private let name: String
@@ -23,36 +25,20 @@ final class Samples {
 
     /// One line of the table: medians, the 95th percentile of ours, the ratio, and what it should be.
     func print() {
-        let (a, b) = (Samples.percentile(ours, 0.5), Samples.percentile(limit, 0.5))
+        let (a, b) = (ours.median, limit.median)
         let goal = target.map { " ≤ \($0)" } ?? ""
         Swift.print(
-            pad(name, 44), pad(number(a), 10), pad(number(Samples.percentile(ours, 0.95)), 10),
-            pad(limit.isEmpty ? "–" : number(b), 10), pad(limit.isEmpty ? "–" : number(a / b), 7), goal)
+            name.left(44), a.shown().left(10), ours.percentile(0.95).shown().left(10), b.shown().left(10),
+            (a / b).shown().left(7), goal)
     }
 
     static func header() {
-        Swift.print(pad("", 44), pad("p50 µs", 10), pad("p95 µs", 10), pad("C p50", 10), pad("ratio", 7), " target")
+        Swift.print("".left(44), "p50 µs".left(10), "p95 µs".left(10), "C p50".left(10), "ratio".left(7), " target")
     }
 
     private static func microseconds(_ body: () async throws -> Void) async rethrows -> Double {
         let start = ContinuousClock.now
         try await body()
-        let parts = (ContinuousClock.now - start).components
-        return Double(parts.seconds) * 1e6 + Double(parts.attoseconds) / 1e12
+        return (ContinuousClock.now - start).microseconds
     }
-
-    private static func percentile(_ values: [Double], _ share: Double) -> Double {
-        let sorted = values.sorted()
-        return sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
-    }
-}
-
-private func pad(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
-}
-
-private func number(_ value: Double) -> String {
-    let hundredths = Int((value * 100).rounded())
-    let rest = hundredths % 100
-    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 import PageModel
 import PageStore
 import SQLiteLimit
@@ -159,7 +160,7 @@ final class StoreBench {
             let edits: [ListEdit] = [.splice(0..<0, PageWrite(offset: 0, content: item, evidence: .inferred))]
             let plan = plan(edits)
             try await samples.ours {
-                guard case .committed(let now) = try await store.commit(plan) else { throw Unexpected() }
+                guard case .committed(let now) = try await store.commit(plan) else { throw Unexpected("expected: a commit") }
                 version = now
             }
             await samples.limit { precondition(limit_shift(limit, limitQuery, 0, 1, Int64(version.revision)) == 0) }
@@ -191,10 +192,4 @@ final class StoreBench {
     }
 
     private func tick() { clock = clock + .milliseconds(1) }
-
-    private func expect(_ holds: Bool) throws {
-        guard holds else { throw Unexpected() }
-    }
-
-    private struct Unexpected: Error {}
 }

@@ -26,6 +26,12 @@ extension JSONDocument {
         }
     }
 
+    /// An object as it is written; nil for anything else, and for one without members.
+    func objectText(_ value: JSONValue) -> String? {
+        guard kind(of: value) == .object, !members(of: value).isEmpty else { return nil }
+        return String(decoding: raw(value), as: UTF8.self)
+    }
+
     /// What tells an item from others: `scalarText`, but nil for a string with an escaped lone surrogate. It is not text; two
     /// of them would come to the same id, and one item would take the place of the other (R5).
     func identifier(_ value: JSONValue) -> String? {
@@ -36,12 +42,11 @@ extension JSONDocument {
         }
     }
 
-    private func unescaped(_ value: JSONValue) -> JSONText.Unescaped? {
+    private func unescaped(_ value: JSONValue) -> (text: String, hasLoneSurrogate: Bool)? {
         guard kind(of: value) == .string else { return nil }
         let raw = bytes[value.start + 1..<value.end - 1]
-        guard raw.contains(UInt8(ascii: "\\")) else {
-            return JSONText.Unescaped(text: String(decoding: raw, as: UTF8.self), hasLoneSurrogate: false)
-        }
-        return JSONText.unescape(raw)
+        guard raw.contains(UInt8(ascii: "\\")) else { return (String(decoding: raw, as: UTF8.self), false) }
+        let unescaped = raw.withUnsafeBytes { JSONText.unescape($0) }
+        return (String(decoding: unescaped.bytes, as: UTF8.self), unescaped.hasLoneSurrogate)
     }
 }

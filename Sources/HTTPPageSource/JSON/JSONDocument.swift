@@ -95,7 +95,7 @@ struct JSONDocument: Sendable {
         if raw.count == wanted.count, raw.elementsEqual(wanted) { return true }
         // An escape is longer than what it stands for.
         guard raw.count > wanted.count, raw.contains(UInt8(ascii: "\\")) else { return false }
-        return JSONText.unescape(raw).text.utf8.elementsEqual(wanted)
+        return raw.withUnsafeBytes { JSONText.unescape($0).bytes.elementsEqual(wanted) }
     }
 
     private func eachMember(of object: JSONValue, _ body: (JSONValue, JSONValue) -> Bool) {

@@ -1,21 +1,25 @@
 /// The few places where JSON text is turned into values.
-enum JSONText {
+package enum JSONText {
     /// What a string says, without its escapes.
-    struct Unescaped {
-        /// An escaped lone surrogate is no Unicode scalar; here it is U+FFFD.
-        var text: String
+    package struct Unescaped {
+        /// UTF-8, where the string is. An escaped lone surrogate is no Unicode scalar; here it is U+FFFD.
+        package var bytes: [UInt8]
         /// Whether there was such a one. Then other strings may come to the same text.
-        var hasLoneSurrogate: Bool
+        package var hasLoneSurrogate: Bool
     }
 
-    /// Undoes the escapes of a checked string.
-    static func unescape(_ raw: ArraySlice<UInt8>) -> Unescaped {
+    /// Undoes the escapes of a string (RFC 8259, 7).
+    ///
+    /// Nothing is read past the end, whatever the bytes are (R46): a backslash at the end stands for itself, and one before a `u`
+    /// without its four digits for nothing, nor does the `u`.
+    /// - Parameter raw: what stands between the quotes.
+    package static func unescape(_ raw: UnsafeRawBufferPointer) -> Unescaped {
         var units: [UInt8] = []
         units.reserveCapacity(raw.count)
         var hasLoneSurrogate = false
-        var position = raw.startIndex
-        while position < raw.endIndex {
-            guard raw[position] == UInt8(ascii: "\\") else {
+        var position = 0
+        while position < raw.count {
+            guard raw[position] == UInt8(ascii: "\\"), position + 1 < raw.count else {
                 units.append(raw[position])
                 position += 1
                 continue
@@ -29,30 +33,40 @@ enum JSONText {
             case UInt8(ascii: "r"): units.append(0x0D)
             case UInt8(ascii: "t"): units.append(0x09)
             case UInt8(ascii: "u"):
-                let scalar = scalar(raw, &position)
+                guard let unit = hex(raw, position) else { continue }
+                let scalar = scalar(unit, raw, &position)
                 hasLoneSurrogate = hasLoneSurrogate || scalar == nil
                 units.append(contentsOf: scalar.flatMap { UTF8.encode($0) } ?? UTF8.encodedReplacementCharacter)
             default: units.append(code)
             }
         }
-        return Unescaped(text: String(decoding: units, as: UTF8.self), hasLoneSurrogate: hasLoneSurrogate)
+        return Unescaped(bytes: units, hasLoneSurrogate: hasLoneSurrogate)
     }
 
-    /// The scalar whose digits begin at `position`, which is moved behind them: behind both escapes of a pair. Nil for a
-    /// surrogate without its other half (RFC 8259, 8.2).
-    private static func scalar(_ raw: ArraySlice<UInt8>, _ position: inout Int) -> Unicode.Scalar? {
-        let unit = hex(raw[position..<position + 4])
+    /// The scalar that begins with `unit`, whose digits stand at `position`, which is moved behind them: behind both escapes of a
+    /// pair. Nil for a surrogate without its other half (RFC 8259, 8.2).
+    private static func scalar(_ unit: UInt32, _ raw: UnsafeRawBufferPointer, _ position: inout Int) -> Unicode.Scalar? {
         position += 4
-        guard (0xD800..<0xDC00).contains(unit), position + 6 <= raw.endIndex, raw[position] == UInt8(ascii: "\\"),
-            raw[position + 1] == UInt8(ascii: "u")
+        guard (0xD800..<0xDC00).contains(unit), position + 6 <= raw.count, raw[position] == UInt8(ascii: "\\"),
+            raw[position + 1] == UInt8(ascii: "u"), let low = hex(raw, position + 2), (0xDC00..<0xE000).contains(low)
         else { return Unicode.Scalar(unit) }
-        let low = hex(raw[position + 2..<position + 6])
-        guard (0xDC00..<0xE000).contains(low) else { return nil }
         position += 6
         return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
     }
 
-    private static func hex(_ digits: ArraySlice<UInt8>) -> UInt32 {
-        digits.reduce(0) { $0 << 4 | UInt32($1 & 0xF) + ($1 > UInt8(ascii: "9") ? 9 : 0) }
+    /// The number that four digits from `start` on are; nil where they are not there.
+    private static func hex(_ raw: UnsafeRawBufferPointer, _ start: Int) -> UInt32? {
+        guard start + 4 <= raw.count else { return nil }
+        var number: UInt32 = 0
+        for position in start..<start + 4 {
+            let digit = raw[position]
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt32(digit & 0xF)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "a")...UInt8(ascii: "f"):
+                number = number << 4 | (UInt32(digit & 0xF) + 9)
+            default: return nil
+            }
+        }
+        return number
     }
 }

@@ -2,7 +2,8 @@ import PageModel
 
 /// A way to ask for more that an answer has to bear out, and how to tell whether it does.
 enum Candidate: Hashable {
-    case offset(String)
+    /// - `first`: what is asked for page one's first item: 0, or 1.
+    case offset(String, first: Int = 0)
     /// - `first`: the number of page one, where the URL says it.
     case page(String, first: Int?)
     /// The token into this parameter.
@@ -15,7 +16,7 @@ enum Candidate: Hashable {
     /// The parameter that it tries.
     var parameter: String? {
         switch self {
-        case .offset(let name), .page(let name, _), .cursor(let name), .keyset(let name, _): name
+        case .offset(let name, _), .page(let name, _), .cursor(let name), .keyset(let name, _): name
         case .merge: nil
         }
     }
@@ -41,6 +42,12 @@ enum ProbeFinding: Equatable {
         if again.count == second.count { return .pageOne }
         let isBehind = first.count == 1 ? again.isEmpty : again.last == first.last && again.count < first.count
         return isBehind && second.dropFirst(again.count).allSatisfy { !known.contains($0) } ? .proved : .somethingElse
+    }
+
+    /// How many of page one's items an answer begins with.
+    static func overlap(_ first: [UInt64], _ second: [UInt64]) -> Int {
+        let known = Set(first)
+        return second.prefix { known.contains($0) }.count
     }
 
     /// For anything else: mostly other items than page one's. Not all others: the list may have moved by an item meanwhile.

@@ -6,6 +6,8 @@ struct DetectionDraft {
     var evidence = Evidence()
     /// What people should hear of: contradictions, guesses.
     var warnings: [String] = []
+    /// The origin wants quiet, or is not well: nothing more is asked, and nothing concluded.
+    var isInterrupted = false
 
     init(description: SourceDescription) {
         self.description = description
@@ -39,6 +41,8 @@ struct Evidence {
     var isTotalWeak = false
     /// Members that sort the list, as the URL says, and that differ in every item.
     var sortKey: JSONPointer?
+    /// Ways on that the answer or the URL let guess, and show nowhere at work.
+    var hints: [Candidate] = []
 
     /// A total that can be gone by.
     var exactTotal: Int? { isTotalWeak ? nil : total.exactCount }
@@ -46,8 +50,8 @@ struct Evidence {
     /// The answer says that there is more.
     var goesOn: Bool { next != nil || token != nil || hasMore == true || (pageCount ?? 1) > 1 }
 
-    /// It looks like a page that was cut off: people like round sizes.
-    var looksFull: Bool { count >= 10 && count.isMultiple(of: 5) }
+    /// It looks like a page that was cut off: people like round sizes, and some like dozens or powers of two.
+    var looksFull: Bool { count >= 10 && [5, 8, 12].contains { count.isMultiple(of: $0) } }
 }
 
 /// What an answer hands over for the next page, where that is no URL.
@@ -57,6 +61,9 @@ struct ContinuationToken: Hashable {
     var name: String
     /// Nil for an object, whose members all become parameters.
     var text: String?
+
+    /// Whether it is an object of parameters.
+    var isMerged: Bool { text == nil }
 
     /// The token, when it is a count.
     var number: Int? { text.flatMap { Int($0) } }

@@ -60,8 +60,13 @@ extension Detector {
             // A key of several members is none of them alone.
             if keys.count == 1, let key = keys.first.flatMap({ document.string($0) }) { names.append(key) }
         }
-        names += ["id", "_id", "uuid", "guid", "key", "_key", "rowid", "pk", "uid", "ID", "Id", "slug", "sha", "urn", "uri", "url", "href"]
-        return names.map { JSONPointer(tokens: [$0]) }.first { isUnique($0, elements) }
+        names += [
+            "id", "_id", "uuid", "guid", "key", "_key", "rowid", "pk", "uid", "ID", "Id", "objectID", "objectId", "slug", "sha", "urn", "uri",
+            "url", "href",
+        ]
+        // In hypermedia, an item may be named by its own address alone.
+        let addresses = [["_links", "self", "href"], ["links", "self"]].map { JSONPointer(tokens: $0) }
+        return (names.map { JSONPointer(tokens: [$0]) } + addresses).first { isUnique($0, elements) }
     }
 
     /// The member that the URL sorts by, when it tells every item of the page apart: a keyset may go on behind it.
@@ -75,7 +80,7 @@ extension Detector {
         return nil
     }
 
-    private func isUnique(_ pointer: JSONPointer, _ elements: [JSONValue]) -> Bool {
+    func isUnique(_ pointer: JSONPointer, _ elements: [JSONValue]) -> Bool {
         var seen: Set<String> = []
         for element in elements {
             guard let id = document.value(at: pointer, below: element).flatMap({ document.identifier($0) }), seen.insert(id).inserted

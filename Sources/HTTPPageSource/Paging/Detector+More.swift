@@ -6,11 +6,11 @@ extension Detector {
         "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmoreresults", "more", "moreresults", "moreavailable", "moreitems",
         "istruncated", "truncated", "exceededtransferlimit",
     ]
-    private static let lastNames: Set<String> = ["islast", "islastpage", "last", "lastpage", "done", "endoflist"]
+    private static let lastNames: Set<String> = ["islast", "islastpage", "last", "lastpage", "done", "endoflist", "endofstream", "endofresults"]
     private static let pageCountNames: Set<String> = [
         "totalpages", "pagecount", "pages", "lastpage", "nbpages", "pagestotal", "totalpagecount", "numpages", "numberofpages",
     ]
-    private static let pageNames: Set<String> = ["page", "currentpage", "pagenumber", "pageindex", "number", "pageno", "current"]
+    static let pageNames: Set<String> = ["page", "currentpage", "pagenumber", "pageindex", "number", "pageno", "current"]
 
     func findMore(_ draft: inout DetectionDraft) {
         findHasMore(&draft)

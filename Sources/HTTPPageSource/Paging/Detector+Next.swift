@@ -34,7 +34,9 @@ extension Detector {
         case .body(let pointer):
             name = pointer.tokens.last ?? ""
             if let value = document.value(at: pointer), document.kind(of: value) == .object {
-                if isParameters(value) { draft.evidence.token = ContinuationToken(place: place, name: name, text: nil) }
+                if configuration.cursorParameter != nil {
+                    draft.evidence.token = document.objectText(value).map { ContinuationToken(place: place, name: name, text: $0) }
+                } else if isParameters(value) { draft.evidence.token = ContinuationToken(place: place, name: name, text: nil) }
                 return
             }
         }
@@ -75,7 +77,7 @@ extension Detector {
         for name in Detector.urlNames {
             for member in members where member.plainName == name {
                 if let text = document.string(member.value), looksLikeURL(text, named: name) { return .body(member.pointer) }
-                for part in ["href", "url", "link"] where member.kind == .object {
+                for part in ["href", "url", "link", "uri"] where member.kind == .object {
                     let pointer = member.pointer.appending(part)
                     if let text = document.value(at: pointer).flatMap({ document.string($0) }), looksLikeURL(text, named: "url") {
                         return .body(pointer)
@@ -115,7 +117,7 @@ extension Detector {
     /// Names of tokens, the plainest first.
     private static let tokenNames = [
         "nextcursor", "nextpagetoken", "nexttoken", "nextpagecursor", "nextcontinuationtoken", "continuationtoken", "nextcontinuation",
-        "continuation", "nextmarker", "nextkey", "nextid", "endcursor", "scrollid", "bookmark", "resumptiontoken", "nextpage", "nextoffset",
+        "continuation", "continue", "nextmarker", "nextkey", "nextid", "lastevaluatedkey", "endcursor", "scrollid", "bookmark", "resumptiontoken", "nextpage", "nextoffset",
         "nextstart", "nextpagestart", "next", "after", "cursor", "offset",
     ]
 
@@ -129,7 +131,7 @@ extension Detector {
     private func isParameters(_ object: JSONValue) -> Bool {
         let parameters = document.members(of: object)
         return (1...16).contains(parameters.count) && parameters.allSatisfy { document.scalarText($0.value) != nil }
-            && !parameters.contains { ["href", "url"].contains($0.name.lowercased()) }
+            && !parameters.contains { ["href", "url", "link", "uri"].contains($0.name.lowercased()) }
     }
 
     private func headerToken() -> ContinuationToken? {
@@ -143,13 +145,19 @@ extension Detector {
     private func bodyToken() -> ContinuationToken? {
         for name in Detector.tokenNames {
             for member in members where member.plainName == name {
-                guard let text = document.scalarText(member.value), !text.isEmpty, text != "0", text.utf8.count <= 4_096 else { continue }
+                guard let text = tokenText(member), !text.isEmpty, text != "0", text.utf8.count <= 4_096 else { continue }
                 // As a number, `offset` says where this page begins.
                 if ["offset", "cursor", "after"].contains(name), member.kind == .number || Int(text) != nil { continue }
                 return ContinuationToken(place: .body(member.pointer), name: member.name, text: text)
             }
         }
         return nil
+    }
+
+    /// A scalar; or the key that the page ended with, which goes back as the object that it is.
+    private func tokenText(_ member: EnvelopeMember) -> String? {
+        if member.kind == .object, member.plainName == "lastevaluatedkey" { return document.objectText(member.value) }
+        return document.scalarText(member.value)
     }
 }
 

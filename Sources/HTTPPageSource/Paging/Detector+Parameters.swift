@@ -7,9 +7,11 @@ extension Detector {
         if let said = configuration.offsetParameter {
             draft.description.offsetParameter = said
             draft.explain("offset", said, .said)
-        } else if let found = offsetParameter(next, count: count) {
-            draft.description.offsetParameter = found
-            draft.explain("offset", found, next == nil ? .said : .seen, next == nil ? "in the URL" : "in the next URL")
+            draft.description.firstOffset = firstOffset(of: said)
+        } else if let (name, first) = offsetParameter(next, count: count) {
+            draft.description.offsetParameter = name
+            draft.description.firstOffset = first == 1 ? 1 : nil
+            draft.explain("offset", name, next == nil ? .said : .seen, next == nil ? "in the URL" : "in the next URL")
         }
         draft.description.pageParameter = configuration.pageParameter
         draft.description.firstPage = configuration.firstPage
@@ -35,13 +37,21 @@ extension Detector {
     }
 
     /// A parameter of the next URL that counts exactly what this page holds, or one the first URL already has.
-    private func offsetParameter(_ next: OriginURL?, count: Int) -> String? {
+    private func offsetParameter(_ next: OriginURL?, count: Int) -> (name: String, first: Int)? {
         guard count > 0 else { return nil }
         for name in ParameterNames.offset {
-            let start = answer.url.value(of: name).map { Int($0) } ?? 0
-            if let start, let value = next?.value(of: name).flatMap({ Int($0) }), value >= count, value - count == start { return name }
+            let start = answer.url.value(of: name).map { Int($0) } ?? firstOffset(of: name) ?? 0
+            guard let start, let value = next?.value(of: name).flatMap({ Int($0) }), value >= count, value - count == start else { continue }
+            return (name, start == 1 ? 1 : 0)
         }
-        return next == nil ? ["offset", "skip", "_start"].first { answer.url.value(of: $0).map { Int($0) != nil } ?? false } : nil
+        guard next == nil else { return nil }
+        return ["offset", "skip", "_start", "$skip", "page[offset]"].first { answer.url.value(of: $0).map { Int($0) != nil } ?? false }
+            .map { ($0, 0) }
+    }
+
+    /// 1 where the answer says that page one begins with number 1; nil where that is not how it is counted.
+    private func firstOffset(of name: String) -> Int? {
+        ParameterNames.countedFromOne.contains(name) && members.contains { $0.name == name && document.integer($0.value) == 1 } ? 1 : nil
     }
 
     private func pageParameter(_ next: OriginURL?) -> (name: String, first: Int)? {
@@ -52,14 +62,14 @@ extension Detector {
             }
         }
         guard next == nil else { return nil }
-        return ["page", "_page", "page_number", "pageNumber"].lazy.compactMap { name in
+        return ["page", "_page", "page_number", "pageNumber", "page[number]", "pagination[page]"].lazy.compactMap { name in
             self.answer.url.value(of: name).flatMap { Int($0) }.map { (name, $0 == 0 ? 0 : 1) }
         }.first
     }
 
     private func limitParameter(_ next: OriginURL?, count: Int) -> String? {
         ParameterNames.limit.first { next?.value(of: $0).flatMap { Int($0) } == count }
-            ?? ParameterNames.limit.first { answer.url.value(of: $0).flatMap { Int($0) } != nil }
+            ?? ParameterNames.size(in: answer.url)
     }
 
     /// What came of the size that page one was asked for in. What counts is what came; the caller is told where that is less.

@@ -8,6 +8,8 @@ extension Detector {
         var number: Int
         var member: EnvelopeMember?
         var isEstimate: Bool
+        /// The object that it stands in; of a number that is the only thing said of a total, the object around that. Nil in headers.
+        var holder: [String]?
     }
 
     func findTotal(_ draft: inout DetectionDraft) {
@@ -36,7 +38,7 @@ extension Detector {
 
     private func bestTotal(_ draft: inout DetectionDraft) -> Candidate? {
         var best: Candidate?
-        for candidate in totals(&draft) where candidate.rank > 0 {
+        for candidate in withoutStrangers(totals(&draft), draft.description.items) where candidate.rank > 0 {
             guard candidate.number >= draft.evidence.count else {
                 if candidate.rank >= 4 {
                     draft.warnings.append(
@@ -46,6 +48,8 @@ extension Detector {
             }
             // With more to come, a number equal to the page's length counts the page and not the list.
             if draft.evidence.goesOn, candidate.number == draft.evidence.count, candidate.number > 0 { continue }
+            // `results: 20` beside 20 items counts those.
+            if candidate.rank == 1, candidate.number == draft.evidence.count { continue }
             guard let known = best else {
                 best = candidate
                 continue
@@ -57,6 +61,20 @@ extension Detector {
             if candidate.rank > known.rank { best = candidate }
         }
         return best
+    }
+
+    /// What stands in the objects around the items counts them; what stands as plainly in one beside them, and is not about the list
+    /// as a whole, counts something else (`_shards`, `facets`).
+    private func withoutStrangers(_ found: [Candidate], _ items: JSONPointer) -> [Candidate] {
+        func isAround(_ candidate: Candidate) -> Bool {
+            candidate.holder.map { items.tokens.starts(with: $0) } ?? true
+        }
+        let best = found.filter(isAround).map(\.rank).max() ?? 0
+        let ofTheList: Set<String> = ["meta", "metadata", "pagination", "paging", "page", "pages", "pageinfo", "info", "links"]
+        return found.filter { candidate in
+            isAround(candidate) || candidate.rank > best
+                || candidate.holder?.contains { ofTheList.contains(EnvelopeMember.plain($0)) } ?? false
+        }
     }
 
     /// Everything that may count the list: the body, nearest to the top first, then headers, then `Content-Range`.
@@ -76,7 +94,8 @@ extension Detector {
             found.append(
                 Candidate(
                     place: .body(member.pointer), rank: rank, number: number, member: member,
-                    isEstimate: Detector.soundsEstimated(member.name)))
+                    isEstimate: Detector.soundsEstimated(member.name),
+                    holder: Array(member.pointer.tokens.dropLast(rank == parent && rank != own ? 2 : 1))))
         }
         return found + Detector.totals(inHeaders: answer)
     }
@@ -109,15 +128,15 @@ extension Detector {
     /// How much a name speaks for a total of items; nil when it does not.
     private static func rank(_ name: String) -> Int? {
         var plain = EnvelopeMember.plain(name)
-        // `totalPages` counts pages, not items.
-        if ["page", "length", "time", "rate", "limit"].contains(where: { plain.contains($0) }) { return nil }
+        // `totalPages` counts pages, not items; `scannedCount` and `returnedCount` this page, `remainingCount` the others.
+        if ["page", "length", "time", "rate", "limit", "remaining", "scanned", "returned"].contains(where: { plain.contains($0) }) { return nil }
         if plain.hasPrefix("x") { plain.removeFirst() }
         if plain.hasPrefix("wp") { plain.removeFirst(2) }
         if ["total", "totalcount", "totalitems", "totalresults", "totalrecords", "totalelements", "totalobjects", "totalhits", "totalsize",
             "odata.count"].contains(plain) { return 4 }
         if ["count", "itemscount", "numfound", "hits", "nbhits"].contains(plain) { return 3 }
         if plain.hasSuffix("count") { return 2 }
-        return plain.contains("total") ? 1 : nil
+        return plain.contains("total") || ["items", "results", "records", "rows", "entries"].contains(plain) ? 1 : nil
     }
 
     private static func soundsEstimated(_ name: String) -> Bool {

@@ -44,6 +44,7 @@ struct Detector {
         findTotal(&draft)
         findParameters(&draft)
         findSize(&draft)
+        findHints(&draft, elements)
         return draft
     }
 

@@ -51,11 +51,16 @@ extension PageReader {
         PageReader.total(of: answer, description).total.exactCount.map { $0 <= count } ?? false
     }
 
-    /// The token, or the members of the object, as parameters of page one's URL.
+    /// The token, or the members of the object, as parameters of page one's URL. An object goes into one parameter as it is, where
+    /// one is known.
     private var cursor: OriginURL? {
         guard isNextLive, let place = description.next else { return nil }
         var next = base
         if case .body(let pointer) = place, let value = answer.document.value(at: pointer), answer.document.kind(of: value) == .object {
+            if let name = description.cursorParameter, let text = answer.document.objectText(value) {
+                next.set(name, text)
+                return next
+            }
             for (name, value) in answer.document.members(of: value) {
                 // R45: what is the caller's own secret is put back in when it is asked, not by the origin.
                 guard let text = answer.document.scalarText(value), !answer.secrets.contains(where: { $0.plainName == name }) else { continue }

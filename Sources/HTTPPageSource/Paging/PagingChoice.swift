@@ -10,18 +10,21 @@ enum PagingChoice {
             draft.description.style = .offset
             if draft.description.offsetParameter != nil { return [] }
             draft.description.offsetParameter = "offset"
-            return evidence.count > 0 ? CandidateOrder.offsets.map { .offset($0) } : []
+            let hints = CandidateOrder.hinted(draft) { if case .offset = $0 { true } else { false } }
+            return evidence.count > 0 ? CandidateOrder.unique(hints + CandidateOrder.offsets.map { .offset($0) }) : []
         case .page:
             draft.description.style = .page
             let name = draft.description.pageParameter
             draft.description.pageParameter = name ?? "page"
             if name != nil { draft.description.firstPage = draft.description.firstPage ?? evidence.pageNumber.map { min(max($0, 0), 1) } }
-            return name == nil && evidence.count > 0 ? CandidateOrder.pages.map { .page($0, first: configuration.firstPage) } : []
+            let hints = CandidateOrder.hinted(draft) { if case .page = $0 { true } else { false } }
+            let usual = CandidateOrder.pages.map { Candidate.page($0, first: configuration.firstPage) }
+            return name == nil && evidence.count > 0 ? CandidateOrder.unique(hints + usual) : []
         case .cursor:
             draft.description.style = .cursor
             if evidence.token == nil { draft.warnings.append("the first answer has no token; taken for the whole list") }
             guard let token = evidence.token, configuration.cursorParameter == nil else { return [] }
-            return token.text == nil ? [] : CandidateOrder.cursors(token, url).map { .cursor($0) }
+            return token.isMerged ? [] : CandidateOrder.cursors(token, url).map { .cursor($0) }
         case .keyset:
             draft.description.style = .keyset
             draft.description.key = draft.description.key ?? evidence.sortKey ?? draft.description.id
@@ -71,7 +74,7 @@ enum PagingChoice {
             draft.description.style = .page
             return []
         }
-        let byOffset = isWorthAnOffset(evidence) ? [Candidate.offset(draft.description.offsetParameter ?? "offset")] : []
+        let byOffset = isWorthAnOffset(evidence) ? [CandidateOrder.offset(draft)] : []
         if evidence.next != nil {
             if case .header = draft.description.next { draft.description.style = .link } else { draft.description.style = .nextURL }
             // Without items there is nothing to see of them: the next first answer is looked at again.
@@ -99,16 +102,19 @@ enum PagingChoice {
     // MARK: What came of it
 
     /// A request has borne a candidate out.
-    static func accept(_ candidate: Candidate, firstPage: Int?, _ draft: inout DetectionDraft) {
+    /// - Parameter first: what page one, or its first item, is asked with, where that was found out.
+    static func accept(_ candidate: Candidate, first: Int?, _ draft: inout DetectionDraft) {
         switch candidate {
-        case .offset(let name):
+        case .offset(let name, let said):
             draft.description.style = .offset
             draft.description.offsetParameter = name
-            draft.explain("offset", name, .proved, ProbeFinding.proved.detail)
+            draft.description.firstOffset = max(said, first ?? 0) == 1 ? 1 : nil
+            draft.explain(
+                "offset", name, .proved, draft.description.firstOffset == nil ? ProbeFinding.proved.detail : "the first item is number 1")
         case .page(let name, _):
             draft.description.style = .page
             draft.description.pageParameter = name
-            draft.description.firstPage = firstPage ?? draft.description.firstPage
+            draft.description.firstPage = first ?? draft.description.firstPage
             draft.explain("page", name, .proved, "page one is number \(draft.description.firstPage ?? 1)")
         case .cursor(let name):
             draft.description.style = .cursor

@@ -1,26 +1,37 @@
 /// Names of URL parameters by what they usually mean. Lists, in the order in which they are believed.
 enum ParameterNames {
-    static let offset = ["offset", "skip", "start", "startIndex", "start_index", "_start", "from", "first"]
-    static let page = ["page", "_page", "page_number", "pageNumber", "pageNo", "page_no", "p", "pg"]
-    static let limit = [
-        "limit", "per_page", "page_size", "pageSize", "perPage", "_limit", "_size", "size", "maxResults", "max_results",
-        "rows", "take", "top", "n", "count",
+    static let offset = [
+        "offset", "skip", "start", "startIndex", "start_index", "startAt", "_start", "from", "first", "$skip", "page[offset]",
+        "pagination[start]", "resultOffset",
     ]
+    static let page = [
+        "page", "_page", "page_number", "pageNumber", "pageIndex", "pageNo", "page_no", "p", "pg", "page[number]", "pagination[page]",
+    ]
+    static let limit = [
+        "limit", "per_page", "page_size", "pageSize", "perPage", "_limit", "_per_page", "_size", "size", "maxResults", "max_results",
+        "hitsPerPage", "itemsPerPage", "resultRecordCount", "$top", "page[size]", "page[limit]", "pagination[pageSize]",
+        "pagination[limit]", "rows", "take", "top", "n", "count",
+    ]
+    /// Where some count positions from 1.
+    static let countedFromOne: Set<String> = ["startIndex", "start_index", "start"]
     /// What takes the last item's id or sort value.
-    static let keyset = ["after", "starting_after", "last", "marker", "since_id"]
+    static let keyset = ["after", "starting_after", "last", "marker", "since_id", "search_after"]
     private static let cursor = [
-        "cursor", "_next", "_token", "page_token", "pageToken", "next_token", "nextToken", "continuation", "continue",
-        "starting_after", "ending_before", "last",
+        "cursor", "start_cursor", "_next", "_token", "page_token", "pageToken", "pagination_token", "next_token", "nextToken", "page_info",
+        "page[after]", "page[cursor]", "$skiptoken", "continuation", "continue", "starting_after", "ending_before", "last",
     ]
 
     /// Whether a parameter of a URL is worth trying first for a cursor: the caller has written it for a reason.
     static func isCursor(_ name: String) -> Bool { cursor.contains(name) }
 
+    /// The parameter of a URL that says how long its pages are.
+    static func size(in url: OriginURL) -> String? { limit.first { url.value(of: $0).flatMap { Int($0) } != nil } }
+
     /// Left out of a query's key: which page it is and how long pages are is not what the list is. Names that other
     /// APIs filter by (`from`, `first`, `count`, `n`, `p`, `last`…) are kept unless they are given as flags.
     static func isPaging(_ name: String) -> Bool {
         let ambiguous: Set<String> = [
-            "start", "from", "first", "p", "pg", "size", "rows", "take", "top", "n", "count", "last", "continue",
+            "start", "startAt", "from", "first", "p", "pg", "size", "rows", "take", "top", "n", "count", "last", "continue",
         ]
         return (offset + page + limit + cursor).contains(name) && !ambiguous.contains(name)
     }

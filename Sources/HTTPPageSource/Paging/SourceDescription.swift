@@ -39,6 +39,8 @@ struct SourceDescription: Codable, Hashable, Sendable {
     /// The largest page that the origin says it gives.
     var largestSize: Int?
     var offsetParameter: String?
+    /// What is asked for page one's first item, where that is not 0.
+    var firstOffset: Int?
     var pageParameter: String?
     var firstPage: Int?
     /// Items per page, where pages are numbered.
@@ -76,6 +78,7 @@ struct SourceDescription: Codable, Hashable, Sendable {
         guard var known = try? JSONDecoder().decode(SourceDescription.self, from: Data(json.utf8)) else { return nil }
         // A hostile store must not make page numbers overflow (R46).
         known.firstPage = known.firstPage.map { min(max($0, 0), 1) }
+        known.firstOffset = known.firstOffset.map { min(max($0, 0), 1) }
         known.gridSize = known.gridSize.map { max($0, 1) }
         known.largestSize = known.largestSize.map { max($0, 1) }
         self = known

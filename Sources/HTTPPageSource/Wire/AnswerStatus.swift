@@ -43,7 +43,7 @@ enum AnswerStatus: Equatable {
         default:
             var failure = FetchFailure.status(response.status, retryAfter: AnswerStatus.pause(response, now))
             if response.status == 403, let pause = AnswerStatus.pause(response, now) {
-                // Some origins say "too many" with 403, and when to come again.
+                // Some origins say "too many" with 403: and when to come again, or that nothing is left.
                 failure = FetchFailure(.throttled, failure.message, isRetryable: true, httpStatus: 403, retryAfter: pause)
             }
             self = .failure(failure)
@@ -52,6 +52,7 @@ enum AnswerStatus: Equatable {
 
     private static func pause(_ response: HTTPPageResponse, _ now: Timestamp) -> Duration? {
         let now = response.values("Date").first.flatMap { HTTPDate.parse($0.trimmingSpaces()) } ?? now
-        return response.values("Retry-After").first.flatMap { RetryAfter.pause($0, now: now) }
+        if let asked = response.values("Retry-After").first.flatMap({ RetryAfter.pause($0, now: now) }) { return asked }
+        return [403, 429].contains(response.status) ? RateLimit.pause(response, now: now) : nil
     }
 }

@@ -144,6 +144,13 @@ final class Connection {
         sqlite3_limit(handle, category, value)
     }
 
+    /// Lets so many databases be attached while `body` runs; none before and after (`StoreOpening`).
+    func allowingAttached(_ count: Int32, _ body: () throws(StorageError) -> Void) throws(StorageError) {
+        let before = sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, count)
+        defer { sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, before) }
+        try body()
+    }
+
     func setBusyBudget(_ duration: Duration) {
         busyBudget = Int32(clamping: duration.wholeMilliseconds)
         sqlite3_busy_timeout(handle, busyBudget)

@@ -1,6 +1,14 @@
 import CSQLite
 import PageModel
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// What SQLite itself said, as the cause of a `StorageError`.
 struct SQLiteError: Error, CustomStringConvertible {
     /// Extended result code (https://www.sqlite.org/rescode.html).
@@ -13,10 +21,19 @@ struct SQLiteError: Error, CustomStringConvertible {
 extension StorageError {
     /// The error for a result code of SQLite, with the message of the connection it came from.
     static func sqlite(_ code: Int32, doing what: String, path: String, handle: OpaquePointer?) -> StorageError {
+        // Before anything else is called that may set it.
+        let reason = errno
         let text = handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? String(cString: sqlite3_errstr(code))
         let cause = SQLiteError(code: code, message: text)
-        return StorageError(meaning(of: code), "\(what) \(path): \(text)", cause: cause)
+        let isFull = growing.contains(code) && limits.contains(reason)
+        return StorageError(isFull ? .full : meaning(of: code), "\(what) \(path): \(text)", cause: cause)
     }
+
+    /// A file that may not grow, by a limit of the process or of the user, is as good as a full disk: purging helps. SQLite calls
+    /// only `ENOSPC` so, and keeps the reason of what fails in a COMMIT to itself (`sqlite3_system_errno` is 0 then).
+    private static let limits: Set<Int32> = [EFBIG, EDQUOT]
+    /// SQLITE_IOERR_WRITE, _FSYNC, and _SHMSIZE.
+    private static let growing: Set<Int32> = Set([3, 4, 19].map { SQLITE_IOERR | $0 << 8 })
 
     private static func meaning(of code: Int32) -> Code {
         switch code & 0xff {

@@ -19,6 +19,14 @@ enum Migrator {
         }
     }
 
+    /// Writes down anew what was applied: the schema has been compared with it, text for text.
+    static func renewNotes(in connection: Connection, now: Timestamp) throws(StorageError) {
+        try connection.run(noNotes)
+        for migration in Migration.catalogue where migration.version <= (try version(of: connection)) {
+            try connection.run(note, .int(migration.version), .text(migration.name), .text(migration.checksum), .time(now))
+        }
+    }
+
     /// The schema version of a store; throws `newerSchema` when it is beyond what this build knows.
     static func version(of connection: Connection) throws(StorageError) -> Int {
         let version = try connection.pragma("user_version")
@@ -30,27 +38,33 @@ enum Migrator {
         return Int(version)
     }
 
+    private static let noNotes = SQL("DELETE FROM migration")
     private static let note = SQL("INSERT INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)")
     private static let objects = SQL("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY name")
-    private static let expected = Mutex<[String]?>(nil)
+    private static let expected = Mutex<[Int: [String]]>([:])
 
-    /// Compares the schema with what the migrations make, text for text: a store with an extra trigger or view, or
-    /// with a table replaced by a view, is not one of ours (R46).
+    /// Compares the schema with what the migrations make up to the version that the store says it has, text for text: a store
+    /// with an extra trigger or view, or with a table replaced by a view, is not one of ours (R46), nor is one of no version that
+    /// has something in it. Throws `newerSchema` as `version` does.
     static func checkSchema(of connection: Connection) throws(StorageError) {
-        guard try schema(of: connection) == expectedSchema() else {
+        let (version, found) = try connection.transaction(.read) { () throws(StorageError) -> (Int, [String]) in
+            (try Migrator.version(of: connection), try schema(of: connection))
+        }
+        let expected = try expectedSchema(version)
+        guard found == expected else {
             throw StorageError(.notAStore, "\(connection.path) does not have the schema of a pagecache store")
         }
     }
 
-    /// What the migrations make, made once per process.
-    private static func expectedSchema() throws(StorageError) -> [String] {
-        if let known = expected.withLock({ $0 }) { return known }
+    /// What the migrations up to this one make, made once per process.
+    private static func expectedSchema(_ version: Int) throws(StorageError) -> [String] {
+        if let known = expected.withLock({ $0[version] }) { return known }
         let model = try Connection(path: ":memory:")
-        for migration in Migration.catalogue {
+        for migration in Migration.catalogue where migration.version <= version {
             try model.execute(String(decoding: migration.script, as: UTF8.self))
         }
         let made = try schema(of: model)
-        expected.withLock { $0 = made }
+        expected.withLock { $0[version] = made }
         return made
     }
 

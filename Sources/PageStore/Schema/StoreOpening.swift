@@ -18,8 +18,8 @@ enum StoreOpening {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
         try stampIfBlank(connection, budget: options.busyBudget)
-        // A newer schema is refused here, before anything is written.
-        _ = try Migrator.version(of: connection)
+        // What is not ours, or newer than we are, is refused here, before anything is written.
+        try retrying(options.busyBudget) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
         try switchToWAL(connection, budget: options.busyBudget)
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
         // Freed pages of rewritten rows are overwritten where that costs nothing; purge overwrites always.
@@ -43,10 +43,13 @@ enum StoreOpening {
         let connection = isReadOnly ? try openUntouched(path, options) : try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
         if isReadOnly {
-            guard try Migrator.version(of: connection) == Migration.newest else {
-                throw StorageError(.permission, "\(path) has an older schema; open it once for writing to bring it up to date")
+            try retrying(options.busyBudget) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
+            switch try Migrator.version(of: connection) {
+            case Migration.newest: break
+            // Whoever was to make it has been stopped before there was anything in it.
+            case 0: throw StorageError(.notFound, "there is nothing in \(path) yet")
+            default: throw StorageError(.permission, "\(path) has an older schema; open it once for writing to bring it up to date")
             }
-            try Migrator.checkSchema(of: connection)
         } else {
             try connection.execute("PRAGMA query_only = ON")
         }
@@ -58,8 +61,10 @@ enum StoreOpening {
     /// (https://www.sqlite.org/wal.html#read_only_databases).
     private static func openUntouched(_ path: String, _ options: PageStore.Options) throws(StorageError) -> Connection {
         let connection = try Connection(path: path, .readOnly, fileSystem: options.fileSystem)
+        // Where the last process was killed, somebody is making its log good, and holds the others off meanwhile.
+        connection.setBusyBudget(options.busyBudget)
         do throws(StorageError) {
-            _ = try connection.pragma("user_version")
+            try retrying(options.busyBudget) { () throws(StorageError) in _ = try connection.pragma("user_version") }
             return connection
         } catch {
             guard [.cannotCreate, .permission].contains(error.code), StoreFile.hasNoLog(path) else { throw error }

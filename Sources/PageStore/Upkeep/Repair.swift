@@ -22,7 +22,8 @@ struct Repair {
         }
         if before.damage.isFileDamaged {
             // What SQLite finds wrong in the file's structure goes away when the file is written anew from its rows.
-            try session.connection.execute("VACUUM")
+            // SQLite attaches the new file to itself while it does.
+            try session.connection.allowingAttached(1) { () throws(StorageError) in try session.connection.execute("VACUUM") }
         }
         let after = try session.connection.transaction(.read) { () throws(StorageError) in
             Verification.run(in: session.connection)
@@ -40,6 +41,10 @@ struct Repair {
     }
 
     private mutating func mend(_ damage: Verification.Damage) throws(StorageError) {
+        if damage.hasLostNotes {
+            try Migrator.renewNotes(in: connection, now: now)
+            mended += 1
+        }
         for place in damage.identities { try renewHashes(place) }
         for place in damage.ledger { try LedgerTable.drop(place.offset..<place.offset + 1, query: place.query, in: connection) }
         for place in damage.rows {

@@ -23,6 +23,8 @@ struct Verification {
         var queries: [SealedQuery] = []
         var ledger: [Place] = []
         var isFileDamaged = false
+        /// The notes of what was migrated are not what they were. The schema itself is, or the store had not been opened (R46).
+        var hasLostNotes = false
         var hasOrphans = false
     }
 
@@ -64,7 +66,7 @@ struct Verification {
                 let stored = try this.connection.first(Verification.checksum, .int(migration.version)) { row throws(StorageError) in row.text(0) }
                 if stored != migration.checksum {
                     this.report.findings.append(Finding(.file, "the record of migration \(migration.version) is not what it was"))
-                    this.damage.isFileDamaged = true
+                    this.damage.hasLostNotes = true
                 }
             }
         }

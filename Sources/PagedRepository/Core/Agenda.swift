@@ -41,6 +41,9 @@ struct Agenda {
 
     let rules: Rules
 
+    /// What is to be done for a list that is wanted: what it lacks, and what keeps it fresh.
+    func jobs(for list: List, now: Timestamp) -> [Job] { [completion(of: list), job(for: list, now: now)].compactMap { $0 } }
+
     /// What is to be done for a list that is wanted, and from when on. Nil when only an explicit call may.
     func job(for list: List, now: Timestamp) -> Job? {
         var dueAt = now
@@ -84,5 +87,28 @@ struct Agenda {
         var first: [QueryID: Job] = [:]
         for job in jobs where first[job.query].map({ job.dueAt < $0.dueAt }) ?? true { first[job.query] = job }
         return first.values.sorted { ($0.dueAt, $0.query.rawValue) < ($1.dueAt, $1.query.rawValue) }
+    }
+}
+
+extension Agenda {
+    /// - Parameters:
+    ///   - freshness: when page one is had again.
+    ///   - retry: how long pauses are at most (R28, R29).
+    ///   - shortestAge: see `Rules`; zero for who looks once and leaves. Default: 1 second.
+    init(freshness: FreshnessPolicy, retry: RetrySchedule, shortestAge: Duration = .seconds(1)) {
+        rules = Rules(
+            freshness: freshness, longestPause: max(retry.cap, retry.longestRetryAfter), longestBackOff: retry.cap,
+            givenUpPause: retry.cap, shortestAge: shortestAge)
+    }
+}
+
+extension Agenda.List {
+    /// What matters here of a list as it is stored.
+    init(_ list: ListOutline) {
+        let record = list.record
+        self.init(
+            query: record.id, isPinned: record.isPinned, validatedAt: record.validatedAt, freshFor: record.freshFor,
+            isInvalidated: record.isInvalidated, isComplete: list.isComplete, isSweeping: record.sweep != nil,
+            headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
     }
 }

@@ -6,14 +6,12 @@ import PageModel
 struct DuePlan {
     let agenda: Agenda
 
-    /// Everything: what the ledger has scheduled, page one of a pinned list that is stale, what a pinned list lacks, a sweep that
-    /// was cut off.
+    /// Everything: what the ledger has scheduled, page one of a pinned list that is stale or was invalidated, what a pinned list
+    /// lacks, a sweep that was cut off.
     func runs(for list: ListOutline, now: Timestamp) -> [SyncOptions.Work] {
         let record = list.record
         guard record.isPinned || record.sweep != nil else { return retries(of: list, now: now) }
-        let state = Agenda.List(
-            query: record.id, isPinned: record.isPinned, validatedAt: record.validatedAt, isComplete: list.isComplete,
-            isSweeping: record.sweep != nil, headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
+        let state = Agenda.List(list)
         if let job = agenda.job(for: state, now: now), job.dueAt <= now {
             // A sweep, and everything, take up what the ledger has due on their way.
             return [job.work]

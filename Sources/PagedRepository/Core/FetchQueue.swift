@@ -149,14 +149,16 @@ struct FetchQueue: Equatable {
         inFlight.remove(target)
     }
 
-    /// - Parameter nextAttemptAt: nil when it failed for good.
-    mutating func failed(_ target: FetchTarget, _ failure: FetchFailure, nextAttemptAt: Timestamp?) {
+    /// - Parameters:
+    ///   - nextAttemptAt: nil when it failed for good.
+    ///   - quiet: until when the origin asked to be left alone (R28), where that is not the moment of the next attempt.
+    mutating func failed(_ target: FetchTarget, _ failure: FetchFailure, nextAttemptAt: Timestamp?, quiet: Timestamp? = nil) {
         inFlight.remove(target)
         transportFailuresInRow = failure.isTransport ? transportFailuresInRow + 1 : 0
         wasHeard = wasHeard || !failure.isTransport
+        if failure.retryAfter != nil, let moment = quiet ?? nextAttemptAt { quietUntil = max(quietUntil ?? moment, moment) }
         guard let nextAttemptAt else { return }
         waiting.append(Waiting(target: target, due: nextAttemptAt))
-        if failure.retryAfter != nil { quietUntil = max(quietUntil ?? nextAttemptAt, nextAttemptAt) }
     }
 
     /// What to do now. Each call that returns `fetch` has put the target in flight.

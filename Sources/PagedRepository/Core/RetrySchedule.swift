@@ -1,6 +1,7 @@
 public import PageModel
 
-/// When a failed page is tried again (R27, R28). Time and chance are arguments.
+/// When a failed page is tried again (R27, R28): after a pause of our own, or a longer one that the origin asks for. Time and
+/// chance are arguments.
 public struct RetrySchedule: Hashable, Sendable {
     /// Attempts before automatic triggers give up. Default: 8.
     public var attempts: Int
@@ -22,16 +23,22 @@ public struct RetrySchedule: Hashable, Sendable {
     }
 
     /// The moment of the next attempt; nil when no automatic trigger should try again.
+    ///
+    /// What the origin asks for only ever lengthens the pause (RFC 9110, 10.2.3): an origin that says 0, or names a moment that is
+    /// over, would otherwise have all attempts at once.
     /// - Parameters:
     ///   - attempt: number of the attempt that failed, from 1.
-    ///   - chance: a random number in 0..<1; the pause is that share of the longest one ("full jitter").
+    ///   - chance: a random number in 0..<1; our own pause is that share of the longest one ("full jitter").
     public func nextAttempt(after failure: FetchFailure, attempt: Int, now: Timestamp, chance: Double) -> Timestamp? {
         guard failure.isRetryable, attempt < attempts else { return nil }
-        if let retryAfter = failure.retryAfter {
-            return now + min(max(retryAfter, .zero), longestRetryAfter)
-        }
         // Doubling 30 times is far beyond any cap; further would overflow.
         let longest = min(cap, base * (1 << min(max(attempt - 1, 0), 30)))
-        return now + longest * chance
+        return max(now + longest * chance, quiet(after: failure, now: now) ?? now)
+    }
+
+    /// Until when the origin itself asked to be left alone, by everybody (R28); nil when it did not ask. It asked for no more than
+    /// that: what one page waits on top, for its own failures, is no reason to leave the others.
+    func quiet(after failure: FetchFailure, now: Timestamp) -> Timestamp? {
+        failure.retryAfter.map { now + min(max($0, .zero), longestRetryAfter) }
     }
 }

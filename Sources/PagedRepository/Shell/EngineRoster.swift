@@ -1,5 +1,4 @@
 import PageModel
-import Synchronization
 
 /// What an engine knows of the lists: read once, and again only where something was told.
 ///
@@ -74,52 +73,5 @@ struct EngineRoster {
         let before = records
         records = Dictionary(try await storage.records().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         lists = lists.filter { query, _ in records[query] == before[query] }
-    }
-}
-
-/// What an engine was told since it looked last.
-///
-/// State, under a mutex: the task that listens puts in, the engine's task takes out.
-final class EngineNews: Sendable {
-    struct Told: Sendable {
-        var queries: Set<QueryID> = []
-        /// Others may have purged lists, which nobody names then.
-        var isByOthers = false
-        /// Nobody says what changed.
-        var isEverything = false
-    }
-
-    private let told = Mutex(Told())
-
-    func heard(_ notice: StorageNotice) {
-        told.withLock { told in
-            switch notice {
-            case .changed(let set): told.queries.insert(set.query)
-            case .mayHaveChanged(let queries):
-                told.queries.formUnion(queries)
-                told.isByOthers = true
-                if queries.isEmpty { told.isEverything = true }
-            }
-        }
-    }
-
-    /// A run of this query has ended, and what it did may not have been told yet.
-    func ended(_ query: QueryID) { told.withLock { _ = $0.queries.insert(query) } }
-
-    func take() -> Told {
-        told.withLock { told in
-            defer { told = Told() }
-            return told
-        }
-    }
-}
-
-extension Agenda.List {
-    init(_ list: ListOutline) {
-        let record = list.record
-        self.init(
-            query: record.id, isPinned: record.isPinned, validatedAt: record.validatedAt, freshFor: record.freshFor,
-            isInvalidated: record.isInvalidated, isComplete: list.isComplete, isSweeping: record.sweep != nil,
-            headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
     }
 }

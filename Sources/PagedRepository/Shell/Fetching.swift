@@ -251,7 +251,7 @@ extension SyncRun {
         attempts[target.offset] = attempt
         let now = clock.now()
         let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: chance())
-        queue.failed(target, failure, nextAttemptAt: next)
+        queue.failed(target, failure, nextAttemptAt: next, quiet: options.retry.quiet(after: failure, now: now))
         if next == nil { givenUp.insert(target.offset) }
         if target == .head { headFailure = failure }
         let isLost = !target.isPage && (next == nil || keepsHeadLease && options.patience <= .zero)

@@ -5,7 +5,8 @@ extension SyncRun {
     // MARK: Pages asked for by position
 
     /// The items from `range.lowerBound` on, and `overlap` known ones before them, were answered.
-    func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int) async throws(StorageError) {
+    /// - Parameter looks: how often others have stored parts of it while it was looked at.
+    func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int, looks: Int = 0) async throws(StorageError) {
         // What was asked for before the list was seen to have moved is of no use: nobody knows which list it was.
         guard let query, !pass.mustRestart, try await isStillThere(query) else { return }
         guard case .page(let page) = answer, page.content.count > overlap else {
@@ -46,13 +47,15 @@ extension SyncRun {
             // R20: more items than the origin counts.
             edits.append(.setTotal(.estimate(arrived.upperBound)))
         }
+        guard try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) else {
+            return try await spanArrived(answer, range, overlap: overlap, looks: looks + 1)
+        }
         pagesFetched += 1
         if missing.isEmpty { pass.fruitless.insert(range.lowerBound) }
         if case .grid(let size) = source.access, missing.isEmpty, page.content.count < size, list.record.total.exactCount ?? 0 > arrived.upperBound {
             // R20: what of this page was counted and is not there did not come twice.
             pass.emptyFrom = min(arrived.upperBound, pass.emptyFrom ?? .max)
         }
-        try await store(edits, page, at: start, range, query, list)
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
     }
 
@@ -107,9 +110,12 @@ extension SyncRun {
 
     /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: when they are all
     /// displaced alike, as a whole; otherwise they moved alone, and their old places are asked for again.
+    ///
+    /// False when others have stored some of it since, at the very same places: then less of it is missing than was thought.
     private func store(
-        _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID, _ list: ListOutline
-    ) async throws(StorageError) {
+        _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID, _ list: ListOutline,
+        mayLookAgain: Bool
+    ) async throws(StorageError) -> Bool {
         // The record stays with the page: one that came before its predecessor begins with what they have in common.
         let first = list.coverage.gaps(in: start..<range.lowerBound + 1).first?.lowerBound ?? range.lowerBound
         let ledger: [LedgerEdit] = first == range.lowerBound ? [] : [.forgotten(offset: range.lowerBound)]
@@ -120,19 +126,24 @@ extension SyncRun {
         if case .duplicates(let held) = outcome {
             let identities = page.content.identities
             let places = try await storage.locate(Set(identities.map(\.key)), in: query)
-            if places.count == identities.count {
-                pagesWithoutNews += 1
-                guard pagesWithoutNews < options.loopGuard else {
-                    return try await originIgnoresOffsets(at: range.lowerBound)
-                }
-            }
-            conflicts += 1
             let shifts = identities.enumerated().compactMap { index, identity in
                 places[identity.key].map { start + index - $0.position }
             }.filter { $0 != 0 }
+            if shifts.isEmpty, mayLookAgain { return false }
+            if places.count == identities.count {
+                pagesWithoutNews += 1
+                guard pagesWithoutNews < options.loopGuard else {
+                    try await originIgnoresOffsets(at: range.lowerBound)
+                    return true
+                }
+            }
+            conflicts += 1
             let isShifted = Set(shifts).count == 1 && (page.total == .unknown || source.access != .offsets)
             // A page of nothing but what is held elsewhere takes nothing from its place (G6): page one tells what it means.
-            if conflicts <= options.restarts, isShifted || places.count == identities.count { return listMoved(page, at: start) }
+            if conflicts <= options.restarts, isShifted || places.count == identities.count {
+                listMoved(page, at: start)
+                return true
+            }
             if conflicts > options.restarts * 4 || held.contains(where: { $0.lowerBound == start }) {
                 warn("the origin repeats item ids; repeated items are kept")
                 plan.edits.insert(.allowDuplicates, at: 0)
@@ -148,6 +159,7 @@ extension SyncRun {
         // Another process moved the list. What we brought is not lost: it is a gap still, and asked for again.
         case .superseded, .duplicates: pass.mustRestart = true
         }
+        return true
     }
 
     /// R24: whatever is asked for, the same items come. Nothing that is held gives way to that.

@@ -37,7 +37,7 @@ struct Errors: AsyncParsableCommand {
     }
 
     private static let columns: [ResultTable.Column] = [
-        .init(name: "query", heading: "ID"),
+        .init(name: "query", heading: "ID", isWhole: true),
         .init(name: "key", heading: "QUERY"),
         .init(name: "scope"),
         .init(name: "offset", heading: "OFFSET", isNumber: true),

@@ -11,7 +11,7 @@ struct Export: AsyncParsableCommand {
             NDJSON, which is the default, and JSON have each item exactly as the origin sent it; line breaks inside an item
             become spaces in NDJSON. CSV has a column for each member of the first page's items that is neither an object
             nor an array, or the columns that --fields names. A file is there in whole or not at all. What is missing from
-            the list is told, and the exit code is 75 then.
+            the list is told, and the exit code is 75 then; what is damaged is left out and told, and it is 65.
 
             EXAMPLES
               pagecache export 4k2m9xqa > items.ndjson
@@ -28,17 +28,14 @@ struct Export: AsyncParsableCommand {
         name: [.short, .long], help: ArgumentHelp("Write to this file instead; '-' is standard output.", valueName: "file"),
         completion: .file())
     var output: String?
-    @Option(help: ArgumentHelp("The columns of CSV: JSON Pointers into an item, separated by commas.", valueName: "pointers"))
+    @Option(help: ArgumentHelp(
+        "Only these fields of each item, in this order: JSON Pointers, separated by commas.", valueName: "pointers"))
     var fields: String?
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if common.format == .table { throw ValidationError("export writes ndjson, json or csv, and no table") }
-        guard let fields else { return }
-        guard common.outputFormat == .csv else { throw ValidationError("--fields names the columns of --format csv") }
-        guard FieldPointer.list(fields) != nil else {
-            throw ValidationError("--fields takes JSON Pointers as in /id,/owner/name, not '\(fields)'")
-        }
+        try FieldPointer.validate(fields)
     }
 
     func run() async throws {
@@ -69,7 +66,7 @@ struct Export: AsyncParsableCommand {
     private func find(in store: PageStore) async throws -> QueryRecord {
         let record = try QuerySelector.find(query, in: try await store.summaries()).outline.record
         guard record.validatedAt != nil else {
-            throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "pagecache sync \(query)")
+            throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "'pagecache sync \(record.key.shortID)' fetches it")
         }
         return record
     }
@@ -139,15 +136,17 @@ struct Export: AsyncParsableCommand {
             let count = SizeText.count(written.itemsCutShort)
             terminal.warn("\(count) items have members for which there is no column; --fields names columns")
         }
+        // R12: what is missing is said, never closed up.
+        let gaps = Coverage(written.held + written.damaged).gaps(below: list.length)
         if !written.damaged.isEmpty {
             let count = SizeText.count(written.damaged.reduce(0) { $0 + $1.count })
+            let missing = gaps.reduce(0) { $0 + $1.count }
             throw ToolFailure(
                 .unusableData, "damaged",
-                "\(count) items from position \(SizeText.count(written.damaged[0].lowerBound)) on are damaged and were left out",
+                "\(count) items from position \(SizeText.count(written.damaged[0].lowerBound)) on are damaged and were left out"
+                    + (missing == 0 ? "" : "; \(SizeText.count(missing)) other positions are missing or not up to date"),
                 hint: "'pagecache verify --repair' drops them, and 'pagecache sync \(id)' fetches them again")
         }
-        // R12: what is missing is said, never closed up.
-        let gaps = Coverage(written.held).gaps(below: list.length)
         if let first = gaps.first {
             let missing = "\(SizeText.count(gaps.reduce(0) { $0 + $1.count })) positions are missing or not up to date"
             terminal.complain(

@@ -42,12 +42,9 @@ private func setPinned(_ isPinned: Bool, _ query: String, _ common: CommonOption
     do {
         let record = try QuerySelector.find(query, in: try await store.summaries()).outline.record
         try await store.setPinned(isPinned, record.id)
-        switch common.outputFormat {
-        case .json, .ndjson:
-            Terminal.standard.print(JSONOutput.object([("query", .string(record.key.shortID)), ("pinned", .bool(isPinned))]).text)
-        case .table, .csv:
-            Terminal.standard.print("\(record.key.text) is \(isPinned ? "pinned" : "not pinned")")
-        }
+        ResultTable.render(
+            one: [("query", .string(record.key.shortID)), ("pinned", .bool(isPinned))], common.outputFormat,
+            sentence: "\(record.key.text) is \(isPinned ? "pinned" : "not pinned")")
     } catch {
         await store.close()
         throw error
@@ -64,6 +61,7 @@ struct CollectGarbage: AsyncParsableCommand {
             What is removed leaves a gap in its list; the next sync fetches it again. Pinned queries stay.
 
             EXAMPLES
+              pagecache gc --max-bytes 500M --dry-run
               pagecache gc --max-bytes 500M
               pagecache gc --max-age 30d
             """)
@@ -72,6 +70,8 @@ struct CollectGarbage: AsyncParsableCommand {
     var maxBytes: SizeArgument?
     @Option(help: ArgumentHelp("Keep no page that was not read or fetched for so long.", valueName: "duration"))
     var maxAge: DurationArgument?
+    @Flag(name: [.customShort("n"), .long], help: "Say what would be removed, and remove nothing.")
+    var dryRun = false
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
@@ -80,29 +80,32 @@ struct CollectGarbage: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(.mustExist)
+        let store = try await common.openStore(dryRun ? .readOnly : .mustExist)
         do {
             let budget = EvictionBudget(bytes: maxBytes?.bytes, age: maxAge?.duration)
-            let report = try await store.evict(to: budget, exempt: [], at: SystemClock().now())
-            switch common.outputFormat {
-            case .json, .ndjson:
-                Terminal.standard.print(
-                    JSONOutput.object([
-                        ("pages", .int(report.pages)), ("bytes", .int(report.bytes)), ("queries", .int(report.queries)),
-                        ("bytes_left", .int(report.bytesLeft)),
-                    ]).text)
-            case .table, .csv:
-                Terminal.standard.print(
-                    "removed \(SizeText.count(report.pages)) pages, \(SizeText.bytes(report.bytes)); \(SizeText.bytes(report.bytesLeft)) are left")
-                if let most = maxBytes?.bytes, report.bytesLeft > most {
-                    Terminal.standard.note("what is left is pinned")
-                }
-            }
+            let now = SystemClock().now()
+            write(
+                dryRun
+                    ? try await store.evictionPreview(to: budget, exempt: [], at: now)
+                    : try await store.evict(to: budget, exempt: [], at: now))
         } catch {
             await store.close()
             throw error
         }
         await store.close()
+    }
+
+    private func write(_ report: EvictionReport) {
+        let removed = "\(SizeText.count(report.pages)) pages, \(SizeText.bytes(report.bytes))"
+        let left = "\(SizeText.bytes(report.bytesLeft)) \(dryRun ? "would be" : "are") left"
+        ResultTable.render(
+            one: [
+                ("dry_run", .bool(dryRun)), ("pages", .int(report.pages)), ("bytes", .int(report.bytes)),
+                ("queries", .int(report.queries)), ("bytes_left", .int(report.bytesLeft)),
+            ], common.outputFormat, sentence: "\(dryRun ? "would remove" : "removed") \(removed); \(left)")
+        if common.outputFormat == .table, let most = maxBytes?.bytes, report.bytesLeft > most {
+            Terminal.standard.note("what is left is pinned")
+        }
     }
 }
 #endif

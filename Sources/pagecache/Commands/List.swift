@@ -26,27 +26,30 @@ struct List: AsyncParsableCommand {
         if damaged > 0 {
             // A list that is not shown is not a list that is not there.
             Terminal.standard.warn(
-                "\(damaged) \(damaged == 1 ? "query is" : "queries are") damaged and not shown; `pagecache verify` says more, `pagecache repair` mends")
+                "\(damaged) \(damaged == 1 ? "query is" : "queries are") damaged and not shown; 'pagecache verify' says more, 'pagecache verify --repair' mends")
         }
         let now = SystemClock().now()
-        ResultTable(columns: List.columns, rows: queries.map { List.row($0, now: now) })
-            .render(common.outputFormat, to: .standard)
+        List.table(queries, now: now).render(common.outputFormat, to: .standard)
+    }
+
+    static func table(_ queries: [QuerySummary], now: Timestamp) -> ResultTable {
+        ResultTable(columns: columns, rows: queries.map { row($0, now: now) })
     }
 
     private static let columns: [ResultTable.Column] = [
-        .init(name: "id", heading: "ID"),
+        .init(name: "id", heading: "ID", isWhole: true),
         .init(name: "key", heading: "QUERY"),
         .init(name: "scope"),
         .init(name: "items", heading: "ITEMS", isNumber: true),
         .init(name: "total", heading: "TOTAL", isNumber: true),
         .init(name: "total_kind"),
         .init(name: "coverage", heading: "HELD", isNumber: true),
-        .init(name: "runs"),
+        .init(name: "runs", heading: "RUNS", isNumber: true),
         .init(name: "gaps", heading: "GAPS", isNumber: true),
         .init(name: "freshness", heading: "FRESHNESS"),
         .init(name: "validated_at"),
         .init(name: "failing_pages", heading: "FAILING", isNumber: true),
-        .init(name: "next_attempt_at"),
+        .init(name: "next_attempt_at", heading: "NEXT"),
         .init(name: "bytes", heading: "SIZE", isNumber: true),
         .init(name: "pinned"),
         .init(name: "paging", heading: "PAGING"),
@@ -56,8 +59,8 @@ struct List: AsyncParsableCommand {
         let list = query.outline
         let record = list.record
         let freshness = list.freshness(FreshnessPolicy(), now: now)
-        let age = record.validatedAt.map { " (\(TimeText.age(now - $0)))" } ?? ""
         let failures = list.failures
+        let next = failures.compactMap(\.nextAttemptAt).min()
         return [
             .init(.string(record.key.shortID)),
             .init(.string(record.key.text)),
@@ -68,10 +71,10 @@ struct List: AsyncParsableCommand {
             .init(.optional(list.coveredShare), list.coveredShare.map { "\(Int($0 * 100)) %" } ?? "?"),
             .init(.int(list.coverage.runs.count)),
             .init(.int(list.gaps.count)),
-            .init(.optional(freshness?.rawValue), freshness.map { $0.rawValue + age } ?? "never fetched"),
+            .init(.optional(freshness?.rawValue), list.freshnessText(now: now)),
             .init(.time(record.validatedAt)),
             .init(.int(failures.count)),
-            .init(.time(failures.compactMap(\.nextAttemptAt).min())),
+            .init(.time(next), next.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" }),
             .init(.int(query.bytes), SizeText.bytes(query.bytes)),
             .init(.bool(record.isPinned)),
             .init(.string(record.paging)),

@@ -25,10 +25,12 @@ struct Purge: AsyncParsableCommand {
     var all = false
     @Option(help: "Every query of this scope.")
     var scope: String?
-    @Flag(help: "Every query that was fetched, and is stale.")
+    @Flag(help: "Every query that was fetched, and is stale, or was invalidated.")
     var stale = false
-    @Option(help: ArgumentHelp("Age at which a query counts as stale, for --stale.", valueName: "duration"))
-    var staleAfter = DurationArgument(argument: "60s")!
+    @Option(help: ArgumentHelp(
+        "Age at which a query counts as stale, for --stale. Default: what the origin says, up to 1h; 60s where it does not.",
+        valueName: "duration"))
+    var staleAfter: DurationArgument?
     @Option(help: ArgumentHelp("Every query that was not validated for so long.", valueName: "duration"))
     var olderThan: DurationArgument?
     @Flag(help: "Every query all of whose pages failed, so that nothing is lost.")
@@ -41,6 +43,7 @@ struct Purge: AsyncParsableCommand {
         guard chosen == 1 else {
             throw ValidationError("name one of: a query, --all, --scope, --stale, --older-than, --failed")
         }
+        guard stale || staleAfter == nil else { throw ValidationError("--stale-after goes with --stale") }
     }
 
     func run() async throws {
@@ -67,7 +70,7 @@ struct Purge: AsyncParsableCommand {
         if let query { return [try QuerySelector.find(query, in: queries)] }
         if let scope { return queries.filter { $0.outline.record.key.scope == scope } }
         if stale {
-            let policy = FreshnessPolicy(staleAfter: staleAfter.duration)
+            let policy = FreshnessPolicy(operatorSays: staleAfter)
             return queries.filter { $0.outline.freshness(policy, now: now).map { $0 != .fresh } ?? false }
         }
         if let olderThan {
@@ -94,18 +97,13 @@ struct Purge: AsyncParsableCommand {
             ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
             ("bytes", .int(report.bytes)),
         ]
-        switch common.outputFormat {
-        case .json, .ndjson: terminal.print(JSONOutput.object(members).text)
-        case .csv:
-            ResultTable(columns: members.map { .init(name: $0.0) }, rows: [members.map { .init($0.1) }]).render(.csv, to: terminal)
-        case .table:
-            // Which they are is what somebody who looks first wants to know.
-            for query in consent.dryRun ? doomed : [] {
-                let key = query.outline.record.key
-                terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
-            }
-            terminal.print("\(consent.dryRun ? "would remove" : "removed") \(sentence(report))")
+        // Which they are is what somebody who looks first wants to know.
+        for query in consent.dryRun && common.outputFormat == .table ? doomed : [] {
+            let key = query.outline.record.key
+            terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
         }
+        let text = "\(consent.dryRun ? "would remove" : "removed") \(sentence(report))"
+        ResultTable.render(one: members, common.outputFormat, sentence: text, to: terminal)
     }
 }
 #endif

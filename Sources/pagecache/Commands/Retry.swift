@@ -66,7 +66,7 @@ struct Retry: AsyncParsableCommand {
     private func retry(in store: PageStore) async throws {
         let queries = try await store.summaries()
         let wanted = try query.map { [try QuerySelector.find($0, in: queries)] } ?? queries
-        let fields = noRun ? [] : try credentials.fields()
+        let credential = noRun ? Credential() : try credentials.read()
         let now = SystemClock().now()
         var chosen: [(record: QueryRecord, pages: Int)] = []
         for list in wanted.map(\.outline) {
@@ -76,7 +76,7 @@ struct Retry: AsyncParsableCommand {
             chosen.append((list.record, failures.count))
         }
         tellWhatIsLeft(wanted, chosen.isEmpty)
-        let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, fields, now)
+        let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, credential, now)
         let renderings = SyncResults(results: results, common: common)
         let deeds = chosen.map { one in
             Deed(key: one.record.key, pages: one.pages, result: renderings.renderings.first { $0.key == one.record.key })
@@ -86,7 +86,7 @@ struct Retry: AsyncParsableCommand {
     }
 
     private func fetch(
-        _ records: [QueryRecord], in store: PageStore, _ fields: [HTTPField], _ now: Timestamp
+        _ records: [QueryRecord], in store: PageStore, _ credential: Credential, _ now: Timestamp
     ) async throws -> [ListRunner.Result] {
         var options = SyncOptions()
         options.concurrency = concurrency
@@ -94,8 +94,6 @@ struct Retry: AsyncParsableCommand {
         // The list is in the store because somebody asked for it: see `sync --respect-no-store`.
         options.storesDespiteNoStore = true
         options.patience = wait.duration
-        // What failed for good, and was not asked for, is left alone.
-        options.honorsLedger = true
         var due: [DueWork] = []
         for record in records {
             guard let list = try await store.outline(of: record.id) else { continue }
@@ -107,8 +105,7 @@ struct Retry: AsyncParsableCommand {
                 """)
         }
         let runner = ListRunner(
-            store: store, fields: fields, secretHeaders: credentials.secretHeaders, timeout: timeout?.duration, options: options,
-            isNamed: query != nil)
+            store: store, credential: credential, timeout: timeout?.duration, options: options, isNamed: query != nil)
         return try await runner.run(due)
     }
 

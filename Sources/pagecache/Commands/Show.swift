@@ -9,12 +9,15 @@ struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the items of a query, without the network.",
         discussion: """
-            Into a pipe or file each item is written exactly as the origin sent it, one a line.
+            Into a pipe or file each item is written exactly as the origin sent it, one a line. With --fields an object with a
+            member for each field that is named, at a terminal a table; the values are exactly those that the origin sent.
 
             EXAMPLES
               pagecache show 4k2m9xqa
               pagecache show 4k2m9xqa --offset 1000 --limit 50
               pagecache show 4k2m9xqa --id 4711
+              pagecache show 4k2m9xqa --fields /id,/owner/name
+              pagecache show 4k2m9xqa --fields /id,/owner/name --format csv
               pagecache show 4k2m9xqa | jq -r .name
             """)
 
@@ -29,12 +32,16 @@ struct Show: AsyncParsableCommand {
     var limit: Int?
     @Option(help: ArgumentHelp("Only the item with this id.", valueName: "id"))
     var id: String?
+    @Option(help: ArgumentHelp(
+        "Only these fields of each item, in this order: JSON Pointers, separated by commas.", valueName: "pointers"))
+    var fields: String?
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if id != nil, limit != nil || offset != 0 { throw ValidationError("--id names one item; it takes no --offset and no --limit") }
         guard offset >= 0 else { throw ValidationError("--offset must not be negative") }
         if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
+        try FieldPointer.validate(fields)
     }
 
     func run() async throws {
@@ -56,31 +63,31 @@ struct Show: AsyncParsableCommand {
         let wanted = limit ?? (terminal.outputIsTerminal ? 20 : Int.max)
         let end = min(length, offset.addingReportingOverflow(wanted).overflow ? length : offset + wanted)
         guard list.record.validatedAt != nil else {
-            throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "pagecache sync \(query)")
+            throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "'pagecache sync \(list.record.key.shortID)' fetches it")
         }
         if let id { return try await show(id, of: list, in: store) }
         if offset >= length, length > 0 { terminal.note("pagecache: the list has \(SizeText.count(length)) items; there is none at \(offset)") }
 
-        var writer = ItemWriter(format: common.outputFormat, terminal: terminal)
+        var writer = try writer(terminal)
         var damaged: [Range<Int>] = []
-        writer.begin()
+        try writer.begin()
         for start in Swift.stride(from: offset, to: max(end, offset), by: Show.stride) {
             try Task.checkCancellation()
             let range = start..<min(start + Show.stride, end)
             guard let window = try await store.window(of: list.record.id, range), window.version == list.record.version else {
                 throw ToolFailure(.incomplete, "list_moved", "the list was changed while it was read", hint: "try again")
             }
-            writer.write(window)
+            try writer.write(window)
             damaged += window.damaged
         }
-        writer.end()
+        try writer.end()
         note(list, offset..<max(end, offset), terminal)
         if !damaged.isEmpty {
             await giveUp(damaged, of: list)
             let count = damaged.reduce(0) { $0 + $1.count }
             throw ToolFailure(
                 .unusableData, "damaged", "\(count) items from position \(damaged[0].lowerBound) on are damaged and were left out",
-                hint: "pagecache sync \(list.record.key.shortID) fetches them again")
+                hint: "'pagecache sync \(list.record.key.shortID)' fetches them again")
         }
     }
 
@@ -92,10 +99,14 @@ struct Show: AsyncParsableCommand {
         else { throw missing }
         // Equal hashes are not equal ids.
         guard window.parts.first?.content.ids.first == id else { throw missing }
-        var writer = ItemWriter(format: common.outputFormat, terminal: .standard)
-        writer.begin()
-        writer.write(window)
-        writer.end()
+        var writer = try writer(.standard)
+        try writer.begin()
+        try writer.write(window)
+        try writer.end()
+    }
+
+    private func writer(_ terminal: Terminal) throws(ToolFailure) -> ItemWriter {
+        try ItemWriter(format: common.namedFormat, fields: fields.flatMap(FieldPointer.list), terminal: terminal)
     }
 
     /// What is damaged no longer counts as held, so that the next sync asks for it; where the store may not be written,
@@ -119,64 +130,6 @@ struct Show: AsyncParsableCommand {
         }
         if terminal.outputIsTerminal, range.upperBound < list.length {
             terminal.note("… \(SizeText.count(list.length - range.upperBound)) more; --limit and --offset show them")
-        }
-    }
-}
-
-/// Writes items in a format, as they are read.
-private struct ItemWriter {
-    let format: OutputFormat
-    let terminal: Terminal
-    private var isFirst = true
-
-    init(format: OutputFormat, terminal: Terminal) {
-        self.format = format
-        self.terminal = terminal
-    }
-
-    func begin() {
-        switch format {
-        case .json: terminal.write(raw: [UInt8(ascii: "[")])
-        case .csv: terminal.print("offset,id,payload")
-        case .table, .ndjson: break
-        }
-    }
-
-    mutating func write(_ window: ListWindow) {
-        for part in window.parts {
-            for index in 0..<part.content.count {
-                write(part.content.payload(at: index), id: part.content.ids[index], at: part.offset + index)
-            }
-        }
-    }
-
-    func end() {
-        guard format == .json else { return }
-        terminal.write(raw: [UInt8(ascii: "]")])
-        terminal.newline()
-    }
-
-    private mutating func write(_ payload: ArraySlice<UInt8>, id: String?, at position: Int) {
-        defer { isFirst = false }
-        switch format {
-        case .table where terminal.outputIsTerminal:
-            let line = "\(position)  \(String(decoding: payload, as: UTF8.self))"
-            terminal.print(Printable.text(line).count > terminal.width ? String(Printable.text(line).prefix(terminal.width - 1)) + "…" : line)
-        case .table, .ndjson:
-            // One item a line: line breaks inside a payload, where JSON has only white space, are all that is rewritten.
-            if payload.contains(where: { $0 == 0x0A || $0 == 0x0D }) {
-                terminal.write(raw: payload.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }[...])
-            } else {
-                terminal.write(raw: payload)
-            }
-            terminal.newline()
-        case .json:
-            if !isFirst { terminal.write(raw: [UInt8(ascii: ",")]) }
-            terminal.write(raw: payload)
-        case .csv:
-            // Exactly, line breaks included: RFC 4180 quotes them.
-            terminal.write(raw: Array("\(position),\(CSV.field(id ?? "")),\(CSV.field(String(decoding: payload, as: UTF8.self)))".utf8)[...])
-            terminal.newline()
         }
     }
 }

@@ -21,6 +21,7 @@ struct Sync: AsyncParsableCommand {
               pagecache sync 'https://api.example.com/items' --bearer-env API_TOKEN --page-size 200
               pagecache sync 4k2m9xqa --refresh     a known query, page one only
               pagecache sync 4k2m9xqa --sweep       compare every page with the origin's
+              pagecache sync 4k2m9xqa --stale-after 10m     leave page one alone where it is younger
               pagecache sync --due --quiet          from cron: whatever is due, of all queries
             """)
 
@@ -45,8 +46,11 @@ struct Sync: AsyncParsableCommand {
     var retries = 8
     @Option(help: ArgumentHelp("How long to wait for scheduled retries. Default: 30s; with --due not at all.", valueName: "duration"))
     var wait: DurationArgument?
-    @Option(help: ArgumentHelp("Age at which a pinned list counts as stale, for --due.", valueName: "duration"))
-    var staleAfter = DurationArgument(argument: "60s")!
+    @Option(help: ArgumentHelp(
+        "Ask for page one only when it was confirmed longer ago than this.",
+        discussion: "Default: always; with --due, for pinned lists, what the origin says, up to 1h, or 60s where it does not.",
+        valueName: "duration"))
+    var staleAfter: DurationArgument?
     @Flag(help: "Page one and what it tells, and nothing else.")
     var refresh = false
     @Flag(help: "Verify every page of the list, and mend what differs.")
@@ -68,6 +72,7 @@ struct Sync: AsyncParsableCommand {
         if let maxPages, maxPages < 1 { throw ValidationError("--max-pages must be at least 1") }
         guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
         guard overlap >= 0 else { throw ValidationError("--overlap must not be negative") }
+        if sweep, staleAfter != nil { throw ValidationError("--sweep asks for every page, however young; it takes no --stale-after") }
         guard !refresh || !sweep else { throw ValidationError("--refresh asks for page one only, --sweep for every page") }
         guard retries >= 1 else { throw ValidationError("--retries must be at least 1") }
     }
@@ -85,38 +90,21 @@ struct Sync: AsyncParsableCommand {
         await store.close()
     }
 
-    /// `--due`: whatever the ledger, and the age of pinned lists, say.
-    private func syncDue() async throws {
-        let store = try await common.openStore(.mustExist)
-        do {
-            var options = options
-            options.honorsLedger = true
-            options.patience = wait?.duration ?? .zero
-            let due = try await DueWork.all(
-                in: store, freshness: FreshnessPolicy(staleAfter: staleAfter.duration), retry: options.retry, now: SystemClock().now())
-            let runner = ListRunner(
-                store: store, fields: try source.credentials.fields(), secretHeaders: source.credentials.secretHeaders,
-                timeout: source.timeout?.duration, options: options)
-            let results = try await runner.run(due)
-            if results.isEmpty { Terminal.standard.note("nothing is due") }
-            try SyncResults(results: results, common: common).render()
-        } catch {
-            await store.close()
-            throw error
-        }
-        await store.close()
-    }
-
     private func run(_ target: String, in store: DeferredStore) async throws {
         let (url, key) = try await resolve(target, in: store)
         let known = try await store.query(key)
         if offline { return try await tellOffline(target, key, known, store) }
+        var options = options
+        if let staleAfter, let known, let list = try await store.outline(of: known.id) {
+            guard let work = work(for: list, by: staleAfter, now: SystemClock().now()) else { return try tell(list, target, key) }
+            options.work = work
+        }
 
         let configuration = try source.configuration(url: url)
         let transport = AsyncHTTPTransport(limits: configuration.limits)
         let result: Result<Void, any Error>
         do {
-            try await synchronise(key, known, configuration, transport, store)
+            try await synchronise(key, known, configuration, transport, store, options)
             result = .success(())
         } catch {
             result = .failure(error)
@@ -128,7 +116,7 @@ struct Sync: AsyncParsableCommand {
 
     private func synchronise(
         _ key: QueryKey, _ known: QueryRecord?, _ configuration: HTTPSourceConfiguration, _ transport: AsyncHTTPTransport,
-        _ store: DeferredStore
+        _ store: DeferredStore, _ options: SyncOptions
     ) async throws {
         let origin: HTTPPageSource
         do {
@@ -160,7 +148,7 @@ struct Sync: AsyncParsableCommand {
         try SyncRendering(report: report, key: key, url: configuration.url, common: common).render()
     }
 
-    private var options: SyncOptions {
+    var options: SyncOptions {
         var options = SyncOptions()
         options.concurrency = concurrency
         options.pageSize = source.pageSize
@@ -188,30 +176,17 @@ struct Sync: AsyncParsableCommand {
             return (target, source.key.map { QueryKey($0, scope: source.scope ?? "") } ?? key)
         }
         let queries = try await store.summaries()
-        do {
-            let query = try QuerySelector.find(target, in: queries).outline.record
-            return (HTTPPageSource.url(inStored: query.source) ?? query.key.text, query.key)
-        } catch var failure as ToolFailure {
-            failure.hint = "a new one is begun with its URL, http://… or https://…"
-            throw failure
-        }
+        let query = try QuerySelector.find(
+            target, in: queries, otherwise: "a new one is begun with its URL, http://… or https://…"
+        ).outline.record
+        return (HTTPPageSource.url(inStored: query.source) ?? query.key.text, query.key)
     }
 
     /// `--explain`: each decision about the origin and its grounds, a line each. Asked for, so it is said with `--quiet`, too; and on
     /// standard error, so that the result stays one document.
-    private func tell(_ explanation: [Explained]) {
+    func tell(_ explanation: [Explained]) {
         if explanation.isEmpty { return Terminal.standard.complain("nothing is known of how this origin pages") }
         for line in explanation { Terminal.standard.complain(line.description) }
-    }
-
-    /// `--offline`: what is there, without asking anybody.
-    private func tellOffline(_ target: String, _ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
-        guard let known, let list = try await store.outline(of: known.id), list.record.validatedAt != nil else {
-            throw ToolFailure(.unreachable, "nothing_cached", "nothing is cached for \(target)", hint: "sync it once without --offline")
-        }
-        if explain { tell(HTTPPageSource.explanation(inStored: known.source)) }
-        let report = SyncReport(stored: list)
-        try SyncRendering(report: report, key: key, url: target, common: common).render()
     }
 }
 #endif

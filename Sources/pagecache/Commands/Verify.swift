@@ -1,5 +1,6 @@
 #if Tool
 import ArgumentParser
+import Foundation
 import PageModel
 import PageStore
 import PagedRepository
@@ -63,16 +64,12 @@ struct Verify: AsyncParsableCommand {
 
     private func moveAway() throws {
         let path = common.storePath
-        if consent.dryRun {
-            Terminal.standard.print("would rename \(path) to \(path).corrupt-<time>")
-            return
-        }
-        try consent.ask("verify", about: "set \(path) aside")
-        let target = try PageStore.setAside(at: path, now: SystemClock().now())
-        switch common.outputFormat {
-        case .json, .ndjson: Terminal.standard.print(JSONOutput.object([("set_aside", .string(target))]).text)
-        case .table, .csv: Terminal.standard.print("set aside as \(target)")
-        }
+        guard FileManager.default.fileExists(atPath: path) else { throw StorageError(.notFound, "there is no store at \(path)") }
+        if !consent.dryRun { try consent.ask("verify", about: "set \(path) aside") }
+        let target = consent.dryRun ? "\(path).corrupt-<time>" : try PageStore.setAside(at: path, now: SystemClock().now())
+        ResultTable.render(
+            one: [("dry_run", .bool(consent.dryRun)), ("set_aside", .string(target))], common.outputFormat,
+            sentence: consent.dryRun ? "would rename \(path) to \(target)" : "set aside as \(target)")
     }
 
     // MARK: Rendering
@@ -80,7 +77,8 @@ struct Verify: AsyncParsableCommand {
     private func write(_ report: VerifyReport, _ names: [QueryID: String], mended: RepairReport?) {
         switch common.outputFormat {
         case .json, .ndjson: Terminal.standard.print(json(report, names, mended).text)
-        case .table, .csv: tell(report, names, mended)
+        case .csv: findings(report, names).render(.csv, to: .standard)
+        case .table: tell(report, names, mended)
         }
     }
 
@@ -101,14 +99,21 @@ struct Verify: AsyncParsableCommand {
         if mended.pagesDropped > 0 { terminal.note("the next 'pagecache sync' fetches them again") }
     }
 
+    /// A row for each finding; none where all is sound.
+    private func findings(_ report: VerifyReport, _ names: [QueryID: String]) -> ResultTable {
+        ResultTable(
+            columns: ["kind", "query", "offset", "count", "message"].map { .init(name: $0) },
+            rows: report.findings.map { finding in
+                [
+                    .init(.string(finding.kind.rawValue)), .init(.optional(finding.query.flatMap { names[$0] })),
+                    .init(.optional(finding.range?.lowerBound)), .init(.optional(finding.range?.count)), .init(.string(finding.message)),
+                ]
+            })
+    }
+
     private func json(_ report: VerifyReport, _ names: [QueryID: String], _ mended: RepairReport?) -> JSONOutput {
-        let findings = report.findings.map { finding in
-            JSONOutput.object([
-                ("kind", .string(finding.kind.rawValue)), ("query", .optional(finding.query.flatMap { names[$0] })),
-                ("offset", .optional(finding.range?.lowerBound)), ("count", .optional(finding.range?.count)),
-                ("message", .string(finding.message)),
-            ])
-        }
+        let table = findings(report, names)
+        let findings = table.rows.map { row in JSONOutput.object(zip(table.columns, row).map { ($0.name, $1.value) }) }
         let repair = mended.map { report in
             JSONOutput.object([
                 ("pages_dropped", .int(report.pagesDropped)), ("queries_dropped", .int(report.queriesDropped)),

@@ -104,7 +104,9 @@ private final class Watching {
         draw()
         let listener = listen(to: notices, todo)
         let ticker = tick(todo)
+        terminal.onRedraw { [todo] in todo.tick() }
         defer {
+            terminal.onRedraw(nil)
             listener.cancel()
             ticker?.cancel()
         }

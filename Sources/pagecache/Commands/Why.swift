@@ -21,8 +21,10 @@ struct Why: AsyncParsableCommand {
     var query: String
     @Option(help: "Explain this position instead of the whole list.")
     var offset: Int?
-    @Option(help: ArgumentHelp("Age at which the list counts as stale.", valueName: "duration"))
-    var staleAfter = DurationArgument(argument: "60s")!
+    @Option(help: ArgumentHelp(
+        "Age at which the list counts as stale, whatever the origin says. Default: what that says, up to 1h; 60s where it does not.",
+        valueName: "duration"))
+    var staleAfter: DurationArgument?
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
@@ -35,7 +37,7 @@ struct Why: AsyncParsableCommand {
         let queries = try await store.summaries()
         await store.close()
         let list = try QuerySelector.find(query, in: queries).outline
-        let policy = FreshnessPolicy(staleAfter: staleAfter.duration)
+        let policy = FreshnessPolicy(operatorSays: staleAfter)
         let now = SystemClock().now()
         render(offset.map { Explanation(of: list, at: $0, policy: policy, now: now) } ?? Explanation(of: list, policy: policy, now: now))
     }

@@ -1,4 +1,5 @@
 #if Tool
+import HTTPPageSource
 import PageModel
 
 /// Items as rows of CSV (RFC 4180, lines ended by a line feed): a column for each member, or for each field that was named.
@@ -99,7 +100,7 @@ struct CSVItems {
             let inner = UnsafeRawBufferPointer(rebasing: value[1..<value.count - 1])
             if inner.isEmpty { return try writeNothing(to: sink) }
             if inner.contains(UInt8(ascii: "\\")) {
-                try CSVItems.write(text: JSONBytes.unescape(inner), to: sink)
+                try CSVItems.write(text: JSONText.unescape(inner).bytes, to: sink)
             } else {
                 try CSVItems.write(text: inner, to: sink)
             }
@@ -134,7 +135,7 @@ struct CSVItems {
     }
 
     private static func plain(_ name: UnsafeRawBufferPointer) -> [UInt8] {
-        name.contains(UInt8(ascii: "\\")) ? JSONBytes.unescape(name) : Array(name)
+        name.contains(UInt8(ascii: "\\")) ? JSONText.unescape(name).bytes : Array(name)
     }
 }
 #endif

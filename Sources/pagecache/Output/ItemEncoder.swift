@@ -13,15 +13,18 @@ import Darwin
 struct ItemEncoder {
     private let format: OutputFormat
     private var rows: CSVItems?
+    private let object: FieldObject?
     private var isFirst = true
     /// Items written so far.
     private(set) var count = 0
 
     /// - Parameters:
-    ///   - fields: the columns of CSV; nil takes them from the first page.
+    ///   - fields: what is written of each item, and the columns of CSV; nil writes whole items, and takes the columns from the
+    ///     first page.
     init(format: OutputFormat, fields: [FieldPointer]?) {
         self.format = format
         rows = fields.map { CSVItems(fields: $0) }
+        object = fields.map { FieldObject($0) }
     }
 
     /// Items that had members for which CSV has no column.
@@ -59,13 +62,15 @@ struct ItemEncoder {
             try each(content, bytes) { payload throws(ToolFailure) in
                 if !isFirst { try sink.append(",\n") }
                 isFirst = false
-                try sink.append(payload)
+                if let object { try object.write(payload, isLine: false, to: sink) } else { try sink.append(payload) }
             }
         case .table, .ndjson:
             // Most pages have no line breaks in them, and are looked through once.
             let isPlain = !ItemEncoder.hasLineBreak(bytes)
             try each(content, bytes) { payload throws(ToolFailure) in
-                if isPlain || !ItemEncoder.hasLineBreak(payload) {
+                if let object {
+                    try object.write(payload, isLine: !isPlain, to: sink)
+                } else if isPlain || !ItemEncoder.hasLineBreak(payload) {
                     try sink.append(payload)
                 } else {
                     // Line breaks, which in JSON are only white space, are all that is rewritten.

@@ -54,7 +54,8 @@ enum JSONOutput: Sendable {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+            // All of them have four digits: what a terminal must not see is still JSON (RFC 8259, 7; R46).
+            case _ where Printable.isDangerous(scalar):
                 let hex = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
             default: text.unicodeScalars.append(scalar)

@@ -15,7 +15,7 @@ enum Printable {
         return result
     }
 
-    private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
+    static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F: true
         // Bidirectional controls (Unicode Standard Annex 9).

@@ -7,6 +7,8 @@ struct ResultTable {
         /// Nil: not shown in the table, only in the other formats.
         var heading: String?
         var isNumber = false
+        /// Nobody can do anything with a part of it: an id, a moment.
+        var isWhole = false
     }
 
     /// One value: for machines, and for people.
@@ -21,16 +23,13 @@ struct ResultTable {
 
         private static func plain(_ value: JSONOutput) -> String {
             switch value {
-            case .null: "–"
+            case .null: TableLayout.nothing
             case .string(let text): text
             case .bool(let flag): flag ? "yes" : "no"
             default: value.text
             }
         }
     }
-
-    /// A column that is shown has at least this.
-    private static let narrowest = 4
 
     var columns: [Column]
     var rows: [[Cell]]
@@ -46,43 +45,45 @@ struct ResultTable {
         }
     }
 
+    /// A result that is one object, and for people one sentence.
+    static func render(
+        one members: [(String, JSONOutput)], _ format: OutputFormat, sentence: String, to terminal: Terminal = .standard
+    ) {
+        switch format {
+        case .table: terminal.print(sentence)
+        case .json, .ndjson: terminal.print(JSONOutput.object(members).text)
+        case .csv:
+            ResultTable(columns: members.map { .init(name: $0.0) }, rows: [members.map { .init($0.1) }]).render(.csv, to: terminal)
+        }
+    }
+
     private func object(_ row: [Cell]) -> JSONOutput {
         .object(zip(columns, row).map { ($0.name, $1.value) })
     }
 
     private func table(_ terminal: Terminal) {
-        let width = terminal.outputIsTerminal ? terminal.width : .max
-        var shown = columns.indices.filter { columns[$0].heading != nil }
-        // What matters most stands first: on a narrow terminal the rest is left to the other formats.
-        while shown.count > 1, shown.count * (ResultTable.narrowest + 2) - 2 > width { shown.removeLast() }
-        let headings = shown.map { columns[$0].heading ?? "" }
-        let texts = rows.map { row in shown.map { Printable.text(row[$0].text) } }
-        var widths = shown.indices.map { index in ([headings[index]] + texts.map { $0[index] }).map(\.count).max() ?? 0 }
-        fit(&widths, into: width)
-        func line(_ cells: [String]) -> String {
-            let padded = shown.indices.map { index in
-                let text = shorten(cells[index], to: widths[index])
-                let space = String(repeating: " ", count: widths[index] - text.count)
-                return columns[shown[index]].isNumber ? space + text : text + space
-            }
-            let joined = padded.joined(separator: "  ")
-            return String(joined.reversed().drop(while: { $0 == " " }).reversed())
-        }
-        terminal.print(styled: terminal.colour(1, line(headings)))
-        for row in texts { terminal.print(styled: line(row)) }
-    }
-
-    /// Takes what is too much from the widest column, which is the one with the most to spare.
-    private func fit(_ widths: inout [Int], into width: Int) {
-        while widths.reduce(0, +) + 2 * (widths.count - 1) > width,
-            let widest = widths.indices.max(by: { widths[$0] < widths[$1] }), widths[widest] > ResultTable.narrowest
-        {
-            widths[widest] -= 1
+        let (lines, leftOut) = lines(width: terminal.outputIsTerminal ? terminal.width : .max) { terminal.colour(1, $0) }
+        for line in lines { terminal.print(styled: line) }
+        // Nobody misses what he does not know of.
+        if !leftOut.isEmpty {
+            terminal.note("… \(leftOut.joined(separator: ", ")): on a wider terminal, or with --json", fitting: true)
         }
     }
 
-    private func shorten(_ text: String, to width: Int) -> String {
-        text.count <= width ? text : text.prefix(max(width - 1, 0)) + "…"
+    /// The lines of the table in so many columns, and the headings of what does not fit.
+    /// - Parameter bold: makes a heading of a text.
+    func lines(width: Int, bold: (String) -> String = { $0 }) -> (lines: [String], leftOut: [String]) {
+        let headed = columns.indices.filter { columns[$0].heading != nil }
+        let texts = rows.map { row in headed.map { Printable.text(row[$0].text) } }
+        let layout = TableLayout(
+            headed.map { .init(heading: columns[$0].heading ?? "", isNumber: columns[$0].isNumber, isWhole: columns[$0].isWhole) },
+            rows: texts, width: width)
+        var lines = layout.heading(bold: bold).map { [$0] } ?? []
+        for row in texts {
+            if layout.isStacked, !lines.isEmpty { lines.append("") }
+            lines += layout.lines(of: row, bold: bold)
+        }
+        return (lines, layout.leftOut)
     }
 }
 

@@ -22,7 +22,7 @@ struct StatsRendering {
     // MARK: By query, and in all
 
     private static let columns: [ResultTable.Column] = [
-        .init(name: "query", heading: "ID"),
+        .init(name: "query", heading: "ID", isWhole: true),
         .init(name: "key", heading: "QUERY"),
         .init(name: "scope"),
         .init(name: "items", heading: "ITEMS", isNumber: true),

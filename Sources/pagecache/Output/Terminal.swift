@@ -13,11 +13,16 @@ import Darwin
 final class Terminal: Sendable {
     static let standard = Terminal()
 
-    // Guarded by the mutex: what stands on the terminal and must be taken away again, and what the options said.
-    private struct State {
+    // Guarded by the mutex: what stands on the terminal and must be taken away again (`Terminal+Screen`), and what the options said.
+    struct State {
         var hasProgressLine = false
         var hasView = false
-        var isAsking = false
+        /// The question that waits for an answer.
+        var question: String?
+        /// Between Ctrl-Z and its end the screen is somebody else's.
+        var isSuspended = false
+        /// What draws the view anew.
+        var redraw: (@Sendable () -> Void)?
         var buffer: [UInt8] = []
         var isQuiet = false
         var isVerbose = false
@@ -26,7 +31,10 @@ final class Terminal: Sendable {
         var mayAsk = true
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
+    // Held while the view or the progress line is drawn or taken away, so that nothing is drawn on a screen that was just given
+    // back. Ends that cannot wait do not take it.
+    let screen = Mutex(())
     // How many calls began that may wait for a reader or a person, and how many came back.
     private let callsBegun = Atomic<Int>(0)
     private let callsEnded = Atomic<Int>(0)
@@ -74,19 +82,6 @@ final class Terminal: Sendable {
         put(piece, to: STDOUT_FILENO)
     }
 
-    /// Fills the screen with these lines; whatever in them came from outside must be `Printable` already. The screen comes
-    /// back as it was with `finish` or `restore`.
-    func draw(_ lines: [String]) {
-        let isFirst = state.withLock { state in
-            defer { state.hasView = true }
-            return !state.hasView
-        }
-        // The other screen and no cursor; then line by line over what stood there, so that nothing flickers.
-        let opening = isFirst ? "\u{1b}[?1049h\u{1b}[?25l" : ""
-        let text = lines.map { $0 + "\u{1b}[K" }.joined(separator: "\r\n")
-        put(Array("\(opening)\u{1b}[H\(text)\u{1b}[J".utf8), to: STDOUT_FILENO)
-    }
-
     private func write(_ bytes: [UInt8]) {
         // Somebody who watches sees each line as it comes; a pipe is fed in large pieces.
         let isWatched = outputIsTerminal
@@ -97,53 +92,6 @@ final class Terminal: Sendable {
             return state.buffer
         }
         put(full, to: STDOUT_FILENO)
-    }
-
-    // MARK: Everything else
-
-    /// Something people should know; not said with `--quiet`.
-    func note(_ line: String) {
-        guard !state.withLock({ $0.isQuiet }) else { return }
-        say(line)
-    }
-
-    /// What only those want to know who look closer: said with `--verbose`.
-    func detail(_ line: String) {
-        guard isVerbose else { return }
-        say("pagecache: \(line)")
-    }
-
-    func warn(_ line: String) { say("pagecache: warning: \(line)") }
-
-    /// Why the tool does not end with 0, where that is no error with a code of its own.
-    func complain(_ line: String) { say("pagecache: \(line)") }
-
-    func fail(_ failure: ToolFailure) {
-        if state.withLock({ $0.isJSON }) {
-            let error = JSONOutput.object([
-                ("code", .string(failure.code)), ("message", .string(failure.message)),
-                ("hint", failure.hint.map { .string($0) } ?? .null),
-            ])
-            say(JSONOutput.object([("error", error)]).text)
-        } else {
-            say("pagecache: \(failure.message)\(failure.hint.map { " (\($0))" } ?? "")")
-        }
-    }
-
-    /// Replaces the progress line; an empty one takes it away. Nothing where nobody can see it.
-    func progress(_ line: String) {
-        guard showsProgress else { return }
-        state.withLock { $0.hasProgressLine = !line.isEmpty }
-        put(Array("\r\u{1b}[K\(Printable.text(String(line.prefix(errorWidth - 1))))".utf8), to: STDERR_FILENO)
-    }
-
-    /// Asks for a yes; anything else is a no.
-    func confirm(_ question: String) -> Bool {
-        put(Array("\(Printable.text(question)) [y/N] ".utf8), to: STDERR_FILENO)
-        state.withLock { $0.isAsking = true }
-        let answer = waiting { readLine() }?.lowercased() ?? ""
-        state.withLock { $0.isAsking = false }
-        return answer == "y" || answer == "yes"
     }
 
     /// The text in colour, where colours are wanted.
@@ -165,17 +113,6 @@ final class Terminal: Sendable {
         flush()
     }
 
-    /// Leaves the terminal as it was, and writes nothing else: for ends that cannot wait.
-    func restore() {
-        let was = state.withLock { state in
-            defer { (state.hasProgressLine, state.hasView, state.isAsking) = (false, false, false) }
-            return state
-        }
-        if was.hasProgressLine { put(Array("\r\u{1b}[K".utf8), to: STDERR_FILENO) }
-        if was.hasView { put(Array("\u{1b}[?25h\u{1b}[?1049l".utf8), to: STDOUT_FILENO) }
-        if was.isAsking { put([UInt8(ascii: "\n")], to: STDERR_FILENO) }
-    }
-
     /// Names the call that waits for a reader or a person right now; nil when there is none. The same name twice means that
     /// it is still waiting.
     var pendingCall: Int? {
@@ -192,12 +129,7 @@ final class Terminal: Sendable {
         put(rest, to: STDOUT_FILENO)
     }
 
-    private func say(_ line: String) {
-        if state.withLock({ $0.hasProgressLine }) { progress("") }
-        put(Array((Printable.text(line) + "\n").utf8), to: STDERR_FILENO)
-    }
-
-    private func put(_ bytes: [UInt8], to descriptor: Int32) {
+    func put(_ bytes: [UInt8], to descriptor: Int32) {
         bytes.withUnsafeBytes { put($0, to: descriptor) }
     }
 
@@ -224,7 +156,7 @@ final class Terminal: Sendable {
         }
     }
 
-    private func waiting<Value>(_ call: () -> Value) -> Value {
+    func waiting<Value>(_ call: () -> Value) -> Value {
         callsBegun.add(1, ordering: .sequentiallyConsistent)
         defer { callsEnded.add(1, ordering: .sequentiallyConsistent) }
         return call()

@@ -52,12 +52,7 @@ struct WatchView {
             let next = failures.first?.nextAttemptAt.map { $0 > now ? ", next in \(TimeText.age($0 - now))" : ", due" } ?? ""
             parts.append("\(failures.count) failing\(next)")
         }
-        if let validatedAt = record.validatedAt {
-            let freshness = FreshnessPolicy().freshness(validatedAt: validatedAt, now: now)
-            parts.append("\(freshness.rawValue) (\(TimeText.age(now - validatedAt)))")
-        } else {
-            parts.append("never fetched")
-        }
+        parts.append(list.freshnessText(now: now))
         if record.isPinned { parts.append("pinned") }
         parts.append(record.key.text)
         return parts.joined(separator: " · ")

@@ -82,7 +82,7 @@ struct CoverageMap: Equatable {
     ) -> State {
         if page.generation < list.record.version.generation { return .old }
         if follows && page.evidence == .inferred || !page.innerInferredSeams.isEmpty { return .inferred }
-        return policy.freshness(validatedAt: page.validatedAt, now: now) == .fresh ? .fresh : .stale
+        return policy.freshness(ofPageValidatedAt: page.validatedAt, in: list.record, now: now) == .fresh ? .fresh : .stale
     }
 
     /// How many positions are in each state that there is.

@@ -58,6 +58,7 @@ extension Explanation {
                 """)
         }
         say(.freshness, freshness("it", "The page", page.validatedAt))
+        tellInvalidated()
         let isJoined = page.offset > 0 && list.pages.contains { $0.count > 0 && $0.range.upperBound == page.offset }
         if isJoined, page.evidence == .inferred {
             say(.evidence, """

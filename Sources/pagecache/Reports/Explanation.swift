@@ -37,6 +37,7 @@ struct Explanation: Equatable {
         tellHolding()
         if let validatedAt = list.record.validatedAt {
             say(.freshness, freshness("page one", "It", validatedAt))
+            tellInvalidated()
             tellOldestPage(besides: validatedAt)
         }
         tellFailures(list.failures)
@@ -93,43 +94,6 @@ struct Explanation: Equatable {
             ? "position \(ranges) is missing." : "the positions \(ranges)\(gaps.count > 3 ? ", …" : "") are missing."
     }
 
-    // MARK: How old it is
-
-    /// - Parameters:
-    ///   - what: what was confirmed, in the middle of a sentence.
-    ///   - subject: what is fresh or stale, at its beginning.
-    func freshness(_ what: String, _ subject: String, _ validatedAt: Timestamp) -> String {
-        let limit = "it counts as fresh for \(TimeText.age(policy.staleAfter))"
-        guard validatedAt <= now else {
-            return """
-                \(subject) counts as stale: \(what) was confirmed in the future, at \(TimeText.rfc3339(validatedAt)); a \
-                clock was set back.
-                """
-        }
-        let age = TimeText.age(now - validatedAt)
-        return switch policy.freshness(validatedAt: validatedAt, now: now) {
-        case .fresh: "\(subject) is fresh: \(what) was confirmed \(age) ago, and \(limit)."
-        case .stale: """
-            \(subject) is stale: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt)), and \(limit).
-            """
-        case .expired: "\(subject) has expired: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt))."
-        }
-    }
-
-    /// R23: a page one that explains everything says nothing of edits in place farther down.
-    private mutating func tellOldestPage(besides validatedAt: Timestamp) {
-        guard let oldest = list.heldPages.min(by: { $0.validatedAt < $1.validatedAt }),
-            validatedAt - oldest.validatedAt >= policy.staleAfter
-        else { return }
-        say(
-            .freshness,
-            """
-                The oldest page, at position \(SizeText.count(oldest.offset)), was last confirmed \
-                \(TimeText.age(now - oldest.validatedAt)) ago: what was edited in place since is not seen before 'pagecache \
-                sync \(id) --sweep'.
-                """)
-    }
-
     private mutating func tellEvidence() {
         let seams = list.inferredSeams
         guard seams > 0 else { return }
@@ -149,17 +113,14 @@ struct Explanation: Equatable {
                     \(SizeText.count(sweep.position)); the next 'pagecache sync --due' goes on from there.
                     """)
         }
-        let stale = list.record.validatedAt.map { policy.freshness(validatedAt: $0, now: now) != .fresh } ?? true
+        let stale = policy.freshness(of: list.record, now: now).map { $0 != .fresh } ?? true
         let headFails = list.failures.contains { $0.offset == 0 }
         switch (list.record.isPinned, stale) {
         case (true, true) where !headFails:
-            say(.next, "It is pinned: the next 'pagecache sync --due', or a service that runs, refreshes it.")
+            say(.next, "It is pinned: the next '\(due)', or a service that runs, refreshes it.")
         case (true, false):
-            let moment = (list.record.validatedAt ?? now) + policy.staleAfter
-            say(.next, """
-                It is pinned: from \(TimeText.rfc3339(moment)) on 'pagecache sync --due', or a service that runs, refreshes \
-                it.
-                """)
+            let moment = (list.record.validatedAt ?? now) + policy.staleAfter(list.record)
+            say(.next, "It is pinned: from \(TimeText.rfc3339(moment)) on '\(due)', or a service that runs, refreshes it.")
         case (false, true) where !headFails:
             say(.next, "It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does.")
         case (true, true), (false, true):
@@ -178,6 +139,13 @@ struct Explanation: Equatable {
     }
 
     // MARK: Words
+
+    /// What does everything that is due, by the age that is being talked of.
+    private var due: String {
+        guard policy.originWord == .ignored else { return "pagecache sync --due" }
+        let age = policy.staleAfter.wholeMilliseconds
+        return "pagecache sync --due --stale-after \(age % 1_000 == 0 ? "\(age / 1_000)s" : "\(age)ms")"
+    }
 
     /// `300`, or `300–399`.
     static func positions(_ range: Range<Int>) -> String {

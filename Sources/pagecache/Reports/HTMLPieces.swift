@@ -72,10 +72,11 @@ struct HTMLCard {
         let record = list.record
         let freshness = list.freshness(policy, now: now).map(\.rawValue) ?? "never fetched"
         let age = record.validatedAt.map { ", confirmed \(TimeText.age(now - $0)) ago" } ?? ""
+        let doubt = record.invalidatedAt.map { ", invalidated \(TimeText.age(now - $0)) ago" } ?? ""
         let held = SizeText.count(list.coverage.count)
         let total = record.total.count.map { " of \(SizeText.count($0))" } ?? ""
         let facts = [
-            "\(freshness)\(age)", "\(held)\(total) items", "\(SizeText.count(list.pages.count)) pages", SizeText.bytes(query.summary.bytes),
+            "\(freshness)\(age)\(doubt)", "\(held)\(total) items", "\(SizeText.count(list.pages.count)) pages", SizeText.bytes(query.summary.bytes),
             list.failures.isEmpty ? nil : "\(SizeText.count(list.failures.count)) failing", record.isPinned ? "pinned" : nil,
             record.paging.isEmpty ? nil : record.paging,
         ].compactMap { $0 }

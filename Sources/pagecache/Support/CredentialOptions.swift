@@ -3,47 +3,93 @@ import ArgumentParser
 import Foundation
 import HTTPPageSource
 
-/// What somebody proves itself with to an origin: by the names of variables, so that no secret is in a command line (R45).
+/// What is sent along with every request, and which of it is secret.
+struct Credential {
+    var fields: [HTTPField] = []
+    /// Names of fields that are secret, whatever they are called.
+    var secretHeaders: [String] = []
+}
+
+/// What somebody proves itself with to an origin: by the names of variables and files, so that no secret is in a command line
+/// (R45).
 struct CredentialOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A header to send; repeatable.", valueName: "Name: value"))
     var header: [String] = []
     @Option(help: ArgumentHelp("A header whose value is in an environment variable; repeatable.", valueName: "Name=VAR"))
     var headerEnv: [String] = []
+    @Option(help: ArgumentHelp("Headers to send, from a file: 'Name: value', one a line.", valueName: "file"), completion: .file())
+    var headerFile: String?
     @Option(help: ArgumentHelp("Send 'Authorization: Bearer' with the value of this variable.", valueName: "VAR"))
     var bearerEnv: String?
+    @Option(help: ArgumentHelp("Send 'Authorization: Bearer' with what is in this file.", valueName: "file"), completion: .file())
+    var bearerFile: String?
 
     func validate() throws {
         for field in header where !field.contains(":") { throw ValidationError("--header takes 'Name: value', not '\(field.prefix(20))'") }
         for field in headerEnv where !field.contains("=") { throw ValidationError("--header-env takes 'Name=VAR'") }
+        if bearerEnv != nil, bearerFile != nil { throw ValidationError("--bearer-env and --bearer-file exclude each other") }
     }
 
-    /// Who keeps a value out of sight means it to be a secret, whatever the header is called (R45).
-    var secretHeaders: [String] { headerEnv.compactMap { $0.split(separator: "=", maxSplits: 1).first.map(String.init) } }
-
-    /// The header fields to send; warns of secrets that others can see.
-    func fields() throws -> [HTTPField] {
-        var fields = try header.map { field in
-            let parts = field.split(separator: ":", maxSplits: 1)
-            let name = parts[0].trimmingCharacters(in: .whitespaces)
-            if ["authorization", "cookie", "x-api-key"].contains(name.lowercased()) {
-                Terminal.standard.warn("a secret in --header can be seen by others on this machine; --header-env keeps it out of sight")
+    /// All of it; each file is read once, because it may be a pipe. Warns, once, of secrets that others can see.
+    /// - Throws: `ToolFailure` with 64 for what cannot be sent, is not set or is not there, and 77 for a file that may not be read.
+    func read() throws -> Credential {
+        var credential = Credential()
+        var isSeen = false
+        for line in header {
+            let field = try CredentialOptions.field(line, "--header")
+            isSeen = isSeen || ["authorization", "cookie", "x-api-key"].contains(field.name.lowercased())
+            credential.fields.append(field)
+        }
+        if isSeen {
+            Terminal.standard.warn(
+                "a secret in --header can be seen by others on this machine; --header-env and --header-file keep it out of sight")
+        }
+        for pair in headerEnv {
+            let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
+            let name = parts.first ?? ""
+            credential.fields.append(
+                try CredentialOptions.field(name, try variable(parts.count > 1 ? parts[1] : ""), "--header-env"))
+            // Who keeps a value out of sight means it to be a secret, whatever the header is called (R45).
+            credential.secretHeaders.append(name)
+        }
+        if let headerFile {
+            for line in try SecretFile.text(headerFile).split(whereSeparator: \.isNewline)
+            where !line.allSatisfy(\.isWhitespace) && !line.hasPrefix("#") {
+                let field = try CredentialOptions.field(String(line), headerFile)
+                credential.fields.append(field)
+                credential.secretHeaders.append(field.name)
             }
-            return try self.field(name, parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : "")
         }
-        for field in headerEnv {
-            let parts = field.split(separator: "=", maxSplits: 1).map(String.init)
-            fields.append(try self.field(parts[0], try variable(parts.count > 1 ? parts[1] : "")))
+        if let token = try bearerEnv.map(variable) ?? bearerFile.map(token) {
+            credential.fields.append(try CredentialOptions.field("Authorization", "Bearer \(token)", bearerFile ?? "--bearer-env"))
         }
-        if let bearerEnv { fields.append(try field("Authorization", "Bearer \(try variable(bearerEnv))")) }
-        return fields
+        return credential
     }
 
-    private func field(_ name: String, _ value: String) throws -> HTTPField {
+    /// - Parameter place: where it was said; the value itself may be secret, and is not told.
+    private static func field(_ line: String, _ place: String) throws -> HTTPField {
+        guard let colon = line.firstIndex(of: ":") else {
+            throw ToolFailure(
+                .usage, "usage", "a line of \(Printable.text(place)) is no header", hint: "write 'Name: value', one a line")
+        }
+        let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        return try field(line[..<colon].trimmingCharacters(in: .whitespaces), value, place)
+    }
+
+    private static func field(_ name: String, _ value: String, _ place: String) throws -> HTTPField {
         // RFC 9110, 5.5: a line break in a value would begin another field.
         guard !name.isEmpty, !(name + value).unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            throw ToolFailure(.usage, "usage", "the header '\(Printable.text(name))' cannot be sent")
+            throw ToolFailure(.usage, "usage", "the header '\(Printable.text(name))' of \(Printable.text(place)) cannot be sent")
         }
         return HTTPField(name, value)
+    }
+
+    private func token(_ path: String) throws -> String {
+        let token = try SecretFile.text(path).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !token.isEmpty else {
+            throw ToolFailure(.usage, "usage", "\(Printable.text(path)) is empty", hint: "put the token into it")
+        }
+        return token
     }
 
     private func variable(_ name: String) throws -> String {
@@ -51,6 +97,36 @@ struct CredentialOptions: ParsableArguments {
             throw ToolFailure(.usage, "usage", "the variable \(name) is not set")
         }
         return value
+    }
+}
+
+/// A file with a secret in it, or a pipe from a program that knows one.
+enum SecretFile {
+    /// More is no credential.
+    private static let largest = 1 << 16
+
+    /// - Throws: `ToolFailure`: 64 where there is none, or what is there is no short text; 77 where it may not be read.
+    static func text(_ path: String) throws -> String {
+        let name = Printable.text(path)
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw FileManager.default.fileExists(atPath: path)
+                ? ToolFailure(.permission, "permission", "\(name) may not be read")
+                : ToolFailure(.usage, "usage", "there is no file \(name)", hint: "name the file that holds the credential")
+        }
+        defer { try? file.close() }
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        if attributes?[.type] as? FileAttributeType == .typeRegular, let mode = attributes?[.posixPermissions] as? Int,
+            mode & 0o077 != 0
+        {
+            Terminal.standard.warn("\(name) can be read by others on this machine; 'chmod 600' keeps it to yourself")
+        }
+        var data = Data()
+        // A pipe hands over as much as was written at a time.
+        while data.count <= largest, let piece = try? file.read(upToCount: largest), !piece.isEmpty { data += piece }
+        guard data.count <= largest, let text = String(data: data, encoding: .utf8) else {
+            throw ToolFailure(.usage, "usage", "\(name) is no short text", hint: "name the file that holds the credential")
+        }
+        return text
     }
 }
 #endif

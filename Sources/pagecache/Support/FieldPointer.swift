@@ -1,4 +1,7 @@
 #if Tool
+import ArgumentParser
+import HTTPPageSource
+
 /// A place in an item (RFC 6901), looked up in its bytes.
 struct FieldPointer: Hashable {
     /// As it was written.
@@ -30,6 +33,12 @@ struct FieldPointer: Hashable {
         return pointers.contains(nil) ? nil : pointers.compactMap { $0 }
     }
 
+    /// What `--fields` says is what it can mean.
+    static func validate(_ text: String?) throws {
+        guard let text, list(text) == nil else { return }
+        throw ValidationError("--fields takes JSON Pointers as in /id,/owner/name, not '\(text)'")
+    }
+
     /// The value in `payload`; nil when there is none.
     func value(in payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         var value = payload
@@ -44,7 +53,7 @@ struct FieldPointer: Hashable {
         var found: UnsafeRawBufferPointer?
         JSONBytes.eachMember(of: value) { key, value in
             // Names are rarely escaped: bytes are compared first.
-            let isIt = key.elementsEqual(name) || (key.contains(UInt8(ascii: "\\")) && JSONBytes.unescape(key) == name)
+            let isIt = key.elementsEqual(name) || (key.contains(UInt8(ascii: "\\")) && JSONText.unescape(key).bytes == name)
             if isIt { found = value }
             return !isIt
         }

@@ -47,56 +47,6 @@ enum JSONBytes {
         return first != UInt8(ascii: "{") && first != UInt8(ascii: "[")
     }
 
-    /// The text between the quotes of a string with its escapes undone (RFC 8259, 7). A lone surrogate becomes U+FFFD.
-    static func unescape(_ raw: Buffer) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(raw.count)
-        var position = 0
-        while position < raw.count {
-            guard raw[position] == UInt8(ascii: "\\"), position + 1 < raw.count else {
-                text.append(raw[position])
-                position += 1
-                continue
-            }
-            let code = raw[position + 1]
-            position += 2
-            switch code {
-            case UInt8(ascii: "b"): text.append(0x08)
-            case UInt8(ascii: "f"): text.append(0x0C)
-            case UInt8(ascii: "n"): text.append(0x0A)
-            case UInt8(ascii: "r"): text.append(0x0D)
-            case UInt8(ascii: "t"): text.append(0x09)
-            case UInt8(ascii: "u"): position = unescape(raw, at: position, into: &text)
-            default: text.append(code)
-            }
-        }
-        return text
-    }
-
-    private static func unescape(_ raw: Buffer, at start: Int, into text: inout [UInt8]) -> Int {
-        guard let unit = hex(raw, start) else { return start }
-        var scalar = unit
-        var end = start + 4
-        if (0xD800..<0xDC00).contains(unit), byte(raw, end) == UInt8(ascii: "\\"), byte(raw, end + 1) == UInt8(ascii: "u"),
-            let low = hex(raw, end + 2), (0xDC00..<0xE000).contains(low)
-        {
-            scalar = 0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00)
-            end += 6
-        }
-        text.append(contentsOf: UTF8.encode(Unicode.Scalar(scalar) ?? "\u{FFFD}") ?? UTF8.encodedReplacementCharacter)
-        return end
-    }
-
-    private static func hex(_ raw: Buffer, _ start: Int) -> UInt32? {
-        guard start + 4 <= raw.count else { return nil }
-        var value: UInt32 = 0
-        for position in start..<start + 4 {
-            guard let digit = Character(Unicode.Scalar(raw[position])).hexDigitValue else { return nil }
-            value = value << 4 | UInt32(digit)
-        }
-        return value
-    }
-
     // MARK: Steps
 
     private static func byte(_ value: Buffer, _ position: Int) -> UInt8? { position < value.count ? value[position] : nil }

@@ -16,11 +16,9 @@ struct ListRunner {
 
     let store: PageStore
     /// What the caller proves itself with, and what else is to be sent along.
-    let fields: [HTTPField]
-    /// Names of header fields that are secret, whatever they are called.
-    let secretHeaders: [String]
+    let credential: Credential
     let timeout: Duration?
-    /// How fetching goes; `work` is set for each list.
+    /// How fetching goes; what is to be done is set for each list, and what is not due is left alone (R33).
     let options: SyncOptions
     /// Whether the caller named the one list, so that what is to be sent is meant for it.
     var isNamed = false
@@ -68,8 +66,7 @@ struct ListRunner {
         defer { progress.finish() }
         var whole: SyncReport?
         for work in due.runs where !Task.isCancelled {
-            var options = options
-            options.work = work
+            let options = DueWork.options(for: work, from: options)
             let before = origin.usage
             let sync = ListSync(
                 storage: store, source: origin, key: due.query.key, options: options, logger: ToolLog.logger("pagecache.sync"))
@@ -90,13 +87,13 @@ struct ListRunner {
         var configuration = HTTPSourceConfiguration(url: url)
         configuration.limits = limits
         let plain = try HTTPPageSource(configuration, stored: query.source, transport: transport)
-        if !isNamed || fields.isEmpty, !plain.belongsToAnother(stored: query.source) { return plain }
-        configuration.headers = fields
-        configuration.secretHeaders.formUnion(secretHeaders)
+        if !isNamed || credential.fields.isEmpty, !plain.belongsToAnother(stored: query.source) { return plain }
+        configuration.headers = credential.fields
+        configuration.secretHeaders.formUnion(credential.secretHeaders)
         let proven = try HTTPPageSource(configuration, stored: query.source, transport: transport)
         guard !proven.belongsToAnother(stored: query.source) else {
             throw FetchFailure(
-                .forbidden, fields.isEmpty ? "it was fetched with a credential, and none was given" : "it was fetched with another credential",
+                .forbidden, credential.fields.isEmpty ? "it was fetched with a credential, and none was given" : "it was fetched with another credential",
                 isRetryable: false)
         }
         return proven

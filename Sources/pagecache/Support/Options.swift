@@ -33,7 +33,10 @@ struct CommonOptions: ParsableArguments {
     @Flag(name: .long, help: "No colours. The variable NO_COLOR does the same.")
     var noColor = false
 
-    var outputFormat: OutputFormat { json ? .json : format ?? .table }
+    var outputFormat: OutputFormat { namedFormat ?? .table }
+
+    /// Nil where nobody named one.
+    var namedFormat: OutputFormat? { json ? .json : format }
 
     /// Told to the terminal before anything is said.
     func apply() {

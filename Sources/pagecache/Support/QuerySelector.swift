@@ -4,8 +4,9 @@ import PageModel
 
 /// Finds the query that somebody means: by its key, by a unique prefix of it, by its short id, or by any URL of it.
 enum QuerySelector {
+    /// - Parameter way: what to do where the name is that of nothing, and comes close to nothing either; nil: to look.
     /// - Throws: `ToolFailure` with 66 when the name is that of nothing, and 64 when it is that of several.
-    static func find(_ name: String, in queries: [QuerySummary]) throws -> QuerySummary {
+    static func find(_ name: String, in queries: [QuerySummary], otherwise way: String? = nil) throws -> QuerySummary {
         func key(_ query: QuerySummary) -> QueryKey { query.outline.record.key }
         // The URL as it was synced, with paging and secrets in it.
         let canonical = HTTPPageSource.key(for: name)?.text
@@ -16,17 +17,17 @@ enum QuerySelector {
                 key($0).text.hasPrefix(name) || key($0).shortID.hasPrefix(name) || withoutScheme(key($0).text).hasPrefix(name)
             } : exact
         if found.count == 1, !name.isEmpty { return found[0] }
-        guard !found.isEmpty, !name.isEmpty else { throw missing(name, queries.map(key)) }
+        guard !found.isEmpty, !name.isEmpty else { throw missing(name, queries.map(key), way) }
         throw ToolFailure(
             .usage, "ambiguous_query", "'\(name)' names \(found.count) queries: \(listed(found.map(key)))",
             hint: "use an id of these")
     }
 
-    private static func missing(_ name: String, _ keys: [QueryKey]) -> ToolFailure {
+    private static func missing(_ name: String, _ keys: [QueryKey], _ way: String?) -> ToolFailure {
         let close = Spelling.suggestions(for: name, among: keys.map(names)).map { keys[$0] }
         let hint =
-            keys.isEmpty ? "the store is empty; fill it with 'pagecache sync URL'"
-            : close.isEmpty ? "'pagecache list' shows them" : "did you mean \(listed(close))?"
+            !close.isEmpty ? "did you mean \(listed(close))?"
+            : way ?? (keys.isEmpty ? "the store is empty; fill it with 'pagecache sync URL'" : "'pagecache list' shows them")
         return ToolFailure(.notFound, "no_such_query", "no query is named '\(name)'", hint: hint)
     }
 

@@ -70,8 +70,9 @@ struct SourceOptions: ParsableArguments {
         configuration.firstPage = firstPage
         configuration.cursorParameter = cursorParam
         if let timeout { configuration.limits.requestTimeout = timeout.duration }
-        configuration.headers = try credentials.fields()
-        configuration.secretHeaders.formUnion(credentials.secretHeaders)
+        let credential = try credentials.read()
+        configuration.headers = credential.fields
+        configuration.secretHeaders.formUnion(credential.secretHeaders)
         return configuration
     }
 }

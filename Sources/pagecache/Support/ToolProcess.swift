@@ -36,6 +36,7 @@ enum ToolProcess {
             source.resume()
             return source
         }
+        let told = TerminalSignals.listen(for: .standard)
         let status: Int32
         do {
             try await task.value
@@ -48,7 +49,7 @@ enum ToolProcess {
             status = failure.status.rawValue
         }
         Terminal.standard.finish()
-        withExtendedLifetime(sources) {}
+        withExtendedLifetime((sources, told)) {}
         exit(caught.withLock { $0 }.map { 128 + $0 } ?? status)
     }
 

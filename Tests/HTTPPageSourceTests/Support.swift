@@ -1,29 +1,8 @@
 #if HTTP
 import PageModel
 import PagedRepository
-import Synchronization
 
 @testable import HTTPPageSource
-
-/// Answers by a function of the request, and keeps what it was asked.
-final class Script: HTTPTransport {
-    private let log = Mutex<[HTTPPageRequest]>([])
-    private let answer: @Sendable (OriginURL, HTTPPageRequest) -> HTTPPageResponse
-
-    init(_ answer: @escaping @Sendable (OriginURL, HTTPPageRequest) -> HTTPPageResponse) { self.answer = answer }
-
-    var requests: [HTTPPageRequest] { log.withLock { $0 } }
-    var urls: [String] { requests.map(\.url) }
-
-    func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
-        log.withLock { $0.append(request) }
-        return answer(OriginURL(request.url)!, request)
-    }
-}
-
-func json(_ text: String, _ headers: [HTTPField] = [], status: Int = 200) -> HTTPPageResponse {
-    HTTPPageResponse(status: status, headers: [HTTPField("Content-Type", "application/json")] + headers, body: Array(text.utf8))
-}
 
 func objects(_ range: Range<Int>) -> String { range.map { #"{"id":\#($0),"name":"n\#($0)"}"# }.joined(separator: ",") }
 
@@ -49,13 +28,13 @@ func walk(_ source: HTTPPageSource, size: Int? = nil) async throws -> [String?] 
     return ids
 }
 
-/// A source at a script.
+/// A source at an origin.
 func scripted(
-    _ url: String, _ script: Script, stored: String? = nil, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
+    _ url: String, _ origin: ScriptedOrigin, stored: String? = nil, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
 ) throws -> HTTPPageSource {
     var configuration = HTTPSourceConfiguration(url: url)
     change(&configuration)
-    return try HTTPPageSource(configuration, stored: stored, transport: script)
+    return try HTTPPageSource(configuration, stored: stored, transport: origin)
 }
 
 extension HTTPPageSource {
@@ -73,7 +52,7 @@ extension HTTPPageSource {
 
 struct NoPage: Error {}
 
-/// The ids of the list that scripts serve.
+/// The ids of the list that most origins here serve.
 let fortyFive = (0..<45).map { Optional(String($0)) }
 
 extension OriginURL {

@@ -1,0 +1,15 @@
+/// What the runs at one origin share, where the origin brings no gate of its own.
+///
+/// Belongs to the engine's task.
+struct EngineGates {
+    private var gates: [String: OriginGate] = [:]
+
+    mutating func gate(of origin: SyncEngine.Origin, for engine: SyncEngine) -> OriginGate {
+        if let gate = origin.gate ?? gates[origin.name] { return gate }
+        let options = engine.options
+        let gate = OriginGate(
+            concurrency: options.requestsPerOrigin, requestsPerSecond: options.requestsPerSecond, clock: engine.clock)
+        gates[origin.name] = gate
+        return gate
+    }
+}

@@ -1,0 +1,49 @@
+#if Tool
+import HTTPPageSource
+import PageModel
+import PageStore
+import PagedRepository
+
+// What is done by what the store knows, and by nothing that the origin has to say first.
+extension Sync {
+    /// `--due`: whatever the ledger, and the age of pinned lists, say.
+    func syncDue() async throws {
+        let store = try await common.openStore(.mustExist)
+        do {
+            var options = options
+            options.patience = wait?.duration ?? .zero
+            let due = try await DueWork.all(
+                in: store, freshness: FreshnessPolicy(operatorSays: staleAfter), retry: options.retry, now: SystemClock().now())
+            let runner = ListRunner(
+                store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration, options: options)
+            let results = try await runner.run(due)
+            if results.isEmpty { Terminal.standard.note("nothing is due") }
+            try SyncResults(results: results, common: common).render()
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    /// What is left to do for a list when page one may be as old as that (R13, `refreshIfStale`); nil when that is nothing.
+    func work(for list: ListOutline, by age: DurationArgument, now: Timestamp) -> SyncOptions.Work? {
+        guard list.freshness(FreshnessPolicy(operatorSays: age), now: now) == .fresh else { return options.work }
+        return refresh || list.isComplete ? nil : .positions(0..<Int.max)
+    }
+
+    /// `--offline`: what is there, without asking anybody.
+    func tellOffline(_ target: String, _ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
+        guard let known, let list = try await store.outline(of: known.id), list.record.validatedAt != nil else {
+            throw ToolFailure(.unreachable, "nothing_cached", "nothing is cached for \(target)", hint: "sync it once without --offline")
+        }
+        try tell(list, target, key)
+    }
+
+    /// The result of a run that had nothing to ask.
+    func tell(_ list: ListOutline, _ target: String, _ key: QueryKey) throws {
+        if explain { tell(HTTPPageSource.explanation(inStored: list.record.source)) }
+        try SyncRendering(report: SyncReport(stored: list), key: key, url: target, common: common).render()
+    }
+}
+#endif

@@ -1,0 +1,111 @@
+#if Tool
+/// Rows of texts laid out for people, in so many columns of a terminal: pure.
+///
+/// What is cut off must not mislead: numbers and ids are shown whole, and only texts are cut, each to a few characters at least.
+/// Columns that do not fit then are left out, those that say nothing first, then from the right. Where not even three of them
+/// fit, nothing is left out and nothing is cut: the rows stand one below another, a line or more for each value.
+struct TableLayout {
+    struct Column: Equatable {
+        var heading: String
+        /// Stands at the right, so that digits stand below one another.
+        var isNumber = false
+        /// Means something else, or nothing, when it is cut off.
+        var isWhole = false
+    }
+
+    /// A text is not cut below this.
+    static let narrowest = 6
+    /// A table of fewer columns, of those that there are, is none.
+    private static let fewest = 3
+    /// What stands where there is nothing to say.
+    static let nothing = "–"
+
+    private let columns: [Column]
+    private let width: Int
+    /// Of each column, how wide it is.
+    private var widths: [Int]
+    /// The columns that are shown, in order.
+    private(set) var shown: [Int]
+    /// Whether rows stand one below another.
+    let isStacked: Bool
+
+    /// - Parameters:
+    ///   - rows: what decides how wide the columns are; texts that are fit for a terminal (R46).
+    ///   - width: columns of the terminal; `Int.max` where there is none.
+    init(_ columns: [Column], rows: [[String]], width: Int) {
+        self.columns = columns
+        self.width = width
+        widths = columns.indices.map { index in max(columns[index].heading.count, rows.map { $0[index].count }.max() ?? 0) }
+        let natural = widths
+        let least = columns.indices.map { index in
+            columns[index].isNumber || columns[index].isWhole ? natural[index] : min(natural[index], TableLayout.narrowest)
+        }
+        func sum(_ widths: [Int], _ shown: [Int]) -> Int { shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1) }
+        var shown = Array(columns.indices)
+        while sum(least, shown) > width, shown.count > min(TableLayout.fewest, columns.count) {
+            let silent = shown.lastIndex { index in rows.allSatisfy { $0[index] == TableLayout.nothing || $0[index].isEmpty } }
+            shown.remove(at: silent ?? shown.count - 1)
+        }
+        isStacked = sum(least, shown) > width
+        self.shown = isStacked ? Array(columns.indices) : shown
+        // From the widest text, which is the one with the most to spare.
+        while !isStacked, sum(widths, shown) > width,
+            let widest = shown.filter({ widths[$0] > least[$0] }).max(by: { widths[$0] < widths[$1] })
+        {
+            widths[widest] -= 1
+        }
+    }
+
+    /// Headings of what is left out.
+    var leftOut: [String] { columns.indices.filter { !shown.contains($0) }.map { columns[$0].heading } }
+
+    /// The line above a table; nil above rows that stand one below another.
+    /// - Parameter bold: makes a heading of a text.
+    func heading(bold: (String) -> String = { $0 }) -> String? {
+        isStacked ? nil : bold(line(columns.map(\.heading)))
+    }
+
+    /// The lines of one row.
+    func lines(of row: [String], bold: (String) -> String = { $0 }) -> [String] {
+        guard isStacked else { return [line(row)] }
+        return shown.filter { row[$0] != TableLayout.nothing && !row[$0].isEmpty }.flatMap { index in
+            let heading = columns[index].heading
+            let lines = TableLayout.wrapped("\(heading) \(row[index])", width: width)
+            guard let first = lines.first, first.hasPrefix(heading) else { return lines }
+            return [bold(heading) + first.dropFirst(heading.count)] + lines.dropFirst()
+        }
+    }
+
+    private func line(_ row: [String]) -> String {
+        let padded = shown.map { index in
+            let text = columns[index].isNumber ? row[index] : TableLayout.cut(row[index], to: widths[index])
+            let space = String(repeating: " ", count: max(0, widths[index] - text.count))
+            return columns[index].isNumber ? space + text : text + space
+        }
+        let joined = padded.joined(separator: "  ")
+        return String(joined.reversed().drop(while: { $0 == " " }).reversed())
+    }
+
+    private static func cut(_ text: String, to width: Int) -> String {
+        text.count <= width ? text : text.prefix(max(width - 1, 0)) + "…"
+    }
+
+    /// A text in lines, broken at spaces where there are any; those behind the first stand two columns in.
+    static func wrapped(_ text: String, width: Int) -> [String] {
+        var lines: [String] = []
+        var rest = text[...]
+        while true {
+            let margin = lines.isEmpty || width < 4 ? "" : "  "
+            let room = max(1, width - margin.count)
+            guard rest.count > room else { return lines + [margin + rest] }
+            if let space = rest.prefix(room + 1).lastIndex(of: " "), space > rest.startIndex {
+                lines.append(margin + rest[..<space])
+                rest = rest[rest.index(after: space)...]
+            } else {
+                lines.append(margin + rest.prefix(room))
+                rest = rest.dropFirst(room)
+            }
+        }
+    }
+}
+#endif

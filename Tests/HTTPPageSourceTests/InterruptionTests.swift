@@ -1,0 +1,42 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import Synchronization
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("Detection: an origin that wants quiet has it")
+struct InterruptionTests {
+    @Test("429 to HEAD: nothing more is asked for now, and the next run looks again")
+    func interruptedHead() async throws {
+        let isWell = Mutex(false)
+        let origin = ScriptedOrigin { url, request in
+            if request.method == "HEAD", !isWell.withLock({ $0 }) { return HTTPPageResponse(status: 429) }
+            let start = url.number("offset") ?? 0
+            return .json(#"{"has_more":\#(start < 25),"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        let page = try await source.first()
+        #expect(origin.requests.map(\.method) == ["GET", "HEAD"])
+        #expect(page.lesson?.warnings.first?.contains("the next run looks again") == true)
+        isWell.withLock { $0 = true }
+        let again = try scripted("http://h/api", origin, stored: page.lesson?.source)
+        _ = try await again.first()
+        #expect(again.access == .offsets)
+    }
+
+    @Test("429 to a question about offsets: nor is it asked what its next links leave out")
+    func interruptedLinks() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            if url.value(of: "offset") != nil { return HTTPPageResponse(status: 429) }
+            let start = url.number("cursor") ?? 0, end = min(start + 5, 45)
+            return .json(#"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+        }
+        let source = try scripted("http://h/api?kind=a", origin)
+        let page = try await source.first()
+        #expect(origin.requests.count == 2)
+        #expect(page.next == PageCursor("http://h/api?cursor=5"))
+    }
+}
+#endif

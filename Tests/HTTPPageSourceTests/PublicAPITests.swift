@@ -1,0 +1,89 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("APIs as they are met: pointed at, with nothing said")
+struct PublicAPITests {
+    static let all = PublicAPI.numbered + PublicAPI.placed + PublicAPI.linked + PublicAPI.tokens + PublicAPI.keyed
+
+    /// A source at such an API, and the API.
+    private func source(_ api: PublicAPI) throws -> (HTTPPageSource, ScriptedOrigin) {
+        let origin = ScriptedOrigin { api.respond($0, $1) }
+        return (try HTTPPageSource(HTTPSourceConfiguration(url: api.url), transport: origin), origin)
+    }
+
+    /// Brings the list in, and expects it to be there as it is. Returns how many requests that took.
+    private func expectEveryItem(of api: PublicAPI, pageSize: Int? = nil) async throws -> Int {
+        let (source, origin) = try source(api)
+        let storage = MemoryStorage(), clock = ManualClock(), key = try #require(HTTPPageSource.key(for: api.url))
+        var options = SyncOptions()
+        options.pageSize = pageSize
+        let report = try await ListSync(storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }).run()
+        #expect(report.outcome == .complete, "\(report.headFailure?.message ?? "") \(report.warnings)")
+        let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })
+        let items = try await repository.page(key, offset: 0, limit: 1_000, policy: .cacheOnly).items
+        #expect(items.map { String(decoding: $0, as: UTF8.self) } == (0..<PublicAPI.count).map(api.item), "\(origin.urls)")
+        return origin.requests.count
+    }
+
+    @Test("how it pages is found out in at most eight requests; then every item is there, in order, for one request a page", arguments: all)
+    func everyItem(api: PublicAPI) async throws {
+        let (source, origin) = try source(api)
+        _ = try await source.fetch(PageRequest(.first))
+        #expect(origin.requests.count <= 8, "\(origin.urls)")
+        #expect(source.access == api.access, "\(source.summary ?? ""): \(source.explanation.map(\.description))")
+        #expect(try await expectEveryItem(of: api) <= 8 + api.following)
+    }
+
+    @Test("more items a page are asked for than it gives, by a name that it may not know: every item all the same", arguments: all)
+    func clamped(api: PublicAPI) async throws {
+        let (source, origin) = try source(api)
+        _ = try await source.fetch(PageRequest(.first, size: 500))
+        #expect(origin.requests.count <= 8, "\(origin.urls)")
+        _ = try await expectEveryItem(of: api, pageSize: 500)
+    }
+
+    @Test("the end is where there is nothing more, however that is said", arguments: [200, 204, 400, 404, 416])
+    func pastEnd(status: Int) async throws {
+        // As many pages as go into the list, so that the last one is full.
+        _ = try await expectEveryItem(
+            of: PublicAPI("pages of 23", "http://h/api", size: 23, .grid(size: 23)) { url in
+                let page = Slice(from: ((url.digits("page") ?? 1) - 1) * 23, 23)
+                if page.count == 0, status != 200 { return HTTPPageResponse(status: status) }
+                return .body(#"{"data":[\#(page.items())]}"#)
+            })
+    }
+
+    @Test("a URL of a later page says so, unless it is said that there is one page")
+    func laterPage() async throws {
+        let api = try #require(PublicAPI.numbered.first { $0.url.contains("page=3") })
+        let origin = ScriptedOrigin { api.respond($0, $1) }
+        let source = try HTTPPageSource(HTTPSourceConfiguration(url: api.url), transport: origin)
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { throw NoPage() }
+        #expect(page.lesson?.warnings == ["page in the URL leads to a later page; the list is fetched from its beginning"])
+        #expect(page.content.ids.first == "i0")
+
+        var configuration = HTTPSourceConfiguration(url: api.url)
+        configuration.paging = .none
+        let alone = try HTTPPageSource(configuration, transport: origin)
+        guard case .page(let third) = try await alone.fetch(PageRequest(.first)) else { throw NoPage() }
+        #expect(third.content.ids.first == "i50")
+    }
+
+    @Test("positions that are counted from 1 are, also after a restart")
+    func countedFromOne() async throws {
+        let api = try #require(PublicAPI.placed.first { $0.testDescription.hasPrefix("SCIM") })
+        let origin = ScriptedOrigin { api.respond($0, $1) }
+        let source = try HTTPPageSource(HTTPSourceConfiguration(url: api.url), transport: origin)
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)), let lesson = page.lesson else { throw NoPage() }
+        let again = try HTTPPageSource(HTTPSourceConfiguration(url: api.url), stored: lesson.source, transport: origin)
+        guard case .page(let second) = try await again.fetch(PageRequest(.offset(20))) else { throw NoPage() }
+        #expect(second.content.ids.first == "i20")
+        #expect(origin.urls.last == "http://h/scim/v2/Users?startIndex=21")
+    }
+}
+#endif

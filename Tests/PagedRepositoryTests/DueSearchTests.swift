@@ -1,0 +1,44 @@
+import PageModel
+import PagedRepositoryTesting
+import Testing
+
+@testable import PagedRepository
+
+@Suite("How far the ledger is looked through")
+struct DueSearchTests {
+    @Test("what cannot be fetched now does not hide what can: more is asked for, to a bound")
+    func bound() {
+        var search = DueSearch(lists: 4)
+        var limits = [search.limit]
+        while search.goesOn(found: search.limit, ready: 3) { limits.append(search.limit) }
+        #expect(limits == [256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576])
+    }
+
+    @Test("enough to do, or nothing more, ends it")
+    func end() {
+        var search = DueSearch(lists: 4)
+        let ends = [search.goesOn(found: 256, ready: 4), search.goesOn(found: 255, ready: 0), search.goesOn(found: 0, ready: 0)]
+        #expect(ends == [false, false, false])
+        #expect(search.limit == 256)
+        var least = DueSearch(lists: 0)
+        let (none, one) = (least.goesOn(found: 256, ready: 0), least.goesOn(found: 1_024, ready: 1))
+        #expect(none)
+        #expect(!one, "room for one list there is always")
+    }
+
+    @Test("the one list that can be fetched now is found behind a thousand pages that cannot")
+    func hidden() async throws {
+        let noon = Timestamp(milliseconds: 1_800_000_000_000)
+        let storage = MemoryStorage()
+        let stuck = try await storage.register("stuck", at: noon).id, ready = try await storage.register("ready", at: noon).id
+        let failure = FetchFailure(.server, "m", isRetryable: true)
+        let early = (0..<1_000).map { LedgerEdit.failed(offset: $0, failure: failure, nextAttemptAt: noon) }
+        try await storage.record(early, for: stuck, at: noon)
+        try await storage.record([.failed(offset: 0, failure: failure, nextAttemptAt: noon + .seconds(1))], for: ready, at: noon)
+        let few = try await storage.due(before: noon + .seconds(9), lists: 1) { $0 == stuck }
+        #expect(few.count == 256)
+        let all = try await storage.due(before: noon + .seconds(9), lists: 1) { $0 == ready }
+        #expect(all.count == 1_001)
+        #expect(all.last?.query == ready)
+    }
+}

@@ -1,0 +1,126 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+@Suite("Whether one more list may be worked on at an origin")
+struct OriginDeskTests {
+    private let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    /// Room for three lists, two of them at one origin; away after two silences, for 30 seconds.
+    private func desk(_ change: (inout EngineOptions) -> Void = { _ in }) -> OriginDesk {
+        var options = EngineOptions()
+        options.lists = 3
+        options.listsPerOrigin = 2
+        options.sync.transportFailuresUntilOffline = 2
+        change(&options)
+        return OriginDesk(options)
+    }
+
+    private func query(_ number: Int64) -> QueryID { QueryID(rawValue: number) }
+
+    @Test("so many lists at one origin, and so many in all; whoever ends makes room")
+    func room() {
+        var desk = desk()
+        let begun = [(1, "a"), (2, "a"), (3, "a"), (4, "b"), (5, "b")].map { number, origin in
+            desk.begin(query(number), at: origin, now: now)
+        }
+        #expect(begun == [.go, .go, .full, .go, .full])
+        #expect([1, 2, 3, 4, 5].map { desk.isRunning(query($0)) } == [true, true, false, true, false])
+        desk.ended(query(1))
+        #expect(!desk.isRunning(query(1)))
+        #expect(desk.answer(at: "b", now: now) == .go)
+    }
+
+    @Test("there is always room for one, whatever the options say")
+    func leastRoom() {
+        let desk = desk { ($0.lists, $0.listsPerOrigin) = (0, -1) }
+        #expect(desk.answer(at: "a", now: now) == .go)
+    }
+
+    @Test("R32: an origin that is silent too often is away, and others are not; then one asks, and the others wait for what it finds")
+    func away() {
+        var desk = desk()
+        let first = desk.told(.silence, of: "a", now: now), second = desk.told(.silence, of: "a", now: now)
+        #expect(first == nil)
+        #expect(second == .away)
+        #expect(desk.isAway("a") && !desk.isAway("b"))
+        #expect(desk.answer(at: "a", now: now) == .wait(until: now + .seconds(30)))
+        #expect(desk.answer(at: "b", now: now) == .go)
+
+        let later = now + .seconds(30)
+        // Asking for an answer uses up nothing; beginning does.
+        for _ in 0..<2 { #expect(desk.answer(at: "a", now: later) == .go) }
+        let probe = desk.begin(query(1), at: "a", now: later), other = desk.begin(query(2), at: "a", now: later)
+        #expect(probe == .go)
+        #expect(other == .wait(until: later + .seconds(30)))
+        #expect(!desk.isRunning(query(2)))
+
+        let nothing = desk.told(.nothing, of: "a", now: later), silent = desk.told(.silence, of: "a", now: later)
+        #expect(nothing == nil && silent == nil, "it was away before")
+        let heard = desk.told(.heard, of: "a", now: later), again = desk.told(.heard, of: "a", now: later)
+        #expect(heard == .back)
+        #expect(again == nil)
+        #expect(!desk.isAway("a"))
+    }
+
+    @Test("R32: after a restart the ledger tells which origins are away, and since when")
+    func restored() {
+        var desk = desk()
+        func failing(_ number: Int64, attempts: Int, _ age: Duration, _ failureClass: FetchFailure.Class = .timeout) -> DueFetch {
+            let entry = LedgerEntry(
+                offset: 0, state: .failedRetryable, attempts: attempts, lastAttemptAt: now + (.zero - age), nextAttemptAt: now,
+                failure: FetchFailure(failureClass, "m", isRetryable: true))
+            return DueFetch(query: query(number), entry: entry)
+        }
+        let due = [
+            // Two lists of one origin count together, from the last failure on.
+            failing(1, attempts: 1, .seconds(20)), failing(2, attempts: 1, .seconds(10)), failing(1, attempts: 1, .seconds(25)),
+            failing(3, attempts: 1, .seconds(5)),
+            // What it answered does not make it away, and what is nobody's is left alone.
+            failing(4, attempts: 9, .seconds(5), .server), failing(9, attempts: 9, .seconds(5)),
+        ]
+        let away = desk.restore(from: due) { [1: "a", 2: "a", 3: "b", 4: "c"][$0.rawValue] }
+        #expect(away == ["a"])
+        #expect(desk.answer(at: "a", now: now) == .wait(until: now + .seconds(20)))
+        #expect(["b", "c", "d"].allSatisfy { desk.answer(at: $0, now: now) == .go })
+        // The count goes on where it was.
+        let turn = desk.told(.silence, of: "b", now: now)
+        #expect(turn == .away)
+    }
+
+    // MARK: What a run tells
+
+    private func report(
+        _ outcome: SyncReport.Outcome, fetched: Int = 0, unchanged: Int = 0, head: FetchFailure? = nil, wasHeard: Bool = false,
+        page failure: FetchFailure? = nil
+    ) -> SyncReport {
+        let record = QueryRecord(
+            id: query(1), key: "list", version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil, validatedAt: now,
+            createdAt: now, allowsDuplicates: false, paging: "offset", source: "")
+        let entries = failure.map {
+            LedgerEntry(offset: 50, state: .failedRetryable, attempts: 1, lastAttemptAt: now, nextAttemptAt: now, failure: $0)
+        }
+        var report = SyncReport(stored: ListOutline(record: record, pages: [], ledger: entries.map { [$0] } ?? []))
+        report.outcome = outcome
+        (report.pagesFetched, report.pagesUnchanged, report.headFailure) = (fetched, unchanged, head)
+        report.wasHeard = wasHeard
+        return report
+    }
+
+    @Test("a run tells that its origin was heard, or silent, or nothing of it")
+    func word() {
+        let timeout = FetchFailure(.timeout, "m", isRetryable: true), refusal = FetchFailure(.server, "m", isRetryable: true)
+        func word(_ report: SyncReport, since moment: Timestamp? = nil) -> OriginDesk.Word {
+            OriginDesk.Word(report, since: moment ?? now)
+        }
+        #expect(word(report(.offline, fetched: 3, wasHeard: true)) == .silence, "it went away on the way")
+        #expect(word(report(.complete, fetched: 1, wasHeard: true)) == .heard)
+        #expect(word(report(.complete)) == .nothing, "nothing was asked for")
+        #expect(word(report(.failed, head: timeout)) == .silence)
+        #expect(word(report(.failed, head: refusal, wasHeard: true)) == .heard)
+        #expect(word(report(.incomplete, page: timeout)) == .silence)
+        #expect(word(report(.incomplete, unchanged: 1, wasHeard: true, page: timeout)) == .heard)
+        #expect(word(report(.incomplete, page: timeout), since: now + .seconds(1)) == .nothing, "that was another run's failure")
+    }
+}

@@ -1,0 +1,74 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+@Suite("Retry-After only ever lengthens a pause (R28; RFC 9110, 10.2.3)")
+struct RetryPauseTests {
+    private let noon = Timestamp(milliseconds: 1_800_000_000_000)
+
+    private func pause(_ retryAfter: Duration?, attempt: Int, chance: Double = 0.5) throws -> Duration {
+        let failure = FetchFailure.status(503, retryAfter: retryAfter)
+        return try #require(RetrySchedule().nextAttempt(after: failure, attempt: attempt, now: noon, chance: chance)) - noon
+    }
+
+    @Test("0, and a moment that is over: all attempts of a run are as far apart as without", arguments: 1...7)
+    func floor(attempt: Int) throws {
+        let own = try pause(nil, attempt: attempt)
+        #expect(own > .zero)
+        for asked in [Duration.zero, .milliseconds(1), .seconds(-30)] { #expect(try pause(asked, attempt: attempt) == own) }
+    }
+
+    @Test("whatever is asked for, whenever, by whatever chance: never sooner than ours, nor than asked, nor later than both")
+    func larger() throws {
+        for attempt in 1...7 {
+            for chance in [0, 0.1, 0.5, 0.999] {
+                for asked in [0, 1, 2, 10, 60, 3_600, 3_601, 1 << 31] {
+                    let own = try pause(nil, attempt: attempt, chance: chance)
+                    let kept = min(Duration.seconds(asked), .seconds(3_600))
+                    #expect(try pause(.seconds(asked), attempt: attempt, chance: chance) == max(own, kept))
+                }
+            }
+        }
+    }
+
+    @Test("a page that waits for longer than the origin asked for leaves the others alone for no longer than that")
+    func others() {
+        var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: .seconds(60), budget: nil))
+        let bad = FetchTarget.span(0..<5, overlap: 0), good = FetchTarget.span(5..<10, overlap: 0)
+        queue.add([bad, good])
+        #expect(queue.next(now: noon) == .fetch(bad))
+        let failure = FetchFailure.status(503, retryAfter: .seconds(2))
+        queue.failed(bad, failure, nextAttemptAt: noon + .seconds(30), quiet: RetrySchedule().quiet(after: failure, now: noon))
+        #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(2)))
+        #expect(queue.next(now: noon + .seconds(2)) == .fetch(good))
+        queue.landed(good)
+        #expect(queue.next(now: noon + .seconds(3)) == .sleep(until: noon + .seconds(30)))
+        #expect(queue.next(now: noon + .seconds(30)) == .fetch(bad))
+    }
+
+    @Test("with no patience at all, one bad page that says 0 does not end a run that has others to fetch")
+    func impatient() {
+        var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: .zero, budget: nil))
+        let bad = FetchTarget.span(0..<5, overlap: 0), good = FetchTarget.span(5..<10, overlap: 0)
+        queue.add([bad, good])
+        #expect(queue.next(now: noon) == .fetch(bad))
+        let failure = FetchFailure.status(503, retryAfter: .zero)
+        queue.failed(bad, failure, nextAttemptAt: noon + .seconds(1), quiet: RetrySchedule().quiet(after: failure, now: noon))
+        #expect(queue.next(now: noon) == .fetch(good))
+        queue.landed(good)
+        #expect(queue.next(now: noon) == .finish(.retryLater(noon + .seconds(1))))
+    }
+
+    @Test("an origin that wants quiet has it, also when the page that heard it is given up")
+    func givenUp() {
+        var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: .seconds(60), budget: nil))
+        let last = FetchTarget.span(0..<5, overlap: 0), next = FetchTarget.span(5..<10, overlap: 0)
+        queue.add([last, next])
+        #expect(queue.next(now: noon) == .fetch(last))
+        let failure = FetchFailure.status(429, retryAfter: .seconds(9))
+        queue.failed(last, failure, nextAttemptAt: nil, quiet: RetrySchedule().quiet(after: failure, now: noon))
+        #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(9)))
+        #expect(queue.next(now: noon + .seconds(9)) == .fetch(next))
+    }
+}

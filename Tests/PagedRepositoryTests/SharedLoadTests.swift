@@ -1,0 +1,121 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import StorageSupport
+import Synchronization
+import Testing
+
+/// A storage in which somebody else does something just before a plan is applied.
+private final class CrowdedStorage: RelayedStorage {
+    let storage: any PageStorage
+    private let commits = Mutex(0)
+    private let meanwhile: @Sendable (Int, any PageStorage) async throws(StorageError) -> Void
+
+    /// - Parameter meanwhile: gets the number of the plan, from 1.
+    init(_ storage: any PageStorage, _ meanwhile: @escaping @Sendable (Int, any PageStorage) async throws(StorageError) -> Void) {
+        self.storage = storage
+        self.meanwhile = meanwhile
+    }
+
+    func relay<Value: Sendable>(
+        _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        if call == .commit {
+            let number = commits.withLock { commits in
+                commits += 1
+                return commits
+            }
+            try await meanwhile(number, storage)
+        }
+        return try await body()
+    }
+}
+
+@Suite("Several processes load one list")
+struct SharedLoadTests {
+    private let clock = ManualClock()
+    private let key = QueryKey("https://example.com/items")
+
+    @Test("R21, R30: a neighbour's page that comes between our look and our commit is no conflict: no item is asked for twice")
+    func neighbour() async throws {
+        let origin = ListOrigin((0..<30).map { "i\($0)" })
+        let store = MemoryStorage()
+        let (clock, key) = (clock, key)
+        let storage = CrowdedStorage(store) { number, store throws(StorageError) in
+            // The second plan is for 10..<19, less the item before it; the neighbour's page overlaps with its last item.
+            guard number == 2, let record = try await store.query(key) else { return }
+            let outcome = try await store.commit(
+                CommitPlan(
+                    query: record.id, version: record.version, at: clock.now(),
+                    edits: [.put(PageWrite(offset: 18, content: named(18..<28), evidence: .inferred))]))
+            #expect(outcome == .committed(record.version))
+        }
+        let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
+        #expect(report.outcome == .complete)
+        let record = try #require(try await store.query(key))
+        #expect(record.version == ListVersion(generation: 1, revision: 0), "nothing has moved")
+        let window = try #require(try await store.window(of: record.id, 0..<30))
+        #expect(window.parts.flatMap { $0.content.ids } == origin.names)
+        let asked = origin.requests.map(\.target)
+        #expect(Set(asked).count == asked.count, "\(asked)")
+        #expect(asked.count == 4, "page one, and three that overlap by one")
+    }
+
+    @Test("R4: what a page handed over is answered after somebody has moved its place: no item is overwritten by it")
+    func movedMeanwhile() async throws {
+        let origin = ListOrigin((0..<30).map { "i\($0)" }, access: .chain)
+        let store = MemoryStorage()
+        let (clock, key) = (clock, key)
+        let lost = Mutex<[String]>([])
+        let hasMoved = Mutex(false)
+        let source = MovingSource(origin) { number in
+            guard number == 2, let record = try await store.query(key) else { return }
+            // While the second page is under way, another process puts a new item before the first.
+            origin.names.insert("new", at: 0)
+            let new = PageWrite(offset: 0, content: named(["new"]), evidence: .inferred)
+            let outcome = try await store.commit(
+                CommitPlan(
+                    query: record.id, version: record.version, at: clock.now(),
+                    edits: [.rearrange(Rearrangement([.written(new, from: [nil]), .kept(0..<Int.max)])), .setTotal(.exact(31))]))
+            if case .committed = outcome { hasMoved.withLock { $0 = true } } else { Issue.record("\(outcome)") }
+        }
+        let storage = CrowdedStorage(store) { _, store throws(StorageError) in
+            guard hasMoved.withLock({ $0 }), let record = try await store.query(key),
+                let window = try await store.window(of: record.id, 0..<40)
+            else { return }
+            let there = Set(window.parts.filter(\.isHeld).flatMap { $0.content.ids })
+            lost.withLock { $0 += ["new", "i0", "i9"].filter { !there.contains($0) } }
+        }
+        var options = SyncOptions()
+        options.overlap = 0
+        let report = try await ListSync(
+            storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
+        ).run()
+        #expect(report.outcome == .complete)
+        #expect(lost.withLock { $0 } == [])
+        let record = try #require(try await store.query(key))
+        let window = try #require(try await store.window(of: record.id, 0..<40))
+        #expect(window.parts.flatMap { $0.content.ids } == origin.names)
+    }
+}
+
+/// A source at which something happens before each answer; it gets the number of the request, from 1.
+private final class MovingSource: PageSource {
+    private let origin: ListOrigin
+    private let meanwhile: @Sendable (Int) async throws -> Void
+    private let count = Mutex(0)
+
+    init(_ origin: ListOrigin, _ meanwhile: @escaping @Sendable (Int) async throws -> Void) {
+        self.origin = origin
+        self.meanwhile = meanwhile
+    }
+
+    var access: PagingAccess { origin.access }
+    var usage: SourceUsage { origin.usage }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        let answer = try await origin.fetch(request)
+        try await meanwhile(count.withLock { $0 += 1; return $0 })
+        return answer
+    }
+}

@@ -1,0 +1,97 @@
+public import PageModel
+
+/// A call of a storage that takes a transaction, and the list that it is about where that matters to anybody.
+public enum StorageCall: Hashable, Sendable {
+    case register, query, records, summaries
+    case outline(QueryID), excerpt(QueryID), window(QueryID), list(QueryID), locate(QueryID)
+    case commit, claim, record, due, purge, setPinned, evict
+
+    /// Whether it changes nothing.
+    public var isReading: Bool {
+        switch self {
+        case .query, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .due: true
+        case .register, .commit, .claim, .record, .purge, .setPinned, .evict: false
+        }
+    }
+}
+
+/// A storage in front of another one: what it does not say itself, the other one does.
+public protocol RelayedStorage: PageStorage {
+    var storage: any PageStorage { get }
+
+    /// Every call that takes a transaction passes here. Default: it is made, and nothing else.
+    func relay<Value: Sendable>(
+        _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value
+}
+
+extension RelayedStorage {
+    public func relay<Value: Sendable>(
+        _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        try await body()
+    }
+
+    public func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
+        try await relay(.register) { () async throws(StorageError) in try await storage.register(key, at: now) }
+    }
+    public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
+        try await relay(.query) { () async throws(StorageError) in try await storage.query(key) }
+    }
+    public func records() async throws(StorageError) -> [QueryRecord] {
+        try await relay(.records) { () async throws(StorageError) in try await storage.records() }
+    }
+    public func summaries() async throws(StorageError) -> [QuerySummary] {
+        try await relay(.summaries) { () async throws(StorageError) in try await storage.summaries() }
+    }
+    public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
+        try await relay(.outline(query)) { () async throws(StorageError) in try await storage.outline(of: query) }
+    }
+    public func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
+        try await relay(.excerpt(query)) { () async throws(StorageError) in try await storage.excerpt(of: query, range) }
+    }
+    public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
+        try await relay(.window(query)) { () async throws(StorageError) in try await storage.window(of: query, range) }
+    }
+    public func list(
+        of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
+    ) async throws(StorageError) -> ListReading? {
+        try await relay(.list(query)) { () async throws(StorageError) in try await storage.list(of: query, reading: choose) }
+    }
+    public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
+        try await relay(.locate(query)) { () async throws(StorageError) in try await storage.locate(keys, in: query) }
+    }
+    public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+        try await relay(.commit) { () async throws(StorageError) in try await storage.commit(plan) }
+    }
+    public func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> [Int] {
+        try await relay(.claim) { () async throws(StorageError) in
+            try await storage.claim(offsets, of: query, until: expiry, at: now)
+        }
+    }
+    public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
+        try await relay(.record) { () async throws(StorageError) in try await storage.record(edits, for: query, at: now) }
+    }
+    public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
+        try await relay(.due) { () async throws(StorageError) in try await storage.due(before: moment, limit: limit) }
+    }
+    public func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
+        try await relay(.purge) { () async throws(StorageError) in try await storage.purge(queries) }
+    }
+    public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
+        try await relay(.setPinned) { () async throws(StorageError) in try await storage.setPinned(isPinned, query) }
+    }
+    public func evict(
+        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
+    ) async throws(StorageError) -> EvictionReport {
+        try await relay(.evict) { () async throws(StorageError) in
+            try await storage.evict(to: budget, exempt: exempt, at: now)
+        }
+    }
+    public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { storage.notices(of: query) }
+    public func watch() -> StorageWatch { storage.watch() }
+    public func changeCount(of query: QueryID) -> UInt64? { storage.changeCount(of: query) }
+    public var observedQueries: Set<QueryID> { storage.observedQueries }
+}

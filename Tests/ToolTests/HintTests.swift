@@ -1,0 +1,135 @@
+#if Tool
+import ArgumentParser
+import Foundation
+import PageModel
+import Testing
+import ToolSupport
+@testable import pagecache
+
+/// What the tool tells people to type can be typed.
+@Suite("Hints")
+struct HintTests {
+    /// Every source file of the package, with the lines that a multi-line text breaks joined again.
+    private func sources(_ folder: String = "Sources") throws -> [(path: String, text: String)] {
+        let root = Repository.path(folder)
+        let paths = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
+        return try paths.sorted().map { path in
+            let text = try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
+            return (path, text.replacing(/\\\n\s*/, with: ""))
+        }
+    }
+
+    /// The words of a command as a shell would split them, up to where another command, a file or a comment begins. What is
+    /// interpolated becomes a name.
+    private func words(_ command: String) -> [String] {
+        let plain = command.replacing(/\\\([^()]*(?:\([^()]*\)[^()]*)*\)/, with: "name").replacing(/\\"/, with: "\"")
+        var words: [String] = []
+        for match in plain.matches(of: /'[^']*'|"[^"]*"|\S+/) {
+            let word = String(match.output)
+            // Two spaces or more begin a comment in the examples.
+            if match.range.lowerBound > plain.startIndex, plain[..<match.range.lowerBound].hasSuffix("  ") { break }
+            if ["|", ">", "&&"].contains(word) { break }
+            words.append(word.trimmingCharacters(in: ["'", "\""]))
+        }
+        return words
+    }
+
+    /// Nil when the real parser takes it. A command alone is the name of a command, and needs no arguments.
+    private func problem(_ command: String) throws -> String? {
+        let words = Array(words(command).dropFirst())
+        let names = try CommandDescription.tool().subcommands?.flatMap { [$0.commandName] + ($0.aliases ?? []) } ?? []
+        if words.count == 1, let word = words.first, names.contains(word) { return nil }
+        do {
+            _ = try Pagecache.parseAsRoot(words)
+            return nil
+        } catch {
+            return Pagecache.exitCode(for: error) == .success ? nil : Pagecache.message(for: error)
+        }
+    }
+
+    @Test("every 'pagecache …' in a text of the sources is a command that the parser takes")
+    func quoted() throws {
+        var found: Set<String> = []
+        for (path, text) in try sources() {
+            for line in text.split(separator: "\n") where !line.drop(while: \.isWhitespace).hasPrefix("//") {
+                for match in line.matches(of: /['`](pagecache [^'`]+)['`]/) {
+                    let command = String(match.output.1)
+                    found.insert(command)
+                    #expect(try problem(command) == nil, "\(path): \(command)")
+                }
+            }
+        }
+        // There are some, and those that were wrong once are among them.
+        #expect(found.count > 10, "\(found.sorted())")
+        #expect(found.contains("pagecache verify --repair"))
+    }
+
+    @Test("no hint is a command without quotes, which nobody would check")
+    func unquoted() throws {
+        for (path, text) in try sources("Sources/pagecache") {
+            #expect(text.firstMatch(of: #/hint: "pagecache /#) == nil, "\(path)")
+        }
+    }
+
+    @Test("every example in --help can be typed")
+    func examples() throws {
+        let tool = try CommandDescription.tool()
+        var count = 0
+        for command in [tool] + (tool.subcommands ?? []) {
+            for line in (command.discussion ?? "").split(separator: "\n") {
+                let line = line.drop(while: \.isWhitespace)
+                guard line.hasPrefix("pagecache ") else { continue }
+                count += 1
+                #expect(try problem(String(line)) == nil, "\(line)")
+            }
+        }
+        #expect(count > 40)
+    }
+
+    @Test("every option that a text names is one that some command has")
+    func options() throws {
+        func all(_ command: CommandDescription) -> Set<String> {
+            (command.subcommands ?? []).reduce(Set((command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.text))) { $0.union(all($1)) }
+        }
+        let known = try all(CommandDescription.tool()).union(["--help", "--version", "--experimental-dump-help"])
+        #expect(known.contains("--stale-after"))
+        // Style sheets have names of their own that look like options.
+        for (path, text) in try sources("Sources/pagecache") where !path.hasSuffix("HTMLPieces.swift") {
+            for line in text.split(separator: "\n") where !line.drop(while: \.isWhitespace).hasPrefix("//") {
+                // Behind a letter or a slash it is part of another word, and between letters a dash.
+                for match in line.matches(of: #/(^|[ '"(=`/])(--[a-z][a-z-]*[a-z])/#) {
+                    #expect(known.contains(String(match.output.2)), "\(path): \(match.output.2)")
+                }
+            }
+        }
+    }
+
+    @Test("what `why` says can be typed, whatever the list is like", arguments: [false, true])
+    func explanations(isPinned: Bool) throws {
+        var list = Sample.list(
+            [Sample.page(0..<100, age: .seconds(900)), Sample.page(100..<200, evidence: .inferred)], total: .exact(500), validated: .seconds(900),
+            ledger: [Sample.failing(0), Sample.failing(300, next: nil), Sample.failing(400, next: nil, isRetryable: false)], isPinned: isPinned,
+            sweep: SweepProgress(position: 50, startedAt: Sample.ago(.seconds(60))))
+        var count = 0
+        for policy in [FreshnessPolicy(), FreshnessPolicy(staleAfter: .milliseconds(1_500), originWord: .ignored), FreshnessPolicy(staleAfter: .seconds(7_200))] {
+            for ledger in [list.ledger, []] {
+                list.ledger = ledger
+                let all = [Explanation(of: list, policy: policy, now: Sample.now)]
+                    + [0, 150, 250, 300, 900].map { Explanation(of: list, at: $0, policy: policy, now: Sample.now) }
+                for sentence in all.flatMap(\.sentences) {
+                    for match in sentence.text.matches(of: /'(pagecache [^']+)'/) {
+                        count += 1
+                        #expect(try problem(String(match.output.1)) == nil, "\(sentence.text)")
+                    }
+                }
+            }
+        }
+        #expect(count > 10)
+    }
+
+    @Test("the test itself finds what is wrong", arguments: [
+        "pagecache repair", "pagecache verify --mend", "pagecache frobnicate x", "pagecache gc --max-age soon", "pagecache show --limit 5",
+    ])
+    func wrong(command: String) throws { #expect(try problem(command) != nil, "\(command)") }
+}
+#endif

@@ -1,0 +1,82 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import PageModel
+import PageStore
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+/// What is kept and what goes: `pin`, `gc`, `verify`, in formats for programs, and before anything is done.
+@Suite("pagecache pin, gc and verify")
+struct KeepingTests {
+    private let folder = Folder()
+
+    private func tool(_ arguments: [String]) async throws -> Program.Ended {
+        try await Tool.run(arguments + ["--store", folder.store])
+    }
+
+    /// A list of 300 items in three pages.
+    private func fill() async throws -> String {
+        let store = try await PageStore.open(at: folder.store, now: noon)
+        let record = try await store.register("list", at: noon)
+        var version = record.version
+        for offset in [0, 100, 200] {
+            let edits: [ListEdit] = [.put(PageWrite(offset: offset, content: items(offset..<offset + 100), evidence: .verified)), .validated]
+            let outcome = try await store.commit(CommitPlan(query: record.id, version: version, at: noon, edits: edits))
+            if case .committed(let now) = outcome { version = now }
+        }
+        await store.close()
+        return record.key.shortID
+    }
+
+    @Test("gc --dry-run says what gc would remove, to the byte, and removes nothing; pinned lists stay")
+    func dryRun() async throws {
+        let id = try await fill()
+        func pages() async throws -> Int { try await tool(["pages", id, "--json"]).jsonArray.count }
+        let half = try #require(try await tool(["list", "--json"]).jsonArray.first?["bytes"] as? Int) / 2
+        let told = try await tool(["gc", "--max-bytes", String(half), "--dry-run", "--json"]).json
+        #expect(told["dry_run"] as? Bool == true)
+        #expect(told["pages"] as? Int == 2)
+        #expect(try await pages() == 3)
+        #expect(try await tool(["gc", "--max-bytes", "0", "-n"]).output.hasPrefix("would remove 3 pages, "))
+        #expect(try await pages() == 3)
+        let done = try await tool(["gc", "--max-bytes", String(half), "--json"]).json
+        #expect(done["dry_run"] as? Bool == false)
+        for member in ["pages", "bytes", "queries", "bytes_left"] { #expect(done[member] as? Int == told[member] as? Int, "\(member)") }
+        #expect(try await tool(["list", "--json"]).jsonArray.first?["items"] as? Int == 100)
+        _ = try await tool(["pin", id])
+        #expect(try await tool(["gc", "--max-bytes", "0", "--dry-run", "--json"]).json["pages"] as? Int == 0)
+    }
+
+    @Test("rows for programs: a line of names, and one for what was done")
+    func csv() async throws {
+        let id = try await fill()
+        #expect(try await tool(["pin", id, "--format", "csv"]).output == "query,pinned\n\(id),true\n")
+        #expect(try await tool(["unpin", id, "--format", "csv"]).output == "query,pinned\n\(id),false\n")
+        #expect(try await tool(["gc", "--max-age", "36500d", "--format", "csv"]).output.hasPrefix("dry_run,pages,bytes,queries,bytes_left\nfalse,0,0,0,"))
+        #expect(try await tool(["verify", "--format", "csv"]).output == "kind,query,offset,count,message\n")
+        let aside = try await tool(["verify", "--set-aside", "--dry-run", "--format", "csv"])
+        #expect(aside.output == "dry_run,set_aside\ntrue,\(folder.store).corrupt-<time>\n")
+        #expect(folder.contents.contains("store.sqlite"))
+    }
+
+    @Test("what verify finds is a row each, with 65; where nothing is, nothing would be set aside")
+    func findings() async throws {
+        let id = try await fill()
+        let script = try await Program.run("/usr/bin/env", [
+            "python3", "-c",
+            "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 100)'); d.commit()",
+        ])
+        #expect(script.status == 0, "\(script.errors)")
+        let ended = try await tool(["verify", "--format", "csv"])
+        #expect(ended.status == 65)
+        let rows = ended.output.split(separator: "\n")
+        #expect(rows.first == "kind,query,offset,count,message")
+        #expect(rows.dropFirst().contains { $0.contains(",\(id),100,100,") }, "\(ended.output)")
+        let none = try await Tool.run(["verify", "--set-aside", "--dry-run", "--store", "\(folder.path)/none.sqlite"])
+        #expect(none.status == 66)
+    }
+}
+#endif

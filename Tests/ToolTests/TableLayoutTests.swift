@@ -1,0 +1,121 @@
+#if Tool
+import Foundation
+import PageModel
+import PageStore
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+@testable import pagecache
+
+/// Tables in any width: what is cut off does not mislead, and what does not fit is not lost without a word.
+@Suite("Rows of texts in so many columns")
+struct TableLayoutTests {
+    private let columns: [TableLayout.Column] = [
+        .init(heading: "ID", isWhole: true), .init(heading: "QUERY"), .init(heading: "ITEMS", isNumber: true), .init(heading: "NEXT"),
+        .init(heading: "SIZE", isNumber: true),
+    ]
+    private let rows = [
+        ["4s61jq7d", "https://api.example.com/items", "12,345", "–", "1.2 MB"], ["787vw1bw", "short", "3", "–", "91 B"],
+    ]
+
+    private func lines(_ width: Int) -> [String] {
+        let layout = TableLayout(columns, rows: rows, width: width)
+        return (layout.heading().map { [$0] } ?? []) + rows.flatMap { layout.lines(of: $0) }
+    }
+
+    @Test("where there is room, everything is there, numbers to the right")
+    func wide() {
+        #expect(lines(.max) == [
+            "ID        QUERY                           ITEMS  NEXT    SIZE", "4s61jq7d  https://api.example.com/items  12,345  –     1.2 MB",
+            "787vw1bw  short                               3  –       91 B",
+        ])
+    }
+
+    @Test("texts are cut first, and neither ids nor numbers ever")
+    func cut() {
+        #expect(lines(44) == [
+            "ID        QUERY          ITEMS  NEXT    SIZE", "4s61jq7d  https://api…  12,345  –     1.2 MB", "787vw1bw  short              3  –       91 B",
+        ])
+    }
+
+    @Test("what says nothing is left out first, then what stands at the right; three columns at least")
+    func leftOut() {
+        #expect(lines(36).first == "ID        QUERY        ITEMS    SIZE")
+        #expect(TableLayout(columns, rows: rows, width: 36).leftOut == ["NEXT"])
+        #expect(TableLayout(columns, rows: rows, width: 26).leftOut == ["NEXT", "SIZE"])
+        #expect(lines(26)[1] == "4s61jq7d  https:/…  12,345")
+    }
+
+    @Test("where not even three columns fit, rows stand one below another, whole, without what says nothing")
+    func stacked() {
+        #expect(lines(20) == [
+            "ID 4s61jq7d", "QUERY", "  https://api.exampl", "  e.com/items", "ITEMS 12,345", "SIZE 1.2 MB", "ID 787vw1bw", "QUERY short",
+            "ITEMS 3", "SIZE 91 B",
+        ])
+        #expect(TableLayout(columns, rows: rows, width: 20).leftOut.isEmpty)
+    }
+
+    @Test("in every width it fits, and no digit is lost", arguments: 12...70)
+    func everyWidth(width: Int) {
+        let lines = lines(width)
+        #expect(lines.allSatisfy { $0.count <= width })
+        #expect(lines.contains { $0.contains("12,345") })
+        #expect(lines.contains { $0.contains("4s61jq7d") })
+    }
+
+    @Test("lines break at spaces where there are any, and anywhere else", arguments: [
+        ("short", ["short"]), ("QUERY one two three", ["QUERY one", "  two", "  three"]), ("abcdefghijklmnop", ["abcdefghij", "  klmnop"]), ("", [""]),
+    ] as [(String, [String])])
+    func wrapped(text: String, lines: [String]) { #expect(TableLayout.wrapped(text, width: 10) == lines) }
+
+    @Test("the table of list on a terminal of 20, 40 and 80 columns, word for word", arguments: [20, 40, 80])
+    func list(width: Int) throws {
+        var failing = Sample.list(
+            [Sample.page(0..<100), Sample.page(100..<200, age: .seconds(90))], total: .exact(12_345), ledger: [Sample.failing(200)],
+            key: "https://api.example.com/customers?sort=name")
+        failing.record.isPinned = true
+        let never = Sample.list([], validated: nil, key: QueryKey("items", scope: "tenant-7"))
+        let table = List.table(
+            [QuerySummary(outline: failing, bytes: 123_456), QuerySummary(outline: never, bytes: 0)], now: Sample.now)
+        let (lines, leftOut) = table.lines(width: width)
+        #expect(lines.allSatisfy { $0.count <= width })
+        let text = (lines + (leftOut.isEmpty ? [] : ["", "left out: \(leftOut.joined(separator: ", "))"])).joined(separator: "\n") + "\n"
+        try SnapshotTests.compare(text, with: "Tests/ToolTests/Snapshots/list-\(width)-columns.txt")
+    }
+
+    @Test("at a terminal: rows below one another in 20 columns; in 40 it is said what does not fit", arguments: [20, 40])
+    func atTerminal(columns: Int) async throws {
+        try await fill()
+        let tool = try TerminalProgram(
+            Tool.path, ["list", "--store", folder.store],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"], columns: columns)
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 0)
+        let lines = tool.shown.replacing(/\u{1b}\[\d+m/, with: "").split(whereSeparator: \.isNewline).map(String.init)
+        #expect(lines.allSatisfy { $0.count <= columns }, "\(lines)")
+        let id = QueryKey("list").shortID
+        if columns == 20 {
+            #expect(lines.contains("ID \(id)"))
+            #expect(lines.contains("ITEMS 100"))
+            #expect(lines.contains("TOTAL 150"))
+        } else {
+            #expect(lines.contains { $0.hasPrefix("\(id)  list") && $0.contains("100") })
+            #expect(lines.last?.hasPrefix("… ") == true)
+            #expect(lines.last?.contains("PAGING") == true || lines.last?.hasSuffix("…") == true)
+        }
+    }
+
+    private let folder = Folder()
+
+    private func fill() async throws {
+        let store = try await PageStore.open(at: folder.store, now: noon)
+        let record = try await store.register("list", at: noon)
+        let edits: [ListEdit] = [
+            .put(PageWrite(offset: 0, content: items(0..<100), evidence: .verified)), .setTotal(.exact(150)), .validated,
+        ]
+        _ = try await store.commit(CommitPlan(query: record.id, version: record.version, at: noon, edits: edits))
+        await store.close()
+    }
+}
+#endif
