@@ -10,7 +10,7 @@ help:
 	@echo "make demo   the whole story on an embedded origin, in half a minute"
 	@echo "make test   everything that is checked: rules, tests, real servers, the package without its traits"
 	@echo "make examples   the examples, built and run; every snippet of the documentation is among them"
-	@echo "make soak   the long form of the suites on faults, damage, power loss and several processes"
+	@echo "make soak   the fault campaign in its long form, hours: kills, faults, damage, power loss, processes, clocks, sanitizers; one table"
 	@echo "make mutants          planted bugs, and the seed by which the simulation catches each"
 	@echo "make bench-reconcile  what it costs to find out what changed, as a table"
 	@echo "make bench  the store beside a C program that does the same on the same layout, lists beside the store, pages beside decoding"
@@ -31,13 +31,10 @@ examples: prerequisites
 SEEDS ?= 20000
 
 soak: prerequisites
+	@$(SWIFT) build -c release --product pagecache --quiet
 	@$(SWIFT) build -c release --product Simulator --quiet
-	@.build/release/Simulator runs safety 0 $$(($(SEEDS) - 1))
-	@.build/release/Simulator runs liveness 0 $$(($(SEEDS) - 1))
-	@.build/release/Simulator engine safety 0 $$(($(SEEDS) / 4))
-	@.build/release/Simulator engine liveness 0 $$(($(SEEDS) / 4))
-	@Scripts/mutants
-	@PAGECACHE_SOAK=1 $(SWIFT) test --filter 'FlipTests|FaultTests|PowerLossTests|ProcessTests|DifferentialTests'
+	@$(SWIFT) build --build-tests --quiet
+	@Scripts/campaign --long --seeds $(SEEDS)
 
 mutants: prerequisites
 	@Scripts/mutants

@@ -1,0 +1,116 @@
+"""The package once more, with bugs in it that an environment variable wakes: what the suites must notice."""
+
+import os, shutil, subprocess
+from bench import ROOT
+
+WORK = ROOT / ".build" / "campaign"
+# In the copy only; the package itself has no such switch.
+SWITCH = """
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Whether a planted bug is awake.
+package enum Sabotage {
+    package static func isAwake(_ name: String) -> Bool {
+        guard let word = getenv("PAGECACHE_SABOTAGE") else { return false }
+        return String(cString: word) == name
+    }
+}
+"""
+BUGS = {
+    "checksums are not looked at": (
+        "Sources/PageStore/Tables/BodyTable.swift",
+        "BodyCodec.checksum(layout: layout, payload: payload) == row.checksum",
+        'Sabotage.isAwake("checksums are not looked at") || BodyCodec.checksum(layout: layout, payload: payload) == row.checksum',
+    ),
+    "a failed commit is reported as done": (
+        "Sources/PageStore/SQLite/Transaction.swift",
+        "try run(TransactionKind.commit)",
+        'if Sabotage.isAwake("a failed commit is reported as done") { try? run(TransactionKind.commit) } '
+        "else { try run(TransactionKind.commit) }",
+    ),
+    "every owner is dead": (
+        "Sources/PageStore/Leases/OwnerLock.swift",
+        "if owner == name { return true }",
+        'if owner == name { return true }\n        if Sabotage.isAwake("every owner is dead") { return false }',
+    ),
+    "every origin is trusted": (
+        "Sources/HTTPPageSource/Wire/OriginPolicy.swift",
+        "if url.hasSameOrigin(as: home) { return true }",
+        'if Sabotage.isAwake("every origin is trusted") || url.hasSameOrigin(as: home) { return true }',
+    ),
+    "a pause may be negative": (
+        "Sources/HTTPPageSource/Wire/RetryAfter.swift",
+        "return max(date - now, .zero)",
+        'return Sabotage.isAwake("a pause may be negative") ? date - now : max(date - now, .zero)',
+    ),
+    "a commit is reported before it is made": (
+        "Tests/StoreWorker/Doomed.swift",
+        "            if case .committed(let version) = try await store.commit(plan)",
+        '            if Sabotage.isAwake("a commit is reported before it is made") { say("\\(page)") }\n'
+        "            if case .committed(let version) = try await store.commit(plan)",
+    ),
+    "a commit is reported once": (
+        "Tests/StoreWorker/Doomed.swift",
+        '            say("\\(page)")\n        }\n',
+        '            if !Sabotage.isAwake("a commit is reported before it is made") { say("\\(page)") }\n        }\n',
+    ),
+    "successes are not forgotten": (
+        "Sources/PageStore/Tables/LedgerTable.swift",
+        "try connection.run(forgetSuccess, .int(query.rawValue), .int(offset))",
+        'if Sabotage.isAwake("successes are not forgotten") { return }\n'
+        "        try connection.run(forgetSuccess, .int(query.rawValue), .int(offset))",
+    ),
+}
+
+
+def plant(tree):
+    """Copies the package to `tree`, and puts every bug in."""
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    for part in ["Sources", "Tests", "Migrations"]:
+        shutil.copytree(ROOT / part, tree / part, symlinks=True)
+    for file in ["Package.swift", "Package.resolved"]:
+        if (ROOT / file).exists():
+            shutil.copy(ROOT / file, tree / file)
+    (tree / "Sources/PageModel/Sabotage.swift").write_text(SWITCH.lstrip())
+    for name, (file, old, new) in BUGS.items():
+        path = tree / file
+        text = path.read_text()
+        if text.count(old) != 1:
+            raise SystemExit(f"cannot plant '{name}' in {file}: '{old}' is there {text.count(old)} times")
+        # What is said twice costs nothing.
+        path.write_text("import PageModel\n" + text.replace(old, new))
+
+
+class Broken:
+    """Built once, when the first control asks for it."""
+
+    def __init__(self, swift):
+        self.swift, self.tree, self.is_built = swift, WORK / "tree", False
+
+    def test(self, bug, filter, environment):
+        words = [*self.swift, "test", "--scratch-path", str(WORK / "build")]
+        if not self.is_built:
+            plant(self.tree)
+            built = subprocess.run(
+                [*self.swift, "build", "--build-tests", "--scratch-path", str(WORK / "build")],
+                cwd=self.tree,
+                capture_output=True,
+                text=True,
+            )
+            if built.returncode:
+                raise SystemExit(f"the package with planted bugs does not build:\n{built.stdout[-3000:]}{built.stderr[-2000:]}")
+            self.is_built = True
+        return subprocess.run(
+            [*words, "--skip-build", "--filter", filter],
+            cwd=self.tree,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment, "PAGECACHE_SABOTAGE": bug},
+        )

@@ -1,0 +1,185 @@
+"""Files whose bytes are not what was written: flipped, torn, swapped, cut, emptied, other people's (R7, R46)."""
+
+import sqlite3, struct
+from bench import Outcome
+from kills import Half
+from origin import Origin
+
+PAGE = 4_096
+
+
+def flip(data, chance):
+    place = chance.randrange(len(data))
+    data[place] ^= 1 << chance.randrange(8)
+
+
+def smash(data, chance):
+    place = chance.randrange(len(data))
+    for at in range(place, min(len(data), place + chance.randrange(1, 64))):
+        data[at] = chance.randrange(256)
+
+
+def interesting(data, chance):
+    # Lengths, pointers and types of records stand in such numbers.
+    place = chance.randrange(len(data) - 8)
+    data[place : place + 4] = chance.choice([b"\0\0\0\0", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\0\0\0\x01"])
+
+
+def swap(data, chance):
+    first, second = (PAGE * chance.randrange(max(1, len(data) // PAGE)) for _ in range(2))
+    data[first : first + PAGE], data[second : second + PAGE] = data[second : second + PAGE], data[first : first + PAGE]
+
+
+def wipe(data, chance):
+    first = PAGE * chance.randrange(max(1, len(data) // PAGE))
+    data[first : first + PAGE] = bytes_of(chance.choice([0, None]), len(data[first : first + PAGE]), chance)
+
+
+def bytes_of(value, count, chance):
+    return bytearray(chance.randrange(256) if value is None else value for _ in range(count))
+
+
+def cut(data, chance):
+    del data[chance.randrange(len(data)) :]
+
+
+def empty(data, chance):
+    del data[:]
+
+
+def longer(data, chance):
+    data += bytes_of(None, chance.randrange(1, 3 * PAGE), chance)
+
+
+KINDS = [flip] * 6 + [smash] * 3 + [interesting] * 3 + [swap, wipe, cut, longer]
+
+
+def served_unchecked(path):
+    """What SQLite alone serves of a store's pages, with no checksum looked at: position, count, and the bytes of the items."""
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1) as connection:
+            if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+                return []
+            return connection.execute(
+                "SELECT page.offset, page.count, payload FROM page JOIN body ON body.id = page.body"
+            ).fetchall()
+    except sqlite3.Error:
+        return []
+
+
+def check_served(outcome, place, origin, url, words, broken):
+    truth = origin.truth()
+    if broken:
+        # The control: the same files, read with the checksums left out.
+        for offset, count, payload in served_unchecked(place.store):
+            outcome.expect(payload == b"".join(truth[offset : offset + count]), f"{words}: other bytes from {offset} on")
+        return
+    held, ended = place.held(url, timeout=30)
+    # Damaged, no list of this name, not a store, or of another version. What is missing and what is damaged are two lines.
+    outcome.expect_tidy(ended, words, {0, 65, 66, 74, 77, 78}, lines=2)
+    outcome.expect_exact(held, truth, words)
+    verified = place.run("verify", "--json", timeout=60)
+    outcome.expect_tidy(verified, f"{words}: verify", {0, 65, 66, 74, 77, 78})
+    outcome.expect(
+        len(held) == len(truth) or verified.status != 0,
+        lambda: f"{words}: {len(truth) - len(held)} items are missing and verify finds nothing",
+    )
+
+
+def check_mended(outcome, place, origin, url, words):
+    """However bad it was: mended or set aside, the next run has the list again."""
+    repaired = place.run("verify", "--repair", "--yes", "--json", timeout=60)
+    outcome.expect_tidy(repaired, f"{words}: repair", {0, 65, 66, 74, 77, 78})
+    synced = place.sync(url)
+    if synced.status != 0 and synced.status != 77:
+        aside = place.run("verify", "--set-aside", "--yes", "--json")
+        outcome.expect_tidy(aside, f"{words}: setting aside", {0, 65, 66, 77, 78})
+        if aside.status == 0:
+            synced = place.sync(url)
+    if synced.status == 0:
+        held, _ = place.held(url)
+        outcome.expect(list(held.values()) == origin.truth(), lambda: f"{words}: {len(held)} items after mending")
+    else:
+        # A file that no longer says it is a store is nobody's to touch (R8).
+        outcome.expect_tidy(synced, f"{words}: sync", {65, 77, 78})
+
+
+def in_the_file(bench, broken):
+    outcome, chance = Outcome(), bench.chance("damage")
+    with Origin(items=300) as origin:
+        url, good = origin.url(), bench.place()
+        good.sync(url, "--page-size", "20")
+        for case in range(bench.pick(150, 5_000)):
+            if broken and outcome.violations:
+                break
+            place, kind = good.copy(), empty if case == 0 else chance.choice(KINDS)
+            words = f"{kind.__name__} {case}, seed {bench.seed}"
+            change(place.store, kind, 1 if case % 3 else chance.randrange(1, 9), chance)
+            outcome.cases += 1
+            check_served(outcome, place, origin, url, words, broken)
+            if not broken and case % 5 == 0:
+                check_mended(outcome, place, origin, url, words)
+            place.remove()
+    return outcome
+
+
+def in_the_log(bench, broken):
+    """The same in the log of a process that was killed before it merged it. A log that does not check ends there for SQLite
+    (https://www.sqlite.org/walformat.html), so in half of the cases its own checksums are made to fit."""
+    outcome, chance = Outcome(), bench.chance("damaged log")
+    with Origin(items=300) as origin:
+        half = Half(bench, origin)
+        for case in range(bench.pick(80, 2_000)):
+            if broken and outcome.violations:
+                break
+            place, kind = half.place.copy(), chance.choice(KINDS)
+            words = f"{kind.__name__} {case} in the log, seed {bench.seed}"
+            fits = case % 2 == 0 or broken
+            change(place.store + "-wal", kind, 1, chance, fit if fits else None)
+            outcome.cases += 1
+            if broken:
+                check_served(outcome, place, origin, origin.url(), words, broken)
+            else:
+                held, ended = place.held(origin.url(), timeout=30)
+                outcome.expect_tidy(ended, words, {0, 65, 66, 74, 77, 78}, lines=2)
+                outcome.expect_exact(held, origin.truth(), words)
+                if case % 5 == 0:
+                    check_mended(outcome, place, origin, origin.url(), words)
+            place.remove()
+    return outcome
+
+
+def change(path, kind, times, chance, afterwards=None):
+    with open(path, "r+b") as file:
+        data = bytearray(file.read())
+        for _ in range(times):
+            if len(data) > 8:
+                kind(data, chance)
+        if afterwards:
+            afterwards(data)
+        file.seek(0)
+        file.truncate()
+        file.write(data)
+
+
+def fit(log):
+    """Makes the checksums of a log right for what is in it: of each frame over the first 8 bytes of its header and its page,
+    beginning with that of the frame before (https://www.sqlite.org/fileformat.html#checksum_algorithm)."""
+    order = ">" if len(log) > 3 and log[3] & 1 else "<"
+    first = second = 0
+
+    def over(part):
+        nonlocal first, second
+        for a, b in struct.iter_unpack(order + "II", part):
+            first = (first + a + second) & 0xFFFFFFFF
+            second = (second + b + first) & 0xFFFFFFFF
+
+    if len(log) < 32:
+        return
+    over(bytes(log[:24]))
+    log[24:32] = struct.pack(">II", first, second)
+    for frame in range(32, len(log) - 24 - PAGE + 1, 24 + PAGE):
+        log[frame + 8 : frame + 16] = log[16:24]
+        over(bytes(log[frame : frame + 8]))
+        over(bytes(log[frame + 24 : frame + 24 + PAGE]))
+        log[frame + 16 : frame + 24] = struct.pack(">II", first, second)

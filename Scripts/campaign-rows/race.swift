@@ -1,0 +1,11 @@
+// A data race: what the thread sanitizer must report, or its silence means nothing.
+import Dispatch
+
+final class Box: @unchecked Sendable { var number = 0 }
+let box = Box()
+let together = DispatchGroup()
+for _ in 0..<4 {
+    DispatchQueue.global().async(group: together) { for _ in 0..<1_000_000 { box.number += 1 } }
+}
+together.wait()
+print(box.number)

@@ -1,0 +1,123 @@
+"""The experiments that are suites in Swift, told as rows of the same table; and the sanitizers, which are whole builds."""
+
+import os, re, subprocess
+from bench import HERE, ROOT, Outcome
+from broken import WORK, Broken
+
+SWIFT = [os.environ.get("SWIFT", "swift")]
+BROKEN = Broken(SWIFT)
+ISSUE = re.compile(
+    r"recorded an issue|^error: |: error: |Fatal error|unexpected signal|WARNING: ThreadSanitizer|ERROR: AddressSanitizer", re.M
+)
+
+
+def told(result, count):
+    """What a run of tests printed, as cases and violations. `count`: what a case is; else a test, or an argument of one."""
+    outcome, text = Outcome(), result.stdout + result.stderr
+    numbers = re.findall(count, text) if count else []
+    numbers = numbers or re.findall(r"with (\d+) test cases? passed", text) or re.findall(r"Test run with (\d+) tests?", text)
+    outcome.cases = sum(int(number) for number in numbers)
+    outcome.violations = [line.strip()[:300] for line in text.splitlines() if ISSUE.search(line)]
+    if result.returncode and not outcome.violations:
+        outcome.violations = [f"ended with {result.returncode}: {text[-400:]}"]
+    if not outcome.cases and not outcome.violations:
+        outcome.violations = ["no test was run"]
+    return outcome
+
+
+def suite(filter, bug, count=None, more=None):
+    """A row that runs these tests, and the same tests with one bug awake in them."""
+
+    def run(bench, broken):
+        environment = dict(more or {}) if bench.is_long else {}
+        if broken:
+            return told(BROKEN.test(bug, filter, {}), count)
+        environment |= {"PAGECACHE_SOAK": "1"} if bench.is_long else {}
+        result = subprocess.run(
+            [*SWIFT, "test", "--skip-build", "--filter", filter],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
+        )
+        return told(result, count)
+
+    return run
+
+
+def power_loss(bench, broken):
+    """Its control is in the suite: a store that never waits for the disk, the images of which must be bad."""
+    if not broken:
+        return suite(r"PowerLossTests/kept", None, r"(\d+) images")(bench, False)
+    result = subprocess.run(
+        [*SWIFT, "test", "--skip-build", "--filter", r"PowerLossTests/control"], cwd=ROOT, capture_output=True, text=True
+    )
+    outcome = Outcome()
+    found = re.search(r"never synced: (\d+) images, (\d+) bad", result.stdout + result.stderr)
+    if found:
+        outcome.cases = int(found[1])
+        outcome.violations = [f"{found[2]} of {found[1]} images are bad"] if int(found[2]) else []
+    return outcome
+
+
+def lives(subject, mode):
+    """Lives from seeds. The control: planted bugs, each of which they must catch; a bug that lives on is told."""
+
+    def run(bench, broken):
+        outcome = Outcome()
+        if broken:
+            result = subprocess.run([ROOT / "Scripts" / "mutants", str(bench.soak_seeds)], capture_output=True, text=True)
+            caught = [line for line in result.stdout.splitlines()[2:] if line.startswith("|")]
+            outcome.cases = len(caught)
+            outcome.violations = caught if result.returncode == 0 else []
+            outcome.notes = [line for line in caught if "NOT CAUGHT" in line]
+            return outcome
+        count = bench.soak_seeds if subject == "runs" else bench.soak_seeds // 4
+        result = subprocess.run(
+            [ROOT / ".build/release/Simulator", subject, mode, "0", str(max(1, count) - 1)], capture_output=True, text=True
+        )
+        found = re.search(r"(\d+) lives, (\d+) failures", result.stdout)
+        outcome.cases = int(found[1]) if found else 0
+        outcome.violations = [line for line in result.stdout.splitlines() if line.startswith("seed ")]
+        if result.returncode and not outcome.violations or not found:
+            outcome.violations = [f"ended with {result.returncode}: {result.stderr[-300:]}"]
+        return outcome
+
+    return run
+
+
+def sanitizer(kind, control):
+    """All suites but those that are timed, in a build of its own. The control: a few lines with the bug it is there for."""
+
+    def run(bench, broken):
+        if broken:
+            program = bench.root / control
+            built = subprocess.run(
+                [f"{SWIFT[0]}c", f"-sanitize={kind}", str(HERE / f"{control}.swift"), "-o", str(program)],
+                capture_output=True,
+                text=True,
+            )
+            outcome = Outcome()
+            outcome.cases = 1
+            ended = subprocess.run([program], capture_output=True, text=True) if built.returncode == 0 else built
+            outcome.violations = [line for line in ended.stderr.splitlines() if "Sanitizer:" in line][:1]
+            return outcome
+        # No test of these lets anything sleep; the simulation has limits of its own, by steps and not by time.
+        filter = r"^(PageModelTests|PageStorageTests|PageStoreTests|PagedRepositoryTests|HTTPPageSourceTests|SimulationTests)\."
+        environment = {
+            **os.environ,
+            "PAGECACHE_SEEDS": "200",
+            "FUZZ_CASES": "2000",
+            "TSAN_OPTIONS": "halt_on_error=0",
+            "ASAN_OPTIONS": "detect_leaks=0",
+        }
+        result = subprocess.run(
+            [*SWIFT, "test", f"--sanitize={kind}", "--scratch-path", str(WORK / kind), "--filter", filter],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        return told(result, None)
+
+    return run
