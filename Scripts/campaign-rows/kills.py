@@ -35,6 +35,13 @@ def check_resumed(outcome, ended, origin, held, words, overlap=2):
         )
 
 
+def check_end(outcome, place, origin, url, words):
+    """The store holds the origin's list, and is done with."""
+    full, _ = place.held(url)
+    outcome.expect(list(full.values()) == origin.truth(), f"{words}: {len(full)} items in the end")
+    place.remove()
+
+
 def random_moments(bench, broken):
     """kill -9 of `sync`, again and again until one run comes to its end; then the next store."""
     outcome, chance = Outcome(), bench.chance("random moments")
@@ -124,9 +131,7 @@ def every_call(bench, broken):
                     held = check_death(outcome, place, origin, url, words, half.held if begins == "half" else {})
                     origin.taken()
                     check_resumed(outcome, place.sync(url, *LIST), origin, held or {}, words)
-                    full, _ = place.held(url)
-                    outcome.expect(list(full.values()) == origin.truth(), f"{words}: {len(full)} items in the end")
-                    place.remove()
+                    check_end(outcome, place, origin, url, words)
                     number += step
         half.place.remove()
     return outcome
@@ -166,9 +171,7 @@ def failing_calls(bench, broken):
                 held = check_death(outcome, place, origin, url, words, half.held)
                 origin.taken()
                 outcome.expect(place.sync(url, *LIST).status == 0, f"{words}: it does not go on")
-                full, _ = place.held(url)
-                outcome.expect(list(full.values()) == origin.truth(), f"{words}: {len(full)} items in the end")
-                place.remove()
+                check_end(outcome, place, origin, url, words)
                 number += step
         half.place.remove()
     return outcome

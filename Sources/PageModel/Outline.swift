@@ -47,14 +47,21 @@ public struct ListOutline: Hashable, Sendable {
 
     /// Seams inside runs that are believed but not proven (G1).
     public var inferredSeams: Int {
-        var seams = 0
-        var end = -1
-        for page in heldPages where page.count > 0 {
-            if page.offset == end && page.evidence == .inferred { seams += 1 }
-            seams += page.innerInferredSeams.count
-            end = page.range.upperBound
+        heldPages.reduce(inferredOuterSeams.count) { $0 + $1.innerInferredSeams.count }
+    }
+
+    /// Those among ``inferredSeams`` where the page behind was reached by the very cursor the page before it gave: the origin's own
+    /// word for what comes next. No answer ever holds both sides of such a seam, so a sweep does not prove it either (R23).
+    public var chainedSeams: Int {
+        inferredOuterSeams.count { left, right in right.isReached(from: left) }
+    }
+
+    /// Neighbouring pages whose order is believed and not proven.
+    private var inferredOuterSeams: [(left: PageSummary, right: PageSummary)] {
+        let pages = heldPages.filter { $0.count > 0 }
+        return zip(pages, pages.dropFirst()).compactMap { left, right in
+            right.offset == left.range.upperBound && right.evidence == .inferred ? (left, right) : nil
         }
-        return seams
     }
 
     /// Ledger entries of failing pages, soonest next attempt first.

@@ -95,6 +95,11 @@ public struct PageSummary: Hashable, Sendable {
 
     /// The positions it holds.
     public var range: Range<Int> { offset..<offset + count }
+
+    /// Whether this page was asked for with the very cursor that the page before it gave: the origin's own word for what comes next.
+    public func isReached(from before: PageSummary) -> Bool {
+        before.cursorOut != nil && before.cursorOut == cursorIn
+    }
 }
 
 /// A page to be stored.

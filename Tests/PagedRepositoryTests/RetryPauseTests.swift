@@ -32,14 +32,21 @@ struct RetryPauseTests {
         }
     }
 
-    @Test("a page that waits for longer than the origin asked for leaves the others alone for no longer than that")
-    func others() {
-        var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: .seconds(60), budget: nil))
-        let bad = FetchTarget.span(0..<5, overlap: 0), good = FetchTarget.span(5..<10, overlap: 0)
+    private let bad = FetchTarget.span(0..<5, overlap: 0)
+    private let good = FetchTarget.span(5..<10, overlap: 0)
+
+    /// Two pages to fetch, one at a time, of which the first has just failed.
+    private func queue(patience: Duration, failedWith failure: FetchFailure, nextAttemptAt: Timestamp?) -> FetchQueue {
+        var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: patience, budget: nil))
         queue.add([bad, good])
         #expect(queue.next(now: noon) == .fetch(bad))
-        let failure = FetchFailure.status(503, retryAfter: .seconds(2))
-        queue.failed(bad, failure, nextAttemptAt: noon + .seconds(30), quiet: RetrySchedule().quiet(after: failure, now: noon))
+        queue.failed(bad, failure, nextAttemptAt: nextAttemptAt, quiet: RetrySchedule().quiet(after: failure, now: noon))
+        return queue
+    }
+
+    @Test("a page that waits for longer than the origin asked for leaves the others alone for no longer than that")
+    func others() {
+        var queue = queue(patience: .seconds(60), failedWith: .status(503, retryAfter: .seconds(2)), nextAttemptAt: noon + .seconds(30))
         #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(2)))
         #expect(queue.next(now: noon + .seconds(2)) == .fetch(good))
         queue.landed(good)
@@ -49,12 +56,7 @@ struct RetryPauseTests {
 
     @Test("with no patience at all, one bad page that says 0 does not end a run that has others to fetch")
     func impatient() {
-        var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: .zero, budget: nil))
-        let bad = FetchTarget.span(0..<5, overlap: 0), good = FetchTarget.span(5..<10, overlap: 0)
-        queue.add([bad, good])
-        #expect(queue.next(now: noon) == .fetch(bad))
-        let failure = FetchFailure.status(503, retryAfter: .zero)
-        queue.failed(bad, failure, nextAttemptAt: noon + .seconds(1), quiet: RetrySchedule().quiet(after: failure, now: noon))
+        var queue = queue(patience: .zero, failedWith: .status(503, retryAfter: .zero), nextAttemptAt: noon + .seconds(1))
         #expect(queue.next(now: noon) == .fetch(good))
         queue.landed(good)
         #expect(queue.next(now: noon) == .finish(.retryLater(noon + .seconds(1))))
@@ -62,13 +64,8 @@ struct RetryPauseTests {
 
     @Test("an origin that wants quiet has it, also when the page that heard it is given up")
     func givenUp() {
-        var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: .seconds(60), budget: nil))
-        let last = FetchTarget.span(0..<5, overlap: 0), next = FetchTarget.span(5..<10, overlap: 0)
-        queue.add([last, next])
-        #expect(queue.next(now: noon) == .fetch(last))
-        let failure = FetchFailure.status(429, retryAfter: .seconds(9))
-        queue.failed(last, failure, nextAttemptAt: nil, quiet: RetrySchedule().quiet(after: failure, now: noon))
+        var queue = queue(patience: .seconds(60), failedWith: .status(429, retryAfter: .seconds(9)), nextAttemptAt: nil)
         #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(9)))
-        #expect(queue.next(now: noon + .seconds(9)) == .fetch(next))
+        #expect(queue.next(now: noon + .seconds(9)) == .fetch(good))
     }
 }

@@ -1,4 +1,6 @@
 #if Tool
+public import PageModel
+import PageStore
 public import ProgramSupport
 public import StorageSupport
 
@@ -6,6 +8,21 @@ extension Folder {
     /// Runs the built tool on the store in this folder: see `Tool.run`.
     public func tool(_ arguments: [String], environment: [String: String] = [:]) async throws -> Program.Ended {
         try await Tool.run(arguments + ["--store", store], environment: environment)
+    }
+
+    /// Writes a list into the store in this folder: one page at the head, seen at noon.
+    public func write(_ content: PageContent, as key: QueryKey = "list", total: Total, and edits: [ListEdit] = []) async throws {
+        let store = try await PageStore.open(at: self.store, now: noon)
+        let record = try await store.register(key, at: noon)
+        let page = PageWrite(offset: 0, content: content, evidence: .verified)
+        _ = try await store.commit(
+            CommitPlan(query: record.id, version: record.version, at: noon, edits: [.put(page), .setTotal(total)] + edits + [.validated]))
+        await store.close()
+    }
+
+    /// Writes a list of 150 items of which the last 50 are missing.
+    public func writeListWithGap(_ key: QueryKey = "list") async throws {
+        try await write(items(0..<100), as: key, total: .exact(150))
     }
 }
 #endif

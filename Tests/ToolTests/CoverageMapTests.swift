@@ -40,6 +40,16 @@ struct CoverageMapTests {
         #expect(list.freshnessText(now: Sample.now) == "stale (invalidated)")
     }
 
+    @Test("what the origin's own cursors join, which a sweep cannot prove either, counts by its age")
+    func chained() {
+        var pages = [Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred), Sample.page(20..<30, age: .seconds(61), evidence: .inferred)]
+        for index in 1..<3 {
+            pages[index - 1].cursorOut = PageCursor("\(index)")
+            pages[index].cursorIn = PageCursor("\(index)")
+        }
+        #expect(described(map(Sample.list(pages, end: 30))) == ["0..<20 fresh", "20..<30 stale"])
+    }
+
     @Test("a page that was joined from two is inferred, one of an older generation is old")
     func joinedAndOld() {
         let pages = [

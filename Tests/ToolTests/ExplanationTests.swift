@@ -156,6 +156,23 @@ struct ExplanationTests {
         #expect(sentences(list, .evidence) == ["1 pair of neighbours in it is believed and not proven to follow one another; 'pagecache sync \(id) --sweep' proves it."])
     }
 
+    @Test("what only the origin's own cursors join is said as that, with no advice to sweep, which would not prove it either")
+    func chained() {
+        var pages = [Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred), Sample.page(20..<30, evidence: .inferred)]
+        pages[0].cursorOut = PageCursor("b")
+        pages[1].cursorIn = PageCursor("b")
+        #expect(
+            sentences(Sample.list(pages, end: 30), .evidence) == [
+                "1 page is joined to what comes before by the origin's own links or cursors alone: no answer of such an origin shows both sides.",
+                "1 pair of neighbours in it is believed and not proven to follow one another; 'pagecache sync \(id) --sweep' proves it.",
+            ])
+        pages[1].cursorOut = PageCursor("c")
+        pages[2].cursorIn = PageCursor("c")
+        let said = sentences(Sample.list(pages, end: 30), .evidence)
+        #expect(said.count == 1 && said[0].hasPrefix("2 pages are joined"))
+        #expect(sentences(Sample.list(pages, end: 30), at: 12).contains("is the word of the origin's own link or cursor"))
+    }
+
     @Test("a sweep that was cut off, and gaps that nothing fails at, are gone on with")
     func goesOn() {
         let list = Sample.list(

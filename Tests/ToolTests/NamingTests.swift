@@ -98,13 +98,7 @@ struct NamingTests {
 
     @Test("pages --map fits a terminal of 20 columns, in colour, and without it where that is wanted", arguments: [false, true])
     func mapAtTerminal(isPlain: Bool) async throws {
-        let store = try await PageStore.open(at: folder.store, now: noon)
-        let record = try await store.register("list", at: noon)
-        let edits: [ListEdit] = [
-            .put(PageWrite(offset: 0, content: items(0..<100), evidence: .verified)), .setTotal(.exact(150)), .validated,
-        ]
-        _ = try await store.commit(CommitPlan(query: record.id, version: record.version, at: noon, edits: edits))
-        await store.close()
+        try await folder.writeListWithGap()
         var variables = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"]
         if isPlain { variables["NO_COLOR"] = "1" }
         let drawn = try TerminalProgram(Tool.path, ["pages", "list", "--map", "--store", folder.store], environment: variables, columns: 20)

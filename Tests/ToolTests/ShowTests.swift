@@ -21,14 +21,8 @@ struct ShowTests {
     ]
 
     private func fill() async throws {
-        let store = try await PageStore.open(at: folder.store, now: noon)
-        let record = try await store.register("list", at: noon)
         let content = PageContent(zip(ShowTests.payloads, ["a", "b", "c"]).map { Item(payload: Array($0.0.utf8), id: $0.1) })
-        let edits: [ListEdit] = [
-            .put(PageWrite(offset: 0, content: content, evidence: .verified)), .setTotal(.exact(3)), .setEnd(3), .validated,
-        ]
-        _ = try await store.commit(CommitPlan(query: record.id, version: record.version, at: noon, edits: edits))
-        await store.close()
+        try await folder.write(content, total: .exact(3), and: [.setEnd(3)])
     }
 
     private func show(_ flags: [String]) async throws -> Program.Ended {

@@ -86,7 +86,7 @@ struct TableLayoutTests {
 
     @Test("at a terminal: rows below one another in 20 columns; in 40 it is said what does not fit", arguments: [20, 40])
     func atTerminal(columns: Int) async throws {
-        try await fill()
+        try await folder.writeListWithGap()
         let tool = try TerminalProgram(
             Tool.path, ["list", "--store", folder.store],
             environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"], columns: columns)
@@ -108,14 +108,5 @@ struct TableLayoutTests {
 
     private let folder = Folder()
 
-    private func fill() async throws {
-        let store = try await PageStore.open(at: folder.store, now: noon)
-        let record = try await store.register("list", at: noon)
-        let edits: [ListEdit] = [
-            .put(PageWrite(offset: 0, content: items(0..<100), evidence: .verified)), .setTotal(.exact(150)), .validated,
-        ]
-        _ = try await store.commit(CommitPlan(query: record.id, version: record.version, at: noon, edits: edits))
-        await store.close()
-    }
 }
 #endif

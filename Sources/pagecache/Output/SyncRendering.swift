@@ -108,7 +108,7 @@ struct SyncRendering {
         switch reconciliation {
         case .none: "not refreshed"
         case .firstLoad: "first load"
-        case .unchanged: "nothing new"
+        case .unchanged: report.pagesFetched > 0 ? "page one unchanged" : "nothing new"
         case .shifted: "changes at the head taken in"
         case .repaired: "changes found and mended"
         case .spliced: "new items taken in"

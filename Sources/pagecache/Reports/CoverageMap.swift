@@ -12,7 +12,8 @@ struct CoverageMap: Equatable {
         case gap
         /// Readable still, from before the list was replaced (R19).
         case old
-        /// Held, and believed rather than proven to follow what lies before it (G1).
+        /// Held, and believed rather than proven to follow what lies before it (G1), where a sweep could prove it: pages that
+        /// only the origin's own cursors join count by their age.
         case inferred
         /// Held, and older than it should be.
         case stale
@@ -62,15 +63,16 @@ struct CoverageMap: Equatable {
             append(position..<range.upperBound, .gap)
         }
         var position = 0
+        var before: PageSummary?
         for page in list.pages where page.count > 0 && page.range.upperBound > position {
             if page.offset > position { appendMissing(position..<page.offset) }
             let isFailing = ailing.first.map { $0 < page.range.upperBound } ?? false
             ailing = ailing.drop { $0 < page.range.upperBound }
-            // What follows a gap follows nothing.
-            let follows = page.offset > 0 && found.last.map { $0.state != .gap && $0.state != .failing } ?? false
+            let isBelieved = page.evidence == .inferred && before?.range.upperBound == page.offset && before.map(page.isReached) == false
+            before = page
             append(
                 max(position, page.offset)..<page.range.upperBound,
-                isFailing ? .failing : CoverageMap.state(of: page, in: list, follows: follows, policy, now))
+                isFailing ? .failing : CoverageMap.state(of: page, in: list, isBelieved: isBelieved, policy, now))
             position = page.range.upperBound
         }
         if position < end { appendMissing(position..<end) }
@@ -78,10 +80,10 @@ struct CoverageMap: Equatable {
     }
 
     private static func state(
-        of page: PageSummary, in list: ListOutline, follows: Bool, _ policy: FreshnessPolicy, _ now: Timestamp
+        of page: PageSummary, in list: ListOutline, isBelieved: Bool, _ policy: FreshnessPolicy, _ now: Timestamp
     ) -> State {
         if page.generation < list.record.version.generation { return .old }
-        if follows && page.evidence == .inferred || !page.innerInferredSeams.isEmpty { return .inferred }
+        if isBelieved || !page.innerInferredSeams.isEmpty { return .inferred }
         return policy.freshness(ofPageValidatedAt: page.validatedAt, in: list.record, now: now) == .fresh ? .fresh : .stale
     }
 

@@ -59,20 +59,21 @@ extension Explanation {
         }
         say(.freshness, freshness("it", "The page", page.validatedAt))
         tellInvalidated()
-        let isJoined = page.offset > 0 && list.pages.contains { $0.count > 0 && $0.range.upperBound == page.offset }
-        if isJoined, page.evidence == .inferred {
-            say(.evidence, """
-                That it follows the page before it is believed, since \(TimeText.rfc3339(page.evidenceAt)), and not proven; \
-                a sweep proves it.
-                """)
-        } else if isJoined {
-            say(.evidence, "That it follows the page before it was seen, at \(TimeText.rfc3339(page.evidenceAt)).")
+        let before = list.pages.first { $0.count > 0 && $0.range.upperBound == page.offset }
+        if let before {
+            say(.evidence, "That it follows the page before it \(belief(page, behind: before))")
         }
         if !page.innerInferredSeams.isEmpty {
             say(.evidence, "Inside it \(page.innerInferredSeams.count == 1 ? "is a place" : "are places") where pages were joined that are only believed to follow one another.")
         }
         tellFailures(list.failures.filter { page.range.contains($0.offset) })
         tellFetching(list.ledger.filter { $0.state == .inFlight && page.range.contains($0.offset) })
+    }
+
+    private func belief(_ page: PageSummary, behind before: PageSummary) -> String {
+        if page.evidence == .verified { return "was seen, at \(TimeText.rfc3339(page.evidenceAt))." }
+        if page.isReached(from: before) { return "is the word of the origin's own link or cursor; no answer shows both sides." }
+        return "is believed, since \(TimeText.rfc3339(page.evidenceAt)), and not proven; a sweep proves it."
     }
 
     /// The positions around this one that are not held; without an end where nobody knows one.

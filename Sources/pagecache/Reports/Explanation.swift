@@ -95,11 +95,23 @@ struct Explanation: Equatable {
     }
 
     private mutating func tellEvidence() {
-        let seams = list.inferredSeams
+        let chained = list.chainedSeams
+        if chained > 0 {
+            say(
+                .evidence,
+                """
+                    \(chained == 1 ? "1 page is" : "\(SizeText.count(chained)) pages are") joined to what comes before by the origin's \
+                    own links or cursors alone: no answer of such an origin shows both sides.
+                    """)
+        }
+        let seams = list.inferredSeams - chained
         guard seams > 0 else { return }
         say(
             .evidence,
-            "\(SizeText.count(seams)) \(seams == 1 ? "pair" : "pairs") of neighbours in it \(seams == 1 ? "is" : "are") believed and not proven to follow one another; 'pagecache sync \(id) --sweep' proves it.")
+            """
+                \(seams == 1 ? "1 pair of neighbours in it is" : "\(SizeText.count(seams)) pairs of neighbours in it are") believed and \
+                not proven to follow one another; 'pagecache sync \(id) --sweep' proves it.
+                """)
     }
 
     // MARK: What will happen
