@@ -2,22 +2,44 @@
 
 import PackageDescription
 
-// Programs that use the public API and nothing else. `Scripts/examples` builds them and runs `Embed`; `Scripts/snippets`
-// compares `Snippets` with the pages that show them.
+// Programs that use the public API and nothing else; README.md says what each shows. `Scripts/examples` builds and runs them;
+// `Scripts/snippets` compares `Snippets` with the pages that show them.
 let strict = Context.environment["PAGECACHE_STRICT"] == "1"
 let settings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : []
+
+// All that a program needs that has its pages from elsewhere than HTTP.
 let library: [Target.Dependency] = [
     .product(name: "PageModel", package: "pagecache"),
     .product(name: "PageStore", package: "pagecache"),
     .product(name: "PagedRepository", package: "pagecache"),
 ]
+let http: Target.Dependency = .product(name: "HTTPPageSource", package: "pagecache")
+let server: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 
 let package = Package(
     name: "Examples",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "pagecache", path: "..", traits: [])],
+    dependencies: [
+        .package(name: "pagecache", path: "..", traits: ["HTTP", "ServiceLifecycle"]),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.20.0", traits: []),
+    ],
     targets: [
         .executableTarget(name: "Embed", dependencies: library, swiftSettings: settings),
+        .executableTarget(name: "Crawler", dependencies: library + [http], swiftSettings: settings),
+        .executableTarget(
+            name: "OfflineService",
+            dependencies: library + [
+                http, server,
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(name: "Upstream", dependencies: [server], swiftSettings: settings),
         .target(name: "Snippets", dependencies: library, swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -3,6 +3,9 @@ public struct CommitPlan: Hashable, Sendable {
     public var query: QueryID
     /// What the plan was made under. Another generation or revision in the store: nothing is applied (R4).
     public var version: ListVersion
+    /// How long the plan takes the list for, where it rests on that; nil where it does not. Somebody has heard otherwise
+    /// meanwhile: nothing is applied.
+    public var extent: ListExtent?
     /// The moment of the answer.
     public var at: Timestamp
     /// When page one, which the plan brings, was asked for: a list that was invalidated since stays so. Nil: at `at`.
@@ -14,14 +17,20 @@ public struct CommitPlan: Hashable, Sendable {
 
     public init(
         query: QueryID, version: ListVersion, at: Timestamp, edits: [ListEdit] = [], ledger: [LedgerEdit] = [],
-        askedAt: Timestamp? = nil
+        askedAt: Timestamp? = nil, extent: ListExtent? = nil
     ) {
         self.query = query
         self.version = version
+        self.extent = extent
         self.at = at
         self.askedAt = askedAt
         self.edits = edits
         self.ledger = ledger
+    }
+
+    /// Whether the plan was made for the list as it is: it has the same version, and where that matters the same length (R4).
+    package func isMade(for record: QueryRecord) -> Bool {
+        version == record.version && (extent == nil || extent == record.extent)
     }
 
     /// Whether the list has another exact total afterwards, and not from page one.
@@ -83,7 +92,8 @@ public enum ListEdit: Hashable, Sendable {
 public enum CommitOutcome: Hashable, Sendable {
     /// Applied; this is the version now.
     case committed(ListVersion)
-    /// Not applied: the list has moved on since the plan was made, to this version (R4).
+    /// Not applied: the list has moved on since the plan was made, to this version (R4); to another length, where the version is
+    /// the plan's own.
     case superseded(ListVersion)
     /// Not applied: the page would repeat items that the list holds at these positions (R5), or lie over them. The
     /// positions are those in the middle of the plan: behind a splice of the same plan they are not the list's.

@@ -175,3 +175,16 @@ public struct StorageError: Error, Sendable {
         self.cause = cause
     }
 }
+
+extension PageStorage {
+    /// Exempts the list with this key from eviction (R40), and so makes it what background work keeps up to date; a list that
+    /// nobody knows yet is registered.
+    /// - Returns: the query, pinned.
+    @discardableResult
+    public func pin(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
+        var record = try await register(key, at: now)
+        try await setPinned(true, record.id)
+        record.isPinned = true
+        return record
+    }
+}

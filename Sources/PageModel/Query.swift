@@ -65,6 +65,17 @@ public struct ListVersion: Hashable, Sendable {
     }
 }
 
+/// What the origin says of a list's length: the total of its page one, and where the list was seen to end.
+public struct ListExtent: Hashable, Sendable {
+    public var total: Total
+    public var end: Int?
+
+    public init(total: Total, end: Int?) {
+        self.total = total
+        self.end = end
+    }
+}
+
 /// What the store knows about a query as a whole.
 public struct QueryRecord: Hashable, Sendable {
     public var id: QueryID
@@ -114,6 +125,9 @@ public struct QueryRecord: Hashable, Sendable {
         self.sweep = sweep
         self.isPinned = isPinned
     }
+
+    /// How long the list is, by what the origin says of it.
+    public var extent: ListExtent { ListExtent(total: total, end: end) }
 
     /// Whether page one has to be had again before anything of the list counts as fresh.
     public var isInvalidated: Bool { invalidatedAt != nil }

@@ -25,7 +25,7 @@ struct CommitTransaction {
                     abandoned = .superseded(ListVersion(generation: 0, revision: 0))
                     throw .abandoned
                 }
-                guard record.version == plan.version else {
+                guard plan.isMade(for: record) else {
                     abandoned = .superseded(record.version)
                     throw .abandoned
                 }

@@ -84,11 +84,14 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     /// The items at `offset..<offset + limit`, wherever in the list that is; what is missing is fetched, where the policy lets it
     /// and the origin can be asked for it. With `cacheThenRefresh` a window that is whole is returned without a look at the
     /// origin, whatever its age.
+    /// - Parameter offset: below 0 counts as 0. Nothing is asked for beyond `Total.largest`, whatever a client sends (R44).
+    /// - Parameter limit: below 0 counts as 0.
     /// - Throws: `ListFailure` when something had to be fetched, could not, and nothing at all is cached there; `StorageError`.
     public func page(
         _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale
     ) async throws -> ItemWindow<Value> {
-        let range = max(0, offset)..<max(0, offset) + max(0, limit)
+        let start = min(max(0, offset), Total.largest)
+        let range = start..<start + min(max(0, limit), Total.largest - start)
         let cached = try await window(key, range)
         world.reads.asked(Metric.Cached(cached))
         let isWhole = cached.map { $0.missing.isEmpty && $0.unusable.isEmpty } ?? false

@@ -128,7 +128,7 @@ public final class MemoryStorage: PageStorage {
         try write { state throws(StorageError) in
             // Purged since: no plan of its old life applies any more.
             guard var list = state.lists[plan.query] else { return .superseded(ListVersion(generation: 0, revision: 0)) }
-            guard list.record.version == plan.version else { return .superseded(list.record.version) }
+            guard plan.isMade(for: list.record) else { return .superseded(list.record.version) }
             let changes: [Change]
             do throws(MemoryList.Refusal) {
                 changes = try list.apply(plan)

@@ -31,6 +31,26 @@ struct CommitTests {
         #expect(try await bench.held == [0: "i1", 1: "i2"])
     }
 
+    @Test("a plan that rests on the list's length changes nothing once somebody has heard of another", arguments: StorageKind.allCases)
+    func anotherLength(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.put(0, items(0..<3))
+        func plan(_ extent: ListExtent?) async throws -> CommitPlan {
+            CommitPlan(
+                query: bench.query, version: try await bench.list.record.version, at: noon, edits: [.setTotal(.estimate(9)), .setEnd(3)],
+                extent: extent)
+        }
+        let before = try await bench.list.record.extent
+        try await bench.commit([.setTotal(.exact(5))])
+        let version = try await bench.list.record.version
+        #expect(try await bench.store.commit(plan(before)) == .superseded(version), "the total is another")
+        try await bench.commit([.setEnd(5)])
+        #expect(try await bench.store.commit(plan(ListExtent(total: .exact(5), end: nil))) == .superseded(version), "so is the end")
+        #expect(try await bench.list.record.extent == ListExtent(total: .exact(5), end: 5))
+        #expect(try await bench.store.commit(plan(ListExtent(total: .exact(5), end: 5))) == .committed(version))
+        #expect(try await bench.store.commit(plan(nil)) == .committed(version), "it does not rest on it")
+    }
+
     @Test("a plan for a purged query changes nothing, even when the key is registered again", arguments: StorageKind.allCases)
     func purged(kind: StorageKind) async throws {
         let bench = try await Bench(kind)

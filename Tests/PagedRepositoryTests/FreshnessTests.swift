@@ -106,9 +106,24 @@ struct FreshnessTests {
         _ = try await repository.page(key, offset: 0, limit: 10)
         #expect(origin.requests.count == before)
         try await repository.list(key).invalidate()
-        #expect(try await repository.page(key, offset: 0, limit: 10, policy: .cacheOnly).freshness == .stale)
+        let cached = try await repository.page(key, offset: 0, limit: 10, policy: .cacheOnly)
+        #expect(cached.freshness == .stale)
+        #expect(cached.validatedAt == clock.now(), "R12: when it was had stays as it is")
         _ = try await repository.page(key, offset: 0, limit: 10)
         #expect(origin.requests.count == before + 1)
+    }
+
+    @Test("R44: a window beyond everything, as a client may ask for it, is empty and asks for nothing", arguments: [
+        (Int.max, Int.max), (Int.min, Int.min), (-5, Int.max), (1 << 53, 20),
+    ])
+    func beyondEverything(offset: Int, limit: Int) async throws {
+        let origin = StagedOrigin()
+        let repository = PagedRepository(
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
+        _ = try await repository.page(key, offset: 0, limit: 10)
+        let window = try await repository.page(key, offset: offset, limit: limit, policy: .cacheOnly)
+        #expect(window.range.lowerBound >= 0 && window.range.upperBound <= Total.largest)
+        #expect(window.items.isEmpty == (offset != -5))
     }
 
     @Test("background work is due at once for a list that was invalidated, and once only")

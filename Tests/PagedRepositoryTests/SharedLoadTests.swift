@@ -5,25 +5,30 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// A storage in which somebody else does something just before a plan is applied.
+/// A storage in which somebody else does something just before a plan is applied, or another call is answered.
 private final class CrowdedStorage: RelayedStorage {
     let storage: any PageStorage
-    private let commits = Mutex(0)
+    private let isCrowded: @Sendable (StorageCall) -> Bool
+    private let calls = Mutex(0)
     private let meanwhile: @Sendable (Int, any PageStorage) async throws(StorageError) -> Void
 
-    /// - Parameter meanwhile: gets the number of the plan, from 1.
-    init(_ storage: any PageStorage, _ meanwhile: @escaping @Sendable (Int, any PageStorage) async throws(StorageError) -> Void) {
+    /// - Parameter meanwhile: gets the number of the call, from 1.
+    init(
+        _ storage: any PageStorage, before isCrowded: @escaping @Sendable (StorageCall) -> Bool = { $0 == .commit },
+        _ meanwhile: @escaping @Sendable (Int, any PageStorage) async throws(StorageError) -> Void
+    ) {
         self.storage = storage
+        self.isCrowded = isCrowded
         self.meanwhile = meanwhile
     }
 
     func relay<Value: Sendable>(
         _ call: StorageCall, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        if call == .commit {
-            let number = commits.withLock { commits in
-                commits += 1
-                return commits
+        if isCrowded(call) {
+            let number = calls.withLock { calls in
+                calls += 1
+                return calls
             }
             try await meanwhile(number, storage)
         }
@@ -96,6 +101,40 @@ struct SharedLoadTests {
         let record = try #require(try await store.query(key))
         let window = try #require(try await store.window(of: record.id, 0..<40))
         #expect(window.parts.flatMap { $0.content.ids } == origin.names)
+    }
+
+    @Test(
+        "R20: a list that grows, and counts right again, while its total is found wrong is whole, whenever a neighbour is the first to hear of it",
+        arguments: [PagingAccess.offsets, .chain])
+    func neighboursTotal(access: PagingAccess) async throws {
+        var moments = 0
+        while try await hasGrown(beforeCall: moments + 1, access) { moments += 1 }
+        #expect(moments > 20, "\(moments)")
+    }
+
+    /// An origin that counts 35 items gives 30; then it grows to 33 and counts right, and a neighbour is the first to hear of it.
+    /// False where the run has ended before that.
+    private func hasGrown(beforeCall moment: Int, _ access: PagingAccess) async throws -> Bool {
+        let (clock, key) = (clock, key)
+        let origin = ListOrigin((0..<30).map { "i\($0)" }, access: access)
+        origin.state.withLock { $0.total = { $0 == 33 ? .exact(33) : .exact(35) } }
+        let store = MemoryStorage()
+        let hasCome = Mutex(false)
+        let storage = CrowdedStorage(store, before: { _ in true }) { number, store throws(StorageError) in
+            guard number >= moment, !hasCome.withLock({ $0 }) else { return }
+            hasCome.withLock { $0 = true }
+            origin.names += (30..<33).map { "i\($0)" }
+            // Its run may end at pages that are ours: what it says of itself does not matter here.
+            _ = try? await ListSync(storage: store, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
+        }
+        let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
+        guard hasCome.withLock({ $0 }) else { return false }
+        #expect(report.outcome == .complete)
+        let record = try #require(try await store.query(key))
+        let window = try #require(try await store.window(of: record.id, 0..<40))
+        let held = window.parts.filter(\.isHeld).flatMap { $0.content.ids }
+        #expect(record.total == .exact(33) && held == origin.names, "before call \(moment): \(record.total), \(held.count) items")
+        return true
     }
 }
 

@@ -77,9 +77,7 @@ public struct Campaign: Sendable {
                 case .runs:
                     try await simulation.run(in: counted, on: executor)
                 case .engine:
-                    try await EngineSimulation(
-                        plan: simulation.plan, mode: simulation.mode, seed: simulation.seed, trace: simulation.trace
-                    ).run(in: counted, clock, on: executor)
+                    try await EngineSimulation(life: simulation).run(in: counted, clock, on: executor)
                 }
             }
         } catch let dead as SeededExecutor.Dead {

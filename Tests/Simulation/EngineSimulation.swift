@@ -10,10 +10,12 @@ import StorageSupport
 /// page that is being asked for (R30), nor again for one that is held (R31); nothing is lost to a bad day (G6). *Liveness*: then changes and faults stop, and
 /// background work alone makes every retry that was due, finishes a sweep that was cut off, and leaves no lease (G3).
 struct EngineSimulation {
-    let plan: OriginPlan
-    let mode: Simulation.Mode
-    let seed: UInt64
-    let trace: (@Sendable (String) -> Void)?
+    let life: Simulation
+
+    private var plan: OriginPlan { life.plan }
+    private var mode: Simulation.Mode { life.mode }
+    private var seed: UInt64 { life.seed }
+    private var trace: (@Sendable (String) -> Void)? { life.trace }
 
     /// Longer than all pauses between the attempts of a page together, and the circuit's.
     private static let aWhile = Duration.seconds(300)
@@ -36,7 +38,7 @@ struct EngineSimulation {
         let log = RequestLog(isCalm: isCalm, fullPage: max(1, min(asked ?? plan.usualSize, plan.usualSize)))
         let world = World(
             key: key, storage: WitnessedStorage(watched, key: key), origin: origin,
-            source: TracedSource(origin, clock, trace), requests: log, clock: clock, executor: executor, trace: trace)
+            source: TracedSource(origin, clock, in: self.life), requests: log, clock: clock, executor: executor, trace: trace)
 
         var life = Life(world: world, plan: plan, asked: asked, random: random, isCalm: isCalm)
         for _ in 0..<Int.random(in: 1...3, using: &life.random) { life.begin() }
@@ -135,8 +137,9 @@ struct EngineSimulation {
         if let record = try await world.storage.query(world.key), let list = try await world.storage.outline(of: record.id) {
             let now = world.clock.now()
             for entry in list.ledger where entry.state == .inFlight {
-                // The dead leave leases, which end by themselves.
-                guard let end = entry.leaseExpiresAt, end > now, !life.hasKilled(within: .seconds(180)) else { continue }
+                // The dead leave leases, which end by themselves; those of a clock that was set back since count for nothing (R29).
+                guard let end = entry.leaseExpiresAt, end > now, end - now <= .seconds(180), !life.hasKilled(within: .seconds(180))
+                else { continue }
                 wrong.append("R30: left in flight: \(entry)")
             }
         }

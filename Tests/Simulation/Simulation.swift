@@ -55,7 +55,7 @@ public struct Simulation: Sendable {
         var outcome = Outcome()
         let clock = ManualClock()
         let origin = SimulatedOrigin(plan, clock: clock)
-        let source = TracedSource(origin, clock, trace)
+        let source = TracedSource(origin, clock, in: self)
         let watched = WatchedStorage(storage, trace: trace) { storage, query in
             try await Inspection.findings(in: storage, query, origin)
         }

@@ -2,17 +2,20 @@ import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 
-/// Tells what is asked and answered.
+/// Tells what is asked and answered; and ends everything where a life asks without end, since nothing behind it would ever say so.
 struct TracedSource: PageSource {
     let origin: SimulatedOrigin
-    let trace: (@Sendable (String) -> Void)?
+    let life: Simulation
 
     private let clock: any SyncClock
+    private var trace: (@Sendable (String) -> Void)? { life.trace }
+    /// No life that comes to an end is known to ask a tenth as often.
+    private static let mostRequests = 50_000
 
-    init(_ origin: SimulatedOrigin, _ clock: any SyncClock, _ trace: (@Sendable (String) -> Void)?) {
+    init(_ origin: SimulatedOrigin, _ clock: any SyncClock, in life: Simulation) {
         self.origin = origin
         self.clock = clock
-        self.trace = trace
+        self.life = life
     }
 
     /// Seconds since the clock stood at its usual beginning.
@@ -24,6 +27,9 @@ struct TracedSource: PageSource {
     var probeSize: Int? { 2 }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        guard usage.requests < TracedSource.mostRequests else {
+            fatalError("seed \(life.seed), \(life.subject), \(life.mode): asks without end (R31, G4)")
+        }
         do {
             let answer = try await origin.fetch(request)
             trace?("\(time): ask \(request.target) \(request.size.map(String.init) ?? ""): \(answer.brief)")

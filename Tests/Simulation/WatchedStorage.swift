@@ -33,10 +33,23 @@ final class WatchedStorage: RelayedStorage {
     /// How many plans were made for a list that had changed when they came (R4).
     var superseded: Int { refused.load(ordering: .relaxed) }
 
+    func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> [Int] {
+        let granted = try await storage.claim(offsets, of: query, until: expiry, at: now)
+        trace?("claim \(offsets) until \(expiry.milliseconds % 10_000_000), granted \(granted)")
+        return granted
+    }
+
+    func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
+        trace?("record \(edits)")
+        try await storage.record(edits, for: query, at: now)
+    }
+
     func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
         let before = try await storage.excerpt(of: plan.query, 0..<0)?.record.version
         let outcome = try await storage.commit(plan)
-        trace?("commit \(plan.edits.map(\.brief)) \(outcome)")
+        trace?("commit \(plan.edits.map(\.brief)) \(plan.ledger) \(outcome)")
         if case .superseded = outcome { refused.add(1, ordering: .relaxed) }
         // Versions only grow: what is applied now was made under the one of a moment ago. Compared number by number, not with
         // the library's own notion of equal.

@@ -15,6 +15,10 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     public var end: Int?
     /// The age of the list by the policy; nil when it was never had.
     public var freshness: Freshness?
+    /// When the origin last confirmed page one, from which the list's age counts (R12); nil when it was never had.
+    public var validatedAt: Timestamp?
+    /// For how long the origin calls the list fresh; nil where it does not say. What that is worth, `FreshnessPolicy` says.
+    public var freshFor: Duration?
     /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some items then
     /// came with this very call, and come again only from the origin.
     public var isKept = true
@@ -62,6 +66,8 @@ extension SnapshotBuilder {
         result.total = record.total
         result.end = end
         result.freshness = policy.freshness(of: record, now: now)
+        result.validatedAt = record.validatedAt
+        result.freshFor = record.freshFor
         result.version = window.version
         return result
     }

@@ -125,6 +125,10 @@ extension SyncRun {
             edits = [.put(write(page))]
         }
         edits.append(.verify(all))
+        // What the origin counts is no news where it once counted wrong, but the newest of it is the best guess.
+        if case .estimate(let known) = list.record.total, let count = page.total.count, count != known {
+            edits.append(.setTotal(.estimate(count)))
+        }
         var end = end(of: page)
         if end == nil {
             if list.record.end == page.content.count, page.content.count > 0, page.next != nil || page.hasMore == true {

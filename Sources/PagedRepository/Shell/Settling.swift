@@ -41,11 +41,17 @@ extension SyncRun {
         let leftovers = list.pages.contains { $0.generation < list.record.version.generation }
         let beyond = list.pages.contains { $0.range.upperBound > end } || list.ledger.contains { $0.offset > end }
         var edits = edits
+        if case .estimate(end) = list.record.total, pageOne.total == .exact(end), edits.isEmpty {
+            // The origin counted wrong once, and counts right again: its total is a check digit as before (R17).
+            edits.append(.setTotal(.exact(end)))
+        }
         if leftovers { edits.append(.dropOlderGenerations) }
         if beyond { edits.append(.truncate(at: end)) }
         if edits.isEmpty { return true }
+        // A neighbour that has just heard how long the list is now knows better than what was read before.
+        let record = list.record
         let outcome = try await apply(
-            CommitPlan(query: list.record.id, version: list.record.version, at: clock.now(), edits: edits))
+            CommitPlan(query: record.id, version: record.version, at: clock.now(), edits: edits, extent: record.extent))
         if case .committed = outcome { return true }
         return false
     }

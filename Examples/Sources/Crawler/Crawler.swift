@@ -1,0 +1,58 @@
+// Brings a whole list into a store, page by page, and then writes its items, one a line. Killed half way, by whatever it is, it
+// goes on where it was when it is started again.
+//
+//     swift run --package-path Examples Crawler http://127.0.0.1:9000/articles /tmp/crawl.sqlite >/tmp/articles.ndjson
+import Foundation
+import HTTPPageSource
+import PageModel
+import PageStore
+import PagedRepository
+
+@main
+struct Crawler {
+    static func main() async throws {
+        // The key of the list is its URL without paging and secrets: whoever comes with the same URL finds the same list.
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let url = arguments.first, let key = HTTPPageSource.key(for: url) else {
+            say("usage: Crawler URL [STORE]")
+            exit(64)
+        }
+        let path = arguments.dropFirst().first ?? "crawl/store.sqlite"
+        let store = try await PageStore.open(at: path, now: SystemClock().now())
+        let transport = AsyncHTTPTransport()
+        let status: Int32
+        do {
+            status = try await crawl(url, key, transport, into: store)
+        } catch {
+            await transport.close()
+            await store.close()
+            throw error
+        }
+        await transport.close()
+        await store.close()
+        exit(status)
+    }
+
+    /// Nothing in here knows whether it is the first run: what is held is in the store, and what is missing follows from it. Nor
+    /// is there anything to be done when the process is to end: each page is committed by itself (R1), so that what was in flight
+    /// is all that a kill costs (R31).
+    private static func crawl(
+        _ url: String, _ key: QueryKey, _ transport: AsyncHTTPTransport, into store: PageStore
+    ) async throws -> Int32 {
+        let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
+        let report = try await ListSync(storage: store, source: source, key: key).run { Progress.tell($0) }
+        say("\(report.outcome.rawValue): \(source.usage.requests) requests; \(report.pagesKept) pages were held already")
+        guard report.outcome == .complete, let list = report.list else {
+            // What failed is in the ledger, with the moment of the next attempt; the next run goes on from there.
+            if let failure = report.headFailure ?? report.list?.failures.first?.failure { say(failure.message) }
+            return EX_TEMPFAIL
+        }
+        try await Items.write(of: list, from: store)
+        return EXIT_SUCCESS
+    }
+}
+
+/// One line for people; standard output is for the items.
+func say(_ line: String) {
+    FileHandle.standardError.write(Data("\(line)\n".utf8))
+}

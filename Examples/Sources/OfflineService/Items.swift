@@ -1,0 +1,58 @@
+import HTTPPageSource
+import Hummingbird
+import PageModel
+import PageStore
+import PagedRepository
+
+/// What the service answers, from the store alone: no request of a client ever waits for the upstream (R10).
+struct Items: Sendable {
+    private let key: QueryKey
+    private let freshness: FreshnessPolicy
+    /// Items are handed on as the upstream sent them, byte for byte (R7): nobody here needs to know what is in them.
+    private let repository: PagedRepository<[UInt8]>
+
+    init(_ store: PageStore, _ source: HTTPPageSource, key: QueryKey, _ freshness: FreshnessPolicy) {
+        self.key = key
+        self.freshness = freshness
+        var options = PagedListOptions()
+        options.freshness = freshness
+        repository = PagedRepository(storage: store, codec: RawItemCodec(), options: options) { _ in source }
+    }
+
+    /// `GET /items?offset=0&limit=20`, at most 100.
+    func page(_ request: Request) async throws -> Response {
+        let parameters = request.uri.queryParameters
+        let offset = parameters["offset"].flatMap { Int($0) } ?? 0
+        let limit = min(max(parameters["limit"].flatMap { Int($0) } ?? 20, 1), 100)
+        let window = try await repository.page(key, offset: offset, limit: limit, policy: .cacheOnly)
+        guard let provenance = Provenance(window, freshness, now: SystemClock().now()) else {
+            // Never had is not the same as empty (R11). The engine is at it.
+            return Response(status: .serviceUnavailable, headers: Provenance.nothing)
+        }
+        var headers = provenance.headers
+        headers[.contentType] = "application/json"
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: body(of: window)))
+    }
+
+    /// `GET /healthz`. An upstream that is away is no reason to send clients elsewhere: that is when the cache is needed.
+    func health() async throws -> Response {
+        let state = try await repository.page(key, offset: 0, limit: 0, policy: .cacheOnly).freshness
+        return Response(
+            status: state == nil ? .serviceUnavailable : .ok,
+            body: ResponseBody(byteBuffer: ByteBuffer(string: "\(state?.rawValue ?? "nothing cached yet")\n")))
+    }
+
+    /// Positions that are missing are named, not closed up (R12): the first run may still be under way.
+    private func body(of window: ItemWindow<[UInt8]>) -> ByteBuffer {
+        let total = window.total.count.map { "\($0)" } ?? "null"
+        let missing = window.missing.map { "[\($0.lowerBound),\($0.upperBound)]" }.joined(separator: ",")
+        let offset = window.range.lowerBound
+        var body = ByteBuffer(string: #"{"total":\#(total),"offset":\#(offset),"missing":[\#(missing)],"items":["#)
+        for (index, item) in window.items.enumerated() {
+            if index > 0 { body.writeString(",") }
+            body.writeBytes(item)
+        }
+        body.writeString("]}\n")
+        return body
+    }
+}

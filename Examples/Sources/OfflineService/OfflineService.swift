@@ -1,0 +1,70 @@
+// A list over HTTP that is served from a store, whatever state its upstream is in: at once, with its age, and with where it
+// comes from.
+//
+//     swift run --package-path Examples OfflineService http://127.0.0.1:9000/articles /tmp/service.sqlite
+//     curl -i 'http://127.0.0.1:8080/items?offset=40&limit=3'
+//
+// PORT is where it listens (8080), FRESH_FOR after how many seconds a list is asked for again (60).
+import Foundation
+import HTTPPageSource
+import Hummingbird
+import Logging
+import Metrics
+import PageModel
+import PageStore
+import PagedRepository
+import ServiceLifecycle
+
+@main
+struct OfflineService {
+    static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let url = arguments.first, let key = HTTPPageSource.key(for: url) else {
+            print("usage: OfflineService URL [STORE]")
+            exit(64)
+        }
+        let path = arguments.dropFirst().first ?? "service/store.sqlite"
+        let environment = Environment()
+        let port = environment.get("PORT", as: Int.self) ?? 8_080
+        // One policy for all: what the headers call stale is what is asked for again.
+        let freshFor = Duration.seconds(environment.get("FRESH_FOR", as: Int.self) ?? 60)
+        let freshness = FreshnessPolicy(staleAfter: freshFor, originWord: .ignored)
+
+        // First of all: the library looks its metrics up when its parts are made.
+        let metrics = PrometheusRegistry()
+        MetricsSystem.bootstrap(metrics)
+
+        let store = try await PageStore.open(at: path, now: SystemClock().now())
+        let transport = AsyncHTTPTransport()
+        let outcome: Result<Void, any Error>
+        do {
+            // Pinned, the list is the engine's business from now on: all of it is fetched, and kept up to date.
+            try await store.pin(key, at: SystemClock().now())
+            let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
+            var options = EngineOptions()
+            options.freshness = freshness
+            let engine = SyncEngine(storage: store, options: options) { list in
+                list.key == key ? SyncEngine.Origin("upstream", source) : nil
+            }
+            let items = Items(store, source, key: key, freshness)
+            let router = Router()
+            router.get("items") { request, _ in try await items.page(request) }
+            router.get("healthz") { _, _ in try await items.health() }
+            router.get("metrics") { _, _ in metrics.page() }
+            let application = Application(
+                router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
+                logger: Logger(label: "service"))
+            // The group ends its services in reverse order: first nobody is answered any more, then the engine gives back the
+            // pages that it has in flight (R30).
+            let group = ServiceGroup(
+                services: [engine, application], gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "group"))
+            outcome = .success(try await group.run())
+        } catch {
+            outcome = .failure(error)
+        }
+        // Whatever ended it: connections and store are closed when nobody uses them any more.
+        await transport.close()
+        await store.close()
+        try outcome.get()
+    }
+}
