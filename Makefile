@@ -4,12 +4,14 @@ SHELL := /bin/bash
 SWIFT ?= swift
 ORIGINS := .build/origins
 
-.PHONY: help demo test examples soak mutants bench bench-reconcile build strict rules embed format-check clean-origins
+.PHONY: help demo test examples docs api soak mutants bench bench-reconcile build strict rules embed format-check clean-origins
 
 help:
 	@echo "make demo   the whole story on an embedded origin, in half a minute"
 	@echo "make test   everything that is checked: rules, tests, real servers, the package without its traits"
 	@echo "make examples   the examples, built and run; every snippet of the documentation is among them"
+	@echo "make docs   the documentation of the libraries as a site: .build/docs/pagecache.doccarchive"
+	@echo "make api    writes what is public into Documentation/API; CI compares"
 	@echo "make soak   the fault campaign in its long form, hours: kills, faults, damage, power loss, processes, clocks, sanitizers; one table"
 	@echo "make mutants          planted bugs, and the seed by which the simulation catches each"
 	@echo "make bench-reconcile  what it costs to find out what changed, as a table"
@@ -26,6 +28,12 @@ test: prerequisites
 examples: prerequisites
 	@Scripts/snippets
 	@Scripts/examples
+
+docs: prerequisites
+	@Scripts/docs
+
+api: prerequisites
+	@Scripts/api
 
 # Lives of runs in each mode of the simulation; a quarter as many of processes.
 SEEDS ?= 20000

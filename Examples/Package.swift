@@ -40,7 +40,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(name: "Upstream", dependencies: [server], swiftSettings: settings),
-        .target(name: "Snippets", dependencies: library, swiftSettings: settings),
+        .target(
+            name: "Snippets",
+            dependencies: library + [http, .product(name: "PagedRepositoryTesting", package: "pagecache")],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -5,7 +5,10 @@ import Synchronization
 // Which list it is, and whose (R45).
 extension HTTPPageSource {
     /// The key of the list at `url` (R45): its canonical text without paging and secrets; nil for what is no URL.
-    /// - Parameter parameters: names of paging parameters that the caller knows of.
+    /// - Parameters:
+    ///   - url: where page one is, or a later one.
+    ///   - parameters: names of paging parameters that the caller knows of. Default: none; the usual names are known.
+    ///   - scope: whose list it is. Default: empty, one list serves everybody.
     public static func key(for url: String, parameters: [String] = [], scope: String = "") -> QueryKey? {
         OriginURL(url).map { QueryKey($0.canonicalText(without: Set(parameters)), scope: scope) }
     }
@@ -26,6 +29,7 @@ extension HTTPPageSource {
 
     /// R45: under the key of its URL, a list is that of one credential. Under a key or a scope of the caller's own, the caller
     /// has said whose it is.
+    /// - Throws: `FetchFailure` with class `forbidden` for a list that was fetched with another credential, or with none.
     public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
         let isNamed = list.key != QueryKey(url.canonicalText(without: Set(configuration.pagingParameters)))
         guard isNamed || !belongsToAnother(stored: list.source) else {

@@ -36,7 +36,11 @@ public final class HTTPPageSource: PageSource {
 
     /// A URL of a later page (`page=3`, `offset=40`) stands for its list, which begins with page one; with `paging` said to be `none`
     /// it is asked as it is.
-    /// - Parameter stored: what an earlier `SourceLesson` said; ignored when the configuration says otherwise.
+    /// - Parameters:
+    ///   - configuration: the URL, and whatever shall not be detected.
+    ///   - stored: what an earlier `SourceLesson` said; ignored when the configuration says otherwise. Default: nil, nothing.
+    ///   - transport: what sends requests; it is not closed here.
+    ///   - clock: the time by which dates of the origin are understood. Default: the wall clock.
     /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL.
     public init(
         _ configuration: HTTPSourceConfiguration, stored: String? = nil, transport: any HTTPTransport,
@@ -99,6 +103,9 @@ public final class HTTPPageSource: PageSource {
         }
     }
 
+    /// Asks the origin for one page, with what is known of how it pages; page one also teaches that, with eight requests at most.
+    /// - Throws: `FetchFailure` as R27 has it: `hostile` past a limit (R43), `forbidden` for a list of another
+    ///   credential (R45), `undecodable` where there are no items; `CancellationError`.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         var lesson: SourceLesson?
         if request.target != .first, state.withLock({ $0.description }) == nil {

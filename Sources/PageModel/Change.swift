@@ -1,10 +1,13 @@
 /// What one transaction did to one query. Positions in a change are those that hold after the changes before it.
 public struct ChangeSet: Hashable, Sendable {
+    /// The list that it was done to.
     public var query: QueryID
     /// The list's version afterwards; nil when the query is gone.
     public var version: ListVersion?
+    /// What was done, in order; never empty when a storage tells it.
     public var changes: [Change]
 
+    /// What one transaction did; each parameter is the property of its name.
     public init(query: QueryID, version: ListVersion?, changes: [Change]) {
         self.query = query
         self.version = version
@@ -35,7 +38,9 @@ public enum Change: Hashable, Sendable {
     case olderGenerationsDropped
     /// Positions from here on do not exist any more.
     case truncated(Int)
+    /// What the origin says of the list's length is another now.
     case total(Total)
+    /// Where the list ends is another now; nil: it is open again (R24).
     case end(Int?)
     /// The head was confirmed: the list's own age starts again.
     case validated
@@ -47,6 +52,7 @@ public enum Change: Hashable, Sendable {
     /// The query is gone, with all it held.
     case purged
 
+    /// Whether any item, or the place of any item, is another than before (R6).
     public var changesItems: Bool {
         switch self {
         case .stored, .rearranged, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated, .purged: true

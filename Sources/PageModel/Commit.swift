@@ -1,5 +1,6 @@
 /// Everything that one fetched answer changes, applied in one transaction or not at all (R1, R4).
 public struct CommitPlan: Hashable, Sendable {
+    /// The list that it changes.
     public var query: QueryID
     /// What the plan was made under. Another generation or revision in the store: nothing is applied (R4).
     public var version: ListVersion
@@ -15,6 +16,7 @@ public struct CommitPlan: Hashable, Sendable {
     /// Applied after the edits, in order.
     public var ledger: [LedgerEdit]
 
+    /// A plan; each parameter is the property of its name. Without edits and ledger it changes nothing.
     public init(
         query: QueryID, version: ListVersion, at: Timestamp, edits: [ListEdit] = [], ledger: [LedgerEdit] = [],
         askedAt: Timestamp? = nil, extent: ListExtent? = nil

@@ -2,7 +2,9 @@
 public struct FetchFailure: Error, Hashable, Sendable {
     /// The class of a failure; the raw value is what the ledger stores and the tool prints.
     public struct Class: RawRepresentable, Hashable, Sendable {
+        /// The word that is stored and printed; a source may have words of its own.
         public var rawValue: String
+        /// The class of this word.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The origin could not be reached, or the connection broke.
@@ -27,15 +29,19 @@ public struct FetchFailure: Error, Hashable, Sendable {
         public static let loop = Class(rawValue: "loop")
     }
 
+    /// What kind of failure it is.
     public var failureClass: Class
     /// Whether trying again can help (R27). A source may classify its own failures.
     public var isRetryable: Bool
+    /// The HTTP status of the answer; nil when there was none.
     public var httpStatus: Int?
     /// One short line; never holds secrets or item data.
     public var message: String
     /// How long the origin asked to be left alone, from the moment of its answer.
     public var retryAfter: Duration?
 
+    /// A failure; each parameter is the property of its name. `status(_:retryAfter:message:)` makes the one that
+    /// an HTTP status stands for.
     public init(
         _ failureClass: Class, _ message: String, isRetryable: Bool, httpStatus: Int? = nil,
         retryAfter: Duration? = nil

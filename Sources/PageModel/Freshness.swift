@@ -1,6 +1,11 @@
 /// How old something may be, decided from `validatedAt`, the policy and a clock that is passed in.
 public enum Freshness: String, Hashable, Sendable {
-    case fresh, stale, expired
+    /// Young enough to be served without a look at the origin.
+    case fresh
+    /// Wants a refresh, and is served meanwhile; so is what was invalidated.
+    case stale
+    /// Served only because there is nothing better (R15).
+    case expired
 }
 
 /// When stored data counts as stale and as expired.
@@ -14,13 +19,15 @@ public struct FreshnessPolicy: Hashable, Sendable {
         case taken(atLeast: Duration = .zero, atMost: Duration = .seconds(3_600))
     }
 
-    /// Age at which a page wants a refresh, where the origin does not say, or is not listened to. Default: 60 seconds.
+    /// Age at which a page wants a refresh, where the origin does not say, or is not listened to. 0…. Default: 60 seconds.
     public var staleAfter: Duration
-    /// Age at which a page is served only because there is nothing better (R15); nil means never. Default: nil.
+    /// Age at which a page is served only because there is nothing better (R15); nil means never. 0….
+    /// Default: nil.
     public var expiredAfter: Duration?
     /// What the origin's own word counts for. Default: it is taken, up to 1 hour.
     public var originWord: OriginWord
 
+    /// A policy; each parameter is the property of its name. A `staleAfter` of zero makes everything stale at once.
     public init(staleAfter: Duration = .seconds(60), expiredAfter: Duration? = nil, originWord: OriginWord = .taken()) {
         self.staleAfter = staleAfter
         self.expiredAfter = expiredAfter
@@ -37,8 +44,10 @@ public struct FreshnessPolicy: Hashable, Sendable {
     /// The freshness of data that was confirmed at `validatedAt`. Data from the future (a clock that jumped back)
     /// is stale, so that a wrong clock costs one request and not a frozen page (R29).
     /// - Parameters:
+    ///   - validatedAt: when the origin last confirmed it.
     ///   - freshFor: for how long the origin called it fresh; nil when it did not say. Default: nil.
     ///   - isInvalidated: whether somebody has said since that it is not right any more. Default: false.
+    ///   - now: the moment.
     public func freshness(
         validatedAt: Timestamp, freshFor: Duration? = nil, isInvalidated: Bool = false, now: Timestamp
     ) -> Freshness {

@@ -1,10 +1,14 @@
 /// The persisted fetch record of one page (R26): what was tried, how it went, and when it is tried next.
 public struct LedgerEntry: Hashable, Sendable {
+    /// 0-based position of the page's first item.
     public var offset: Int
+    /// Where it stands.
     public var state: FetchState
     /// Consecutive attempts, the running one included; starts again after a success.
     public var attempts: Int
+    /// When it failed for the first time since it last succeeded; nil when it has not.
     public var firstFailureAt: Timestamp?
+    /// When the last attempt began; nil when there was none.
     public var lastAttemptAt: Timestamp?
     /// When an automatic trigger may try again; nil when nothing is scheduled.
     public var nextAttemptAt: Timestamp?
@@ -14,8 +18,10 @@ public struct LedgerEntry: Hashable, Sendable {
     public var retryAfterUntil: Timestamp?
     /// Who has the page in flight.
     public var leaseOwner: String?
+    /// When the lease ends if its owner lives, and yet does not end it; nil when nobody has the page in flight (R30).
     public var leaseExpiresAt: Timestamp?
 
+    /// A fetch record; each parameter is the property of its name.
     public init(
         offset: Int, state: FetchState, attempts: Int = 0, firstFailureAt: Timestamp? = nil,
         lastAttemptAt: Timestamp? = nil, nextAttemptAt: Timestamp? = nil, failure: FetchFailure? = nil,
@@ -36,10 +42,15 @@ public struct LedgerEntry: Hashable, Sendable {
 
 /// Where a page stands in its fetching (R26).
 public enum FetchState: String, Hashable, Sendable, CaseIterable {
+    /// Nothing was tried since it last succeeded, or an attempt was given up without a verdict.
     case pending
+    /// Somebody is fetching it, under a lease.
     case inFlight = "in_flight"
+    /// It was had.
     case ok
+    /// It failed, and trying again can help.
     case failedRetryable = "failed_retryable"
+    /// It failed, and trying again does not help (R27).
     case failedPermanent = "failed_permanent"
 
     /// The states that people should hear about.

@@ -1,12 +1,14 @@
 /// A list as far as decisions need it, read in one transaction (R2): the record, every page without its items, and
 /// the ledger.
 public struct ListOutline: Hashable, Sendable {
+    /// What is known of the list as a whole.
     public var record: QueryRecord
     /// By offset, ascending; pages of older generations included.
     public var pages: [PageSummary]
     /// By offset, ascending.
     public var ledger: [LedgerEntry]
 
+    /// An outline; `pages` and `ledger` have to ascend by offset.
     public init(record: QueryRecord, pages: [PageSummary], ledger: [LedgerEntry]) {
         self.record = record
         self.pages = pages
@@ -83,11 +85,14 @@ public struct ListWindow: Hashable, Sendable {
     public struct Part: Hashable, Sendable {
         /// Position of the part's first item.
         public var offset: Int
+        /// Its items.
         public var content: PageContent
         /// Whether it belongs to the list's current generation; otherwise it is the old run (R19).
         public var isHeld: Bool
+        /// When the origin last confirmed the page it is of.
         public var validatedAt: Timestamp
 
+        /// A part; each parameter is the property of its name.
         public init(offset: Int, content: PageContent, isHeld: Bool, validatedAt: Timestamp) {
             self.offset = offset
             self.content = content
@@ -95,16 +100,20 @@ public struct ListWindow: Hashable, Sendable {
             self.validatedAt = validatedAt
         }
 
+        /// The positions of its items.
         public var range: Range<Int> { offset..<offset + content.count }
     }
 
+    /// The version of the list that it was read of.
     public var version: ListVersion
+    /// The positions that were asked for.
     public var range: Range<Int>
     /// By offset, ascending.
     public var parts: [Part]
     /// Positions in the window whose stored bytes failed their checksum: a miss, never wrong bytes.
     public var damaged: [Range<Int>]
 
+    /// A window; `parts` have to ascend by offset.
     public init(version: ListVersion, range: Range<Int>, parts: [Part], damaged: [Range<Int>]) {
         self.version = version
         self.range = range
@@ -120,10 +129,12 @@ public struct ListWindow: Hashable, Sendable {
 
 /// One line about a query, for lists of queries.
 public struct QuerySummary: Hashable, Sendable {
+    /// The list without its items.
     public var outline: ListOutline
     /// Bytes of payloads and page records stored for it.
     public var bytes: Int
 
+    /// A summary; each parameter is the property of its name.
     public init(outline: ListOutline, bytes: Int) {
         self.outline = outline
         self.bytes = bytes

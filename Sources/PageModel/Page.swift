@@ -17,6 +17,7 @@ public struct Validator: Hashable, Sendable {
     /// Whether the total was part of what is validated, so that "not modified" confirms it too (R16).
     public var coversTotal: Bool
 
+    /// A validator; each parameter is the property of its name.
     public init(request: String, entityTag: String?, lastModified: String?, coversTotal: Bool) {
         self.request = request
         self.entityTag = entityTag
@@ -28,8 +29,10 @@ public struct Validator: Hashable, Sendable {
 /// How to ask for what follows a page, in the source's own format. Stored with the page, in the same transaction, so
 /// that it is never ahead of its data (R1).
 public struct PageCursor: Hashable, Sendable {
+    /// What it says, which only the source reads. Never holds secrets (R45).
     public var text: String
 
+    /// A cursor of this text.
     public init(_ text: String) {
         self.text = text
     }
@@ -42,6 +45,7 @@ public struct InnerSeam: Hashable, Sendable {
     /// Since when its evidence stands.
     public var since: Timestamp
 
+    /// A seam; each parameter is the property of its name.
     public init(index: Int, since: Timestamp) {
         self.index = index
         self.since = since
@@ -52,6 +56,7 @@ public struct InnerSeam: Hashable, Sendable {
 public struct PageSummary: Hashable, Sendable {
     /// 0-based position of its first item in the list.
     public var offset: Int
+    /// How many items it has; a page without items holds no position.
     public var count: Int
     /// The life of the list it belongs to. Pages of an older generation are readable but no longer count as held.
     public var generation: Int
@@ -63,16 +68,20 @@ public struct PageSummary: Hashable, Sendable {
     public var evidenceAt: Timestamp
     /// The items inside the page that only by inference follow the one before; pages that were joined have them.
     public var innerInferredSeams: [InnerSeam]
+    /// When its items came.
     public var fetchedAt: Timestamp
     /// When the origin last confirmed this page; its age is counted from here.
     public var validatedAt: Timestamp
+    /// A hash of its items and their ids: equal ones mean an unchanged page (R6). See `PageContent.fingerprint`.
     public var fingerprint: UInt64
     /// The cursor that this page was fetched with; nil for page one and for pages fetched by offset.
     public var cursorIn: PageCursor?
     /// The cursor for what follows; nil at the end, and for origins that take offsets.
     public var cursorOut: PageCursor?
+    /// What its request is validated with; nil where the origin gave nothing, and since the page was moved (R1).
     public var validator: Validator?
 
+    /// A summary; each parameter is the property of its name.
     public init(
         offset: Int, count: Int, generation: Int, revision: Int, evidence: Evidence, evidenceAt: Timestamp,
         innerInferredSeams: [InnerSeam] = [], fetchedAt: Timestamp, validatedAt: Timestamp, fingerprint: UInt64, cursorIn: PageCursor?,
@@ -104,13 +113,20 @@ public struct PageSummary: Hashable, Sendable {
 
 /// A page to be stored.
 public struct PageWrite: Hashable, Sendable {
+    /// 0-based position of its first item.
     public var offset: Int
+    /// Its items.
     public var content: PageContent
+    /// Why its first item is believed to follow the one before it.
     public var evidence: Evidence
+    /// The cursor that it was fetched with; nil for page one and for pages fetched by offset.
     public var cursorIn: PageCursor?
+    /// The cursor for what follows; nil at the end, and for origins that take offsets.
     public var cursorOut: PageCursor?
+    /// What its request can be validated with; nil where the origin gave nothing.
     public var validator: Validator?
 
+    /// A page to be stored; each parameter is the property of its name.
     public init(
         offset: Int, content: PageContent, evidence: Evidence, cursorIn: PageCursor? = nil,
         cursorOut: PageCursor? = nil, validator: Validator? = nil
@@ -123,5 +139,6 @@ public struct PageWrite: Hashable, Sendable {
         self.validator = validator
     }
 
+    /// The positions that it will hold.
     public var range: Range<Int> { offset..<offset + content.count }
 }

@@ -35,9 +35,15 @@ public struct PageContent: Hashable, Sendable {
         self.ids = ids
     }
 
+    /// How many items it has.
     public var count: Int { ends.count }
+    /// Whether it has no items.
     public var isEmpty: Bool { ends.isEmpty }
 
+    /// Adds an item behind the last one.
+    /// - Parameters:
+    ///   - payload: its bytes, as they are.
+    ///   - id: what tells it apart; nil where the origin has no ids.
     public mutating func append(_ payload: ArraySlice<UInt8>, id: String?) {
         bytes.append(contentsOf: payload)
         ends.append(bytes.count)
@@ -71,6 +77,7 @@ public struct PageContent: Hashable, Sendable {
         }
     }
 
+    /// The items, each with a copy of its payload.
     public var items: [Item] {
         (0..<count).map { Item(payload: Array(payload(at: $0)), id: ids[$0]) }
     }
@@ -100,9 +107,12 @@ public struct PageContent: Hashable, Sendable {
 
 /// One item: payload bytes exactly as the origin sent them, and its id where it has one.
 public struct Item: Hashable, Sendable {
+    /// Its bytes, exactly as the origin sent them (R7).
     public var payload: [UInt8]
+    /// What the origin tells it apart by; nil where it does not.
     public var id: String?
 
+    /// An item of these bytes.
     public init(payload: [UInt8], id: String? = nil) {
         self.payload = payload
         self.id = id
@@ -120,6 +130,7 @@ public struct ItemIdentity: Hashable, Sendable {
     static let contentSeed: UInt64 = 0x636f_6e74_656e_74
     private static let idSeed: UInt64 = 0x69_64
 
+    /// An identity of these hashes.
     public init(key: UInt64, content: UInt64) {
         self.key = key
         self.content = content

@@ -2,68 +2,94 @@
 /// or on a server can take the place of the SQLite file.
 ///
 /// Every method is one transaction. Nothing here waits for a network (R3).
+///
+/// What every reading throws: `damaged`, `inputOutput`, `tookTooLong`, `closed`; `busy` and `internal`, rarely. What every writing
+/// throws besides: `busy`, after the budget for it (R42), `full`, and `permission` where a store is open for reading only. Nothing
+/// of a call that throws is stored, an eviction excepted: that removes in portions, each for itself.
 public protocol PageStorage: Sendable {
     /// The query with this key, made when it is new.
+    /// - Throws: `StorageError`, as every writing does; `tooLarge` for a key that no storage takes.
     func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord
 
     /// The query with this key; nil when there is none.
+    /// - Throws: `StorageError`, as every reading does.
     func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord?
 
     /// The record of every query that is whole, by id. Costs a row a query, however long the lists are.
+    /// - Throws: `StorageError`, as every reading does.
     func records() async throws(StorageError) -> [QueryRecord]
 
     /// Every query with its outline and size, by id.
+    /// - Throws: `StorageError`, as every reading does.
     func summaries() async throws(StorageError) -> [QuerySummary]
 
     /// The list without its items; nil when the query is gone.
+    /// - Throws: `StorageError`, as every reading does.
     func outline(of query: QueryID) async throws(StorageError) -> ListOutline?
 
     /// The list without its items, as far as it concerns `range`: only the pages that hold positions there, and the
     /// ledger entries there. Costs what the range costs, however long the list is.
+    /// - Throws: `StorageError`, as every reading does.
     func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline?
 
     /// The items at `range`; nil when the query is gone. Positions that do not exist are simply missing.
+    /// - Throws: `StorageError`, as every reading does.
     func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow?
 
     /// The list without its items, and the items that `choose` picks of it, read in one transaction (R2); nil when the query is
     /// gone.
-    /// - Parameter choose: the ranges to be read, by what is there. Called inside the transaction, so it has to be quick; it may
-    ///   be called again, and then the last call counts.
+    /// - Parameters:
+    ///   - query: the list.
+    ///   - choose: the ranges to be read, by what is there. Called inside the transaction, so it has to be quick; it may be
+    ///     called again, and then the last call counts.
+    /// - Throws: `StorageError`, as every reading does.
     func list(
         of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
     ) async throws(StorageError) -> ListReading?
 
     /// Where the list's current generation holds the items with these identity keys. Keys it does not hold are
     /// absent. Where a key is held more than once, the first position counts.
+    /// - Throws: `StorageError`, as every reading does.
     func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace]
 
     /// Applies a plan, wholly or not at all (R1, R4).
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow.
     func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome
 
     /// Takes leases on pages that are about to be fetched (R30): one more attempt for each, in flight from now on. A page
     /// that a living owner has in flight is left out.
-    /// - Parameter expiry: when the lease ends if its owner lives, and yet does not end it.
+    /// - Parameters:
+    ///   - offsets: the pages, by the 0-based position of their first item.
+    ///   - query: the list.
+    ///   - expiry: when the lease ends if its owner lives, and yet does not end it.
+    ///   - now: the moment of the attempt.
     /// - Returns: the offsets that were granted, in the order in which they were asked for.
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
     func claim(
         _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
     ) async throws(StorageError) -> [Int]
 
     /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
     func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError)
 
     /// What automatic triggers may try again by now: ledger entries of all queries whose next attempt is at or before
     /// `moment`, soonest first.
+    /// - Throws: `StorageError`, as every reading does.
     func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch]
 
     /// Removes queries with all they hold. Removing nothing is fine.
+    /// - Throws: `StorageError`, as every writing does.
     func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport
 
     /// Exempts a query from eviction, or no longer (R40). Ignored for queries that are gone.
+    /// - Throws: `StorageError`, as every writing does.
     func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError)
 
     /// Removes pages until the budget is kept, least recently used first (R40). What is removed leaves a gap: positions,
     /// total and end of the list stay as they are. Pinned queries and those in `exempt` are left alone, and so are those
     /// that somebody in this process observes.
+    /// - Throws: `StorageError`, as every writing does.
     func evict(
         to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
     ) async throws(StorageError) -> EvictionReport
@@ -94,10 +120,12 @@ extension PageStorage {
 
 /// Where a list holds an item.
 public struct ItemPlace: Hashable, Sendable {
+    /// Its 0-based position.
     public var position: Int
     /// Hash of the payload that is held: another one at the origin means that the item was edited.
     public var content: UInt64
 
+    /// A place; each parameter is the property of its name.
     public init(position: Int, content: UInt64) {
         self.position = position
         self.content = content
@@ -106,9 +134,12 @@ public struct ItemPlace: Hashable, Sendable {
 
 /// A fetch that is due.
 public struct DueFetch: Hashable, Sendable {
+    /// The list that it is for.
     public var query: QueryID
+    /// The page, and how fetching it went.
     public var entry: LedgerEntry
 
+    /// A fetch that is due for this list.
     public init(query: QueryID, entry: LedgerEntry) {
         self.query = query
         self.entry = entry
@@ -117,10 +148,14 @@ public struct DueFetch: Hashable, Sendable {
 
 /// What a purge removed.
 public struct PurgeReport: Hashable, Sendable {
+    /// Queries that were removed.
     public var queries: Int
+    /// Pages that were removed with them.
     public var pages: Int
+    /// Bytes of their items, with their layout.
     public var bytes: Int
 
+    /// A report; each parameter is the property of its name.
     public init(queries: Int = 0, pages: Int = 0, bytes: Int = 0) {
         self.queries = queries
         self.pages = pages
@@ -132,6 +167,7 @@ public struct PurgeReport: Hashable, Sendable {
 public struct StorageError: Error, Sendable {
     /// Closed inside, open outside: compare with the constants, and expect more of them.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The word for it, which is printed and does not change.
         public let description: String
 
         /// There is no store at that place.
@@ -164,11 +200,14 @@ public struct StorageError: Error, Sendable {
         public static let `internal` = Code(description: "internal")
     }
 
+    /// What to decide by.
     public var code: Code
     /// One line; names the file, never user data.
     public var message: String
+    /// What was underneath; nil where nothing was.
     public var cause: (any Error)?
 
+    /// An error; `message` is for people, and names no user data.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

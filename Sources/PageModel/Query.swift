@@ -8,6 +8,10 @@ public struct QueryKey: Hashable, Sendable {
     /// The canonical text of the query, for example a URL without its paging parameters.
     public var text: String
 
+    /// A key of this text, compared byte for byte.
+    /// - Parameters:
+    ///   - text: what is asked for, in its canonical form; without secrets and without paging parameters (R45).
+    ///   - scope: who is asking. Default: empty, one list serves everybody.
     public init(_ text: String, scope: String = "") {
         self.scope = scope
         self.text = text
@@ -45,8 +49,10 @@ extension QueryKey: ExpressibleByStringLiteral {
 
 /// The store's own number for a query; valid as long as the query is not purged.
 public struct QueryID: Hashable, Sendable {
+    /// The number.
     public var rawValue: Int64
 
+    /// A query of this number.
     public init(rawValue: Int64) {
         self.rawValue = rawValue
     }
@@ -59,6 +65,7 @@ public struct ListVersion: Hashable, Sendable {
     /// Bumped by every commit that moves positions.
     public var revision: Int
 
+    /// A version; both numbers only ever grow.
     public init(generation: Int, revision: Int) {
         self.generation = generation
         self.revision = revision
@@ -67,9 +74,12 @@ public struct ListVersion: Hashable, Sendable {
 
 /// What the origin says of a list's length: the total of its page one, and where the list was seen to end.
 public struct ListExtent: Hashable, Sendable {
+    /// What the origin counts.
     public var total: Total
+    /// The position behind the last item; nil while nobody has seen the end (R24).
     public var end: Int?
 
+    /// The two together, as one record holds them.
     public init(total: Total, end: Int?) {
         self.total = total
         self.end = end
@@ -78,9 +88,13 @@ public struct ListExtent: Hashable, Sendable {
 
 /// What the store knows about a query as a whole.
 public struct QueryRecord: Hashable, Sendable {
+    /// The store's number for it.
     public var id: QueryID
+    /// What the list is, at its origin.
     public var key: QueryKey
+    /// Which life of the list it is, and how often positions have moved in it (R4).
     public var version: ListVersion
+    /// What the origin says of the list's length.
     public var total: Total
     /// Where the list ends, once the origin has said so (R24); growth re-opens it.
     public var end: Int?
@@ -92,6 +106,7 @@ public struct QueryRecord: Hashable, Sendable {
     /// For how long the origin calls page one fresh (RFC 9111, 5.2.2.1: `max-age`), in whole milliseconds from 0 to a year; nil
     /// where it does not say. What that is worth, `FreshnessPolicy` says.
     public var freshFor: Duration?
+    /// When the query was registered.
     public var createdAt: Timestamp
     /// True once the origin repeated ids in one list for good: R5 is then not enforced (R25).
     public var allowsDuplicates: Bool
@@ -105,6 +120,7 @@ public struct QueryRecord: Hashable, Sendable {
     /// Exempt from eviction (R40).
     public var isPinned: Bool
 
+    /// A record; each parameter is the property of its name.
     public init(
         id: QueryID, key: QueryKey, version: ListVersion, total: Total, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
@@ -139,8 +155,10 @@ public struct SweepProgress: Hashable, Sendable {
     public var position: Int
     /// How to ask for what comes next, for origins that cannot be asked by position.
     public var cursor: PageCursor?
+    /// When the sweep began.
     public var startedAt: Timestamp
 
+    /// A sweep that has come this far; each parameter is the property of its name.
     public init(position: Int, cursor: PageCursor? = nil, startedAt: Timestamp) {
         self.position = position
         self.cursor = cursor

@@ -1,6 +1,7 @@
 /// A list as it shall be, piece by piece: what stays, what is new, what is not known. One value for everything that moves
 /// positions (shift, splice, trim, open a gap), so that a repair is one step however many changes it mends.
 public struct Rearrangement: Hashable, Sendable {
+    /// One stretch of the list as it shall be.
     public enum Piece: Hashable, Sendable {
         /// Positions of the list as it is. Over all pieces these ascend; what no piece keeps is taken out. `Int.max` as
         /// the upper bound means everything behind.
@@ -12,8 +13,10 @@ public struct Rearrangement: Hashable, Sendable {
         case gap(Int)
     }
 
+    /// The list as it shall be, from position 0 on.
     public var pieces: [Piece]
 
+    /// The list that these pieces make, one behind the other.
     public init(_ pieces: [Piece]) {
         self.pieces = pieces
     }
@@ -26,7 +29,9 @@ public struct Rearrangement: Hashable, Sendable {
 
     /// A stretch that stays together, and how far it moves.
     public struct Move: Hashable, Sendable {
+        /// The positions it had.
         public var range: Range<Int>
+        /// How far it moves: new position minus old; negative towards the head.
         public var distance: Int
     }
 
@@ -120,10 +125,14 @@ extension ListEdit {
 
 /// What a rearrangement did, as a user interface animates it. Old positions are those before it, new ones those after.
 public struct ListDifference: Hashable, Sendable {
+    /// An item that stands elsewhere.
     public struct Move: Hashable, Sendable {
+        /// Where it stood, in old positions.
         public var from: Int
+        /// Where it stands, in new positions.
         public var to: Int
 
+        /// A move; each parameter is the property of its name.
         public init(from: Int, to: Int) {
             self.from = from
             self.to = to
@@ -141,8 +150,10 @@ public struct ListDifference: Hashable, Sendable {
     /// Items that are where they were between their neighbours, and were sent anew.
     public var rewritten: [Move] = []
 
+    /// Nothing is another.
     public init() {}
 
+    /// What becomes another by this rearrangement.
     public init(_ rearrangement: Rearrangement) {
         var position = 0
         var taken = 0

@@ -10,6 +10,7 @@ public struct StorageWatch: Sendable {
     private let end: @Sendable (QueryID?) -> Void
 
     /// - Parameters:
+    ///   - notices: what happens to the queries that are observed.
     ///   - observe: what `observe` does; returns when notices of the query come.
     ///   - ignore: what `ignore` does.
     public init(

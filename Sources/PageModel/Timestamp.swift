@@ -5,6 +5,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the Unix epoch; negative before it.
     public var milliseconds: Int64
 
+    /// The moment so many milliseconds after the Unix epoch.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }

@@ -12,7 +12,7 @@ extension PageStore {
 
     /// Settings of a store; the defaults are right for almost everybody.
     public struct Options: Hashable, Sendable {
-        /// How long a commit waits for another process's commit before it throws `busy`. Default: 5 seconds.
+        /// How long a commit waits for another process's commit before it throws `busy`. 0…. Default: 5 seconds.
         public var busyBudget: Duration = .seconds(5)
         /// What a commit survives. Default: `normal`.
         public var durability: Durability = .normal
@@ -20,7 +20,7 @@ extension PageStore {
         /// Default: 4.
         public var readers: Int = 4
         /// How long one transaction may compute before it throws `tookTooLong`: what a damaged or crafted file could do
-        /// for ever (R46). Default: 60 seconds.
+        /// for ever (R46). More than 0. Default: 60 seconds.
         public var timeLimit: Duration = .seconds(60)
         /// The SQLite VFS to use; nil for the default one. Tests put faults under a store with it.
         package var fileSystem: String?
@@ -29,6 +29,7 @@ extension PageStore {
         /// After how many pages of 4 KiB the log is merged into the file.
         package var checkpointPages = 1_000
 
+        /// The defaults.
         public init() {}
     }
 

@@ -15,6 +15,7 @@ extension PageStore {
     }
 
     /// How many queries have a record that is damaged: `summaries` leaves them out, `verify` says which, `repair` mends them.
+    /// - Throws: `StorageError`, as every reading does.
     public func damagedQueries() async throws(StorageError) -> Int {
         try await read { reading throws(StorageError) in
             var count = 0
@@ -54,6 +55,7 @@ extension PageStore {
     }
 
     /// The page that starts at `offset`, with its items; nil when none does, or when its bytes are damaged.
+    /// - Throws: `StorageError`, as every reading does.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
         try await read(isBrief: true) { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
@@ -86,6 +88,8 @@ extension PageStore {
 
 /// A page with its items.
 public struct StoredPage: Hashable, Sendable {
+    /// All that is known of it besides its items.
     public var summary: PageSummary
+    /// Its items.
     public var content: PageContent
 }

@@ -12,6 +12,7 @@ extension PageStore {
     /// nobody who observes the query is told.
     /// - Parameters:
     ///   - tally: the figures of the run; `beganAt` counts only where nothing was counted before.
+    ///   - query: the list that it was run for.
     ///   - now: since when it is counted, where `beganAt` does not say.
     /// - Throws: `invalidPlan` for numbers below 0 or above 2^53; else as every commit does.
     public func add(_ tally: RunTally, to query: QueryID, at now: Timestamp) async throws(StorageError) {

@@ -4,6 +4,7 @@ public import PageModel
 extension PageStore {
     /// Reads everything there is and checks it: SQLite's own structure, every seal and checksum, every rule of the
     /// tables (R5). Changes nothing, and keeps nobody waiting; takes as long as reading the file takes.
+    /// - Throws: `StorageError`, as every reading does; what is damaged is a finding, and not thrown.
     public func verify() async throws(StorageError) -> VerifyReport {
         let (path, options, isReadOnly) = (path, options, isReadOnly)
         return try await upkeep.run { () throws(StorageError) in
@@ -19,6 +20,7 @@ extension PageStore {
     /// Drops what is damaged, makes anew what can be made from what is whole, and queues what is missing now. Writers
     /// wait as long as it takes.
     /// - Returns: what was found, what was done, and what is still wrong: if anything is, set the store aside.
+    /// - Throws: `StorageError`, as every writing does.
     public func repair(at now: Timestamp) async throws(StorageError) -> RepairReport {
         try await withWriter { session throws(StorageError) in
             defer { session.connection.timeLimit = options.timeLimit }

@@ -42,7 +42,11 @@ public final class PageStore: PageStorage {
     /// Opens the store at `path`.
     ///
     /// A file that is not a store, or a store of a newer version, is refused and left untouched (R8).
-    /// - Parameter now: the moment that migrations are recorded with.
+    /// - Parameters:
+    ///   - path: where the store is; a symbolic link of our own is followed (R9).
+    ///   - mode: what to do when there is none. Default: make one.
+    ///   - options: the settings. Default: the defaults.
+    ///   - now: the moment that migrations are recorded with.
     /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `damaged`,
     ///   `inputOutput`, `full` or `busy`.
     public static func open(

@@ -19,6 +19,7 @@ public struct RunTally: Hashable, Sendable {
     /// Bytes of bodies, as they came over the wire.
     public var bytesReceived: Int
 
+    /// A tally; each parameter is the property of its name. Figures are 0…2^53.
     public init(
         beganAt: Timestamp? = nil, runs: Int = 0, requests: Int = 0, pagesFetched: Int = 0, pagesUnchanged: Int = 0,
         pagesKept: Int = 0, bytesReceived: Int = 0

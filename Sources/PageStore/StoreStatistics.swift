@@ -5,10 +5,12 @@ public import PageModel
 public struct StoreStatistics: Hashable, Sendable {
     /// One list.
     public struct Query: Hashable, Sendable {
+        /// The list without its items, and its size.
         public var summary: QuerySummary
         /// What its runs have cost; empty where nobody counted.
         public var tally: RunTally
 
+        /// One list's figures; each parameter is the property of its name.
         public init(summary: QuerySummary, tally: RunTally) {
             self.summary = summary
             self.tally = tally
@@ -34,6 +36,7 @@ public struct StoreStatistics: Hashable, Sendable {
     /// The schema that the store has.
     public var schema: Int
 
+    /// Figures of a store; each parameter is the property of its name.
     public init(queries: [Query], fileBytes: Int, logBytes: Int, freeBytes: Int, schema: Int) {
         self.queries = queries
         self.fileBytes = fileBytes
@@ -44,10 +47,13 @@ public struct StoreStatistics: Hashable, Sendable {
 
     /// The sums over all queries.
     public var tally: RunTally { queries.reduce(RunTally()) { $0 + $1.tally } }
+    /// Items that count as held, of all queries.
     public var items: Int { queries.reduce(0) { $0 + $1.items } }
+    /// Pages, of all queries; those of older generations included.
     public var pages: Int { queries.reduce(0) { $0 + $1.summary.outline.pages.count } }
     /// Bytes of all page bodies with their layout.
     public var bytes: Int { queries.reduce(0) { $0 + $1.summary.bytes } }
+    /// How many entries of all ledgers are in each state; states that none is in are absent.
     public var ledger: [FetchState: Int] {
         queries.reduce(into: [:]) { $0.merge($1.ledger, uniquingKeysWith: +) }
     }

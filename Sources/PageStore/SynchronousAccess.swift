@@ -18,31 +18,37 @@ public struct SynchronousAccess: Sendable {
     }
 
     /// The query with this key; nil when there is none.
+    /// - Throws: `StorageError`, as every reading does.
     public func query(_ key: QueryKey) throws(StorageError) -> QueryRecord? {
         try read { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
     }
 
     /// The list without its items; nil when the query is gone.
+    /// - Throws: `StorageError`, as every reading does.
     public func outline(of query: QueryID) throws(StorageError) -> ListOutline? {
         try read { reading throws(StorageError) in try reading.outline(of: query) }
     }
 
     /// The items at `range`; nil when the query is gone. Positions that do not exist are simply missing.
+    /// - Throws: `StorageError`, as every reading does.
     public func window(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListWindow? {
         try read { reading throws(StorageError) in try reading.window(of: query, range) }
     }
 
     /// The page that starts at `offset`, with its items; nil when none does, or when its bytes are damaged.
+    /// - Throws: `StorageError`, as every reading does.
     public func page(at offset: Int, of query: QueryID) throws(StorageError) -> StoredPage? {
         try read { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
 
     /// Applies a plan, wholly or not at all (R1, R4). Waits for commits under way, in this process and in others.
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow.
     public func commit(_ plan: CommitPlan) throws(StorageError) -> CommitOutcome {
         try write { session throws(StorageError) in try CommitTransaction.apply(plan, in: session) }
     }
 
     /// Takes leases on pages that are about to be fetched (R30); see `PageStorage.claim`.
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
     public func claim(
         _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
     ) throws(StorageError) -> [Int] {
@@ -52,6 +58,7 @@ public struct SynchronousAccess: Sendable {
     }
 
     /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
     public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) throws(StorageError) {
         try write { session throws(StorageError) in
             try LedgerWriting.record(edits, for: query, at: now, in: session)

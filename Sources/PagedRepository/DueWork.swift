@@ -12,6 +12,7 @@ public import PageModel
 /// }
 /// ```
 public struct DueWork: Hashable, Sendable {
+    /// The list that it is due for.
     public var query: QueryRecord
     /// What to do, in this order; never empty. To be run with `options(for:from:)`.
     public var runs: [SyncOptions.Work]
@@ -34,6 +35,7 @@ public struct DueWork: Hashable, Sendable {
     /// is due as well (R29). Unlike background work, this knows no shortest age: a list that is stale at once is due whenever
     /// somebody looks.
     /// - Parameters:
+    ///   - storage: where the lists are.
     ///   - freshness: when a pinned list is stale. Default: after the time for which its origin calls it fresh, up to 1 hour; after
     ///     60 seconds, where that does not say.
     ///   - retry: how long pauses are at most. Default: the schedule of the specification.
@@ -56,7 +58,10 @@ public struct DueWork: Hashable, Sendable {
     }
 
     /// What the ledger of one list has scheduled by `now`, and nothing else; nil when that is nothing.
-    /// - Parameter retry: how long pauses are at most; a retry farther ahead is due (R29).
+    /// - Parameters:
+    ///   - list: the list, with its ledger.
+    ///   - retry: how long pauses are at most; a retry farther ahead is due (R29). Default: the schedule of the specification.
+    ///   - now: the moment.
     public static func retries(of list: ListOutline, retry: RetrySchedule = RetrySchedule(), now: Timestamp) -> DueWork? {
         let runs = plan(FreshnessPolicy(), retry).retries(of: list, now: now)
         return runs.isEmpty ? nil : DueWork(query: list.record, runs: runs)

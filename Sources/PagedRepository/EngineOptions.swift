@@ -23,10 +23,12 @@ public struct EngineOptions: Hashable, Sendable {
     public var requestsPerOrigin = 4
     /// Requests each second at one origin, in the long run: 0.001…1,000; nil for no such limit. Default: nil.
     public var requestsPerSecond: Double?
-    /// Over what time work that is overdue is spread when the engine starts: not all of it at once (R29). Default: 10 seconds.
+    /// Over what time work that is overdue is spread when the engine starts: not all of it at once (R29). 0…. Default: 10 seconds.
     public var spread: Duration = .seconds(10)
-    /// How long an origin that was not heard so many times in a row is left alone (R32): see `SyncOptions`. Default: 30 seconds.
+    /// How long an origin that was not heard so many times in a row is left alone (R32): see `SyncOptions`. More than 0.
+    /// Default: 30 seconds.
     public var circuitPause: Duration = .seconds(30)
 
+    /// The defaults.
     public init() {}
 }

@@ -14,7 +14,14 @@ public struct ListSync: Sendable {
     private let chance: @Sendable () -> Double
     private let logger: Logger
 
-    /// - Parameter chance: random numbers in 0..<1 that spread retries (R28).
+    /// - Parameters:
+    ///   - storage: where pages are kept.
+    ///   - source: where they come from.
+    ///   - key: which list it is.
+    ///   - options: what is to be done, and how. Default: everything.
+    ///   - clock: the time. Default: the wall clock.
+    ///   - chance: random numbers in 0..<1 that spread retries (R28).
+    ///   - logger: what the run says; see `Documentation/Observability.md`.
     public init(
         storage: any PageStorage, source: any PageSource, key: QueryKey, options: SyncOptions = SyncOptions(),
         clock: any SyncClock = SystemClock(), chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },

@@ -17,6 +17,11 @@ public protocol PageSource: Sendable {
     /// The fewest items that can be asked for to see what is at a place; nil when only whole pages can be.
     var probeSize: Int? { get }
 
+    /// Asks for one page, and brings the answer.
+    ///
+    /// May be called for several pages at once, where `access` allows them out of order.
+    /// - Throws: `FetchFailure`, which says whether trying again can help (R27); `CancellationError`. Everything else counts as a
+    ///   transport failure.
     func fetch(_ request: PageRequest) async throws -> PageAnswer
 
     /// Takes up what is stored of the list: how its origin pages, and for whom it was fetched (R45). Called before anything of the
@@ -54,6 +59,7 @@ public enum PagingAccess: Hashable, Sendable {
 
 /// One question to an origin.
 public struct PageRequest: Hashable, Sendable {
+    /// Which page is asked for.
     public enum Target: Hashable, Sendable {
         /// Page one.
         case first
@@ -63,12 +69,14 @@ public struct PageRequest: Hashable, Sendable {
         case cursor(PageCursor)
     }
 
+    /// Which page is asked for.
     public var target: Target
     /// How many items to ask for; nil leaves it to the origin. The answer may hold fewer, or more.
     public var size: Int?
     /// Sent along if it belongs to exactly this request (R1); the source decides that.
     public var validator: Validator?
 
+    /// A request; each parameter is the property of its name.
     public init(_ target: Target, size: Int? = nil, validator: Validator? = nil) {
         self.target = target
         self.size = size
@@ -78,6 +86,7 @@ public struct PageRequest: Hashable, Sendable {
 
 /// What an origin answers.
 public enum PageAnswer: Hashable, Sendable {
+    /// Items, be it none.
     case page(FetchedPage)
     /// The page is as the validator says. `total` is what this answer itself says of the list's length.
     case notModified(total: Total, validator: Validator?)
@@ -87,12 +96,15 @@ public enum PageAnswer: Hashable, Sendable {
 
 /// The items of an answer and what came with them.
 public struct FetchedPage: Hashable, Sendable {
+    /// The items, as the origin sent them.
     public var content: PageContent
+    /// What this answer says of the list's length.
     public var total: Total
     /// How to ask for what follows; nil at the end, and for origins that take offsets.
     public var next: PageCursor?
     /// What the origin says itself; nil when it does not (R24).
     public var hasMore: Bool?
+    /// What this very request can be validated with next time; nil where the origin gives nothing (R1).
     public var validator: Validator?
     /// For how long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`); nil when it does not say. Page one's is
     /// stored with the list, kept within 0 and a year; what it is worth is the `FreshnessPolicy`'s to say. Of other pages it
@@ -104,6 +116,7 @@ public struct FetchedPage: Hashable, Sendable {
     /// How the origin pages, when this answer taught it.
     public var lesson: SourceLesson?
 
+    /// A page; what is left out, the origin does not say.
     public init(
         content: PageContent, total: Total = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
         validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true, lesson: SourceLesson? = nil
@@ -128,6 +141,7 @@ public struct SourceLesson: Hashable, Sendable {
     /// What people should hear of: contradictions, guesses.
     public var warnings: [String]
 
+    /// A lesson; each parameter is the property of its name.
     public init(paging: String, source: String, warnings: [String] = []) {
         self.paging = paging
         self.source = source
@@ -142,6 +156,7 @@ public struct SourceUsage: Hashable, Sendable {
     /// Bytes of bodies received, as they came over the wire.
     public var bytesReceived: Int
 
+    /// A cost; each parameter is the property of its name.
     public init(requests: Int = 0, bytesReceived: Int = 0) {
         self.requests = requests
         self.bytesReceived = bytesReceived

@@ -23,8 +23,11 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - storage: where pages are kept.
     ///   - codec: how items become bytes, and values again.
+    ///   - options: how its lists behave. Default: the defaults.
     ///   - memoryBudget: bytes of payloads whose decoded values are kept in memory. Default: 32 MiB.
+    ///   - clock: the time. Default: the wall clock.
     ///   - chance: random numbers in 0..<1 that spread retries (R28).
+    ///   - logger: what its lists say; see `Documentation/Observability.md`.
     ///   - source: the origin of each list.
     public convenience init(
         storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
@@ -84,8 +87,11 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     /// The items at `offset..<offset + limit`, wherever in the list that is; what is missing is fetched, where the policy lets it
     /// and the origin can be asked for it. With `cacheThenRefresh` a window that is whole is returned without a look at the
     /// origin, whatever its age.
-    /// - Parameter offset: below 0 counts as 0. Nothing is asked for beyond `Total.largest`, whatever a client sends (R44).
-    /// - Parameter limit: below 0 counts as 0.
+    /// - Parameters:
+    ///   - key: the list.
+    ///   - offset: below 0 counts as 0. Nothing is asked for beyond `Total.largest`, whatever a client sends (R44).
+    ///   - limit: below 0 counts as 0.
+    ///   - policy: whether, and when, the origin is asked. Default: where what is cached is missing or stale.
     /// - Throws: `ListFailure` when something had to be fetched, could not, and nothing at all is cached there; `StorageError`.
     public func page(
         _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale

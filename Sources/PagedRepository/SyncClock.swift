@@ -8,6 +8,7 @@ import Foundation
 
 /// Where the shell gets its time from, so that tests can hand out their own.
 public protocol SyncClock: Sendable {
+    /// This moment.
     func now() -> Timestamp
     /// Returns at `moment`, or throws `CancellationError`. Nothing else is to be done until then.
     func sleep(until moment: Timestamp) async throws
@@ -24,8 +25,10 @@ extension SyncClock {
 
 /// The wall clock.
 public struct SystemClock: SyncClock {
+    /// The wall clock; it has no settings.
     public init() {}
 
+    /// This moment, in whole milliseconds.
     public func now() -> Timestamp {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
     }

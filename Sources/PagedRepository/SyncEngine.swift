@@ -20,11 +20,13 @@ public struct SyncEngine: Sendable {
     public struct Origin: Sendable {
         /// Names what is shared: lists of one name share limits, and are away together. For HTTP: scheme, host and port.
         public var name: String
+        /// Where its pages come from.
         public var source: any PageSource
         /// The limits that the source shares with others in this process: lists in the foreground, mostly. Nil: the engine's own
         /// for this name, as `EngineOptions` say. All lists of one name should bring the same.
         public var gate: OriginGate?
 
+        /// An origin; `name` is what is shared.
         public init(_ name: String, _ source: any PageSource, gate: OriginGate? = nil) {
             self.name = name
             self.source = source
@@ -40,7 +42,11 @@ public struct SyncEngine: Sendable {
     let origin: @Sendable (QueryRecord) -> Origin?
 
     /// - Parameters:
+    ///   - storage: where the lists are.
+    ///   - options: how background work goes. Default: the defaults.
+    ///   - clock: the time. Default: the wall clock.
     ///   - chance: random numbers in 0..<1 that spread retries (R28, R29).
+    ///   - logger: what it says; see `Documentation/Observability.md`.
     ///   - origin: where a list comes from; nil for lists that are none of this engine's business.
     public init(
         storage: any PageStorage, options: EngineOptions = EngineOptions(), clock: any SyncClock = SystemClock(),

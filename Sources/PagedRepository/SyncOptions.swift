@@ -4,28 +4,30 @@ public import PageModel
 public struct SyncOptions: Hashable, Sendable {
     /// Fetches at a time, where the origin allows pages out of order. 1…64. Default: 4.
     public var concurrency = 4
-    /// How many items to ask for per page; nil takes what the origin gives. Default: nil.
+    /// How many items to ask for per page; nil takes what the origin gives. 1…. Default: nil.
     public var pageSize: Int?
-    /// Stop after this many pages were fetched; nil means all. Default: nil.
+    /// Stop after this many pages were fetched; nil means all. 1…. Default: nil.
     public var maxPages: Int?
     /// What is to be brought in, or up to date. Default: everything.
     public var work = Work.everything
     /// How many items that are held already are asked for again with each page, where the origin takes any offset: what is
     /// received twice proves that nothing moved in between (R21). Taken out of the page's size. 0…size - 1. Default: 1.
     public var overlap = 1
-    /// When failed pages are tried again.
+    /// When failed pages are tried again. Default: the schedule of the specification.
     public var retry = RetrySchedule()
-    /// How long to wait, in all, while nothing but scheduled retries is left. Default: 30 seconds.
+    /// How long to wait, in all, while nothing but scheduled retries is left. 0…. Default: 30 seconds.
     public var patience: Duration = .seconds(30)
-    /// How long to wait before a page one that makes the list shrink a lot is asked for once more (R20). Default: 2
-    /// seconds.
+    /// How long to wait before a page one that makes the list shrink a lot is asked for once more (R20). 0….
+    /// Default: 2 seconds.
     public var confirmationPause: Duration = .seconds(2)
     /// The same for a page one that is empty, of which nothing can be recognised: an origin in a bad minute gives many of
-    /// them. The doubt is kept in the ledger; a later run asks, when this one is not patient enough. Default: 60 seconds.
+    /// them. The doubt is kept in the ledger; a later run asks, when this one is not patient enough. 0….
+    /// Default: 60 seconds.
     public var emptyConfirmationPause: Duration = .seconds(60)
-    /// Consecutive transport failures after which the origin counts as away (R32). Default: 5.
+    /// Consecutive transport failures after which the origin counts as away (R32). 1…. Default: 5.
     public var transportFailuresUntilOffline = 5
-    /// How long a page in flight is held by this process (R30). Default: 60 seconds.
+    /// How long a page in flight is held by this process (R30); renewed at half its time. More than 0.
+    /// Default: 60 seconds.
     public var lease: Duration = .seconds(60)
     /// Whether a query that is unknown is registered before its origin is asked, so that nobody else asks at the same time (R30),
     /// and a first answer that fails is in the ledger (R26). When false, with its first answer: an origin that never answered
@@ -38,14 +40,15 @@ public struct SyncOptions: Hashable, Sendable {
     /// handed on (`SyncEvent.notStored`), nothing of it is written, and the run ends with it: what was stored before stays as it
     /// was (R14), and is not confirmed. Default: false.
     public var storesDespiteNoStore = false
-    /// How often in a row a list that changes while it is read is reconciled without anything new having come in.
+    /// How often in a row a list that changes while it is read is reconciled without anything new having come in. 0….
     /// Default: 3.
     public var restarts = 3
-    /// A list is not followed beyond this many pages (R43). Default: 1,000,000.
+    /// A list is not followed beyond this many pages (R43). 1…. Default: 1,000,000.
     public var pagesPerQuery = 1_000_000
-    /// Pages in a row without a new id after which an origin counts as repeating itself (R24). Default: 3.
+    /// Pages in a row without a new id after which an origin counts as repeating itself (R24). 1…. Default: 3.
     public var loopGuard = 3
 
+    /// The defaults.
     public init() {}
 
     /// A sweep that somebody else has finished by now is not begun anew: the work of those who only go on with what was cut
@@ -78,6 +81,7 @@ public struct SyncOptions: Hashable, Sendable {
 
 /// What a synchronisation did, and what is the matter with the list now.
 public struct SyncReport: Hashable, Sendable {
+    /// How it ended; the raw values are those of the tool's JSON.
     public enum Outcome: String, Hashable, Sendable {
         /// Every position of the list is held.
         case complete
@@ -93,8 +97,11 @@ public struct SyncReport: Hashable, Sendable {
 
     /// What the refresh of page one found; the raw values are those of the tool's JSON.
     public enum Reconciliation: String, Hashable, Sendable {
+        /// Page one was not asked for, or could not be had.
         case none
+        /// R19: nothing was held; page one begins the list.
         case firstLoad = "first_load"
+        /// R16: page one is as it was.
         case unchanged
         /// R17: page one explained everything.
         case shifted
@@ -104,16 +111,21 @@ public struct SyncReport: Hashable, Sendable {
         case spliced
         /// R22: something behind what was read is not as it was; a normal synchronisation finds it.
         case staleTail = "stale_tail"
+        /// R19: nothing of what was held is known any more; the list is read anew.
         case replaced
         /// R23: every page was verified.
         case swept
+        /// R31: a list that was not whole was gone on with.
         case resumed
     }
 
+    /// How it ended.
     public var outcome: Outcome
+    /// What the refresh of page one found.
     public var reconciliation: Reconciliation
     /// The list as it is now; nil when nothing was ever stored for it.
     public var list: ListOutline?
+    /// What the source has cost in this run.
     public var usage: SourceUsage
     /// Answers whose items were taken.
     public var pagesFetched: Int
@@ -132,6 +144,7 @@ public struct SyncReport: Hashable, Sendable {
     public var warnings: [String]
     /// Why page one could not be had; nil when it could.
     public var headFailure: FetchFailure?
+    /// How long it took, on the clock of the run.
     public var duration: Duration
 
     /// What the store holds of a list, without asking the origin.
@@ -168,14 +181,17 @@ public struct SyncReport: Hashable, Sendable {
 public enum SyncEvent: Hashable, Sendable {
     /// The first word on the list: how many positions are held, of how many.
     case opened(held: Int, length: Int?)
+    /// Page one was had, and this is what it meant.
     case reconciled(SyncReport.Reconciliation)
     /// A page is stored: its items, and what is held now of how many.
     case stored(Range<Int>, held: Int, length: Int?)
     /// A page that the origin forbids to keep, as it came, and the position of its first item: whoever listens has it, and nobody
     /// else will.
     case notStored(offset: Int, FetchedPage)
+    /// A page could not be had, and when it is tried again; nil: not by itself.
     case failed(offset: Int, FetchFailure, nextAttemptAt: Timestamp?)
     /// Nothing to do until then.
     case waiting(until: Timestamp)
+    /// Something that people should hear of.
     case warning(String)
 }

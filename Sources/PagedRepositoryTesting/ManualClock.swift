@@ -23,10 +23,12 @@ public final class ManualClock: SyncClock {
 
     private let state: Mutex<State>
 
+    /// A clock that stands at this moment. Default: 15 January 2027, 8:00 UTC.
     public init(_ start: Timestamp = Timestamp(milliseconds: 1_800_000_000_000)) {
         state = Mutex(State(moment: start))
     }
 
+    /// The moment at which it stands.
     public func now() -> Timestamp { state.withLock { $0.moment } }
 
     /// Every sleep so far, in order. Alarms are none.

@@ -38,6 +38,8 @@ public final class MemoryStorage: PageStorage {
     private let state = Mutex(State())
     private let hub = NoticeHub()
 
+    /// A storage that holds nothing.
+    /// - Parameter owner: the name that its leases carry (R30). Default: `memory`.
     public init(owner: String = "memory") { self.owner = owner }
 
     // MARK: Reading

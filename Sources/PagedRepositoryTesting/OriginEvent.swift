@@ -1,15 +1,20 @@
 /// Something that happens at a simulated origin: its list changes before a request is answered, or that one request goes
 /// wrong.
 public struct OriginEvent: Hashable, Sendable {
+    /// What happens.
     public enum Happening: Hashable, Sendable {
+        /// The list becomes another, before the request is answered.
         case change(OriginChange)
+        /// The request goes wrong.
         case fault(OriginFault)
     }
 
     /// The number of the request, from 1. What is due at a number that was never reached does not happen.
     public var request: Int
+    /// What happens at that request.
     public var happening: Happening
 
+    /// An event; `before` and `on` say it in words.
     public init(request: Int, _ happening: Happening) {
         self.request = request
         self.happening = happening
@@ -76,10 +81,14 @@ public struct OriginPlace: Hashable, Sendable {
     /// In units of 1/65,536 of the list: 0 is the first place, 65,535 the last.
     public var fraction: UInt16
 
+    /// The place at this fraction of the list, in units of 1/65,536.
     public init(fraction: UInt16) { self.fraction = fraction }
 
+    /// The first place.
     public static let start = OriginPlace(fraction: 0)
+    /// The place in the middle.
     public static let middle = OriginPlace(fraction: 1 << 15)
+    /// The last place.
     public static let end = OriginPlace(fraction: .max)
 
     /// The place with this 0-based number among `count` places. A list of n items has n places that hold an item, and

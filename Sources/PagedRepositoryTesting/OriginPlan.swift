@@ -24,6 +24,7 @@ public struct OriginPlan: Hashable, Sendable {
 
     /// What the origin says about the length of its list. Lies are told as exact numbers.
     public enum Totals: Hashable, Sendable {
+        /// The truth.
         case exact
         /// The length of so many requests ago, told as exact.
         case lagging(requests: Int)
@@ -44,6 +45,7 @@ public struct OriginPlan: Hashable, Sendable {
     /// What the origin gives to recognise an answer again. A tag changes with the items of the page, with what is handed
     /// over for the next, and with `hasMore`. It is good for the exact request that it answered, and for no other.
     public enum Validators: String, Hashable, Sendable, CaseIterable {
+        /// Nothing: every answer comes in full.
         case none
         /// Tags for pages; the total is in a header that "not modified" does not repeat: it may have changed all the same.
         case pages
@@ -56,11 +58,13 @@ public struct OriginPlan: Hashable, Sendable {
     /// What comes when a place beyond the end is asked for. Page one is never beyond the end, nor is a sort key: there,
     /// an empty page comes in any case.
     public enum PastEnd: String, Hashable, Sendable, CaseIterable {
+        /// A page without items.
         case emptyPage
         /// `PageAnswer.pastEnd`, as for a 404.
         case refused
     }
 
+    /// What tells items apart.
     public enum Identity: String, Hashable, Sendable, CaseIterable {
         /// Every item has an id of its own; ids never come again.
         case ids
@@ -75,6 +79,7 @@ public struct OriginPlan: Hashable, Sendable {
 
     /// For everything that is left to chance while the plan is carried out: errors of estimates, latency.
     public var seed: UInt64
+    /// How it is asked for pages.
     public var style: Style
     /// How many items there are at first.
     public var count: Int
@@ -82,15 +87,20 @@ public struct OriginPlan: Hashable, Sendable {
     public var pageSize: Int
     /// How many items a page has at most, whatever is asked for.
     public var largestPage: Int
+    /// What it says of the length of its list.
     public var totals: Totals
+    /// What it gives to recognise an answer again.
     public var validators: Validators
+    /// What comes beyond the end.
     public var pastEnd: PastEnd
     /// Whether answers say `hasMore`; always the truth.
     public var saysHasMore: Bool
+    /// What tells its items apart.
     public var identity: Identity
     /// Ascending by request; events at one request happen in this order.
     public var events: [OriginEvent]
 
+    /// A plan; each parameter is the property of its name. `count` is 0…, and a page has at least one item.
     public init(
         seed: UInt64 = 0, style: Style = .offset, count: Int, pageSize: Int = 10,
         largestPage: Int = OriginPlan.noLargestPage, totals: Totals = .exact, validators: Validators = .none,

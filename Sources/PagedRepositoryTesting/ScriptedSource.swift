@@ -9,7 +9,9 @@ import Synchronization
 public final class ScriptedSource: PageSource {
     /// One expected request, and what comes of it.
     public struct Step: Hashable, Sendable {
+        /// What is asked for.
         public var target: PageRequest.Target
+        /// What comes of it.
         public var outcome: Result<PageAnswer, FetchFailure>
 
         /// This target is asked for, and this is the answer.
@@ -59,7 +61,9 @@ public final class ScriptedSource: PageSource {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - access: how the origin says that it can be asked.
+    ///   - steps: what it will be asked, and what comes of each.
+    ///   - access: how the origin says that it can be asked. Default: by any offset.
+    ///   - order: which steps a request may take. Default: only the next one.
     ///   - onUnscripted: called at once with a request that is not in the script; the place to record a test's failure.
     public init(
         _ steps: [Step], access: PagingAccess = .offsets, order: Order = .asWritten,
@@ -84,6 +88,8 @@ public final class ScriptedSource: PageSource {
         state.withLock { SourceUsage(requests: $0.requests.count, bytesReceived: $0.bytes) }
     }
 
+    /// Answers as the script says.
+    /// - Throws: the `FetchFailure` of the step; one of class `refused` for a request that is not in the script.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         guard let outcome = state.withLock({ $0.answer(request, order) }) else {
             onUnscripted(request)

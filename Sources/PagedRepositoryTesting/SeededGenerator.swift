@@ -4,8 +4,10 @@
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
+    /// A generator that gives the numbers of this seed.
     public init(seed: UInt64) { state = seed }
 
+    /// The next number, 0…2^64 - 1.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

@@ -23,6 +23,7 @@ public final class SimulatedOrigin: PageSource {
         }
     }
 
+    /// What it carries out.
     public let plan: OriginPlan
     private let clock: (any SyncClock)?
     private let latency: ClosedRange<Duration>
@@ -30,6 +31,7 @@ public final class SimulatedOrigin: PageSource {
     private let state: Mutex<State>
 
     /// - Parameters:
+    ///   - plan: what it holds, how it pages, and what happens to it.
     ///   - clock: what requests and answers take their time on; nil: they take none.
     ///   - latency: the shortest and the longest time from a request to its answer, drawn from the plan's seed. The list
     ///     is read at some moment in between. Nothing without a clock.
@@ -54,6 +56,7 @@ public final class SimulatedOrigin: PageSource {
 
     /// - Precondition: the request is one that `access` allows: offsets only where there are offsets, and on the grid where
     ///   there is one. Anything else is a defect of the caller, and traps.
+    /// - Throws: the `FetchFailure` that the plan has for this request.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let number = state.withLock { state in
             state.requests.append(request)

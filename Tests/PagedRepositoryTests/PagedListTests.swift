@@ -3,7 +3,7 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-/// What the four libraries that this one started from promise: cases C1–C25 and X1–X15 of Documentation/ComingFrom.
+/// What the four libraries that this one started from promise: cases C1–C25 and X1–X15 of the article ComingFrom.
 @Suite("A list")
 struct PagedListTests {
     private let storage = MemoryStorage()

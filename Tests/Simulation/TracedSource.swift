@@ -10,7 +10,7 @@ struct TracedSource: PageSource {
     private let clock: any SyncClock
     private var trace: (@Sendable (String) -> Void)? { life.trace }
     /// No life that comes to an end is known to ask a tenth as often.
-    private static let mostRequests = 50_000
+    private static let mostRequests = 5_000
 
     init(_ origin: SimulatedOrigin, _ clock: any SyncClock, in life: Simulation) {
         self.origin = origin

@@ -1,3 +1,4 @@
+import HTTPPageSource
 // snippet: library
 import PageModel
 import PageStore
@@ -15,6 +16,17 @@ func readme(_ api: any EventsAPI) async throws {
     try await list.loadNext()           // the page behind what is held
     // end
     await store.close()
+}
+
+func registry(_ store: PageStore) async throws {
+    // snippet: registry
+    let transport = AsyncHTTPTransport()
+    let catalogue = HTTPSourceConfiguration(url: "http://localhost:5000/v2/_catalog?n=100")
+    let source = try HTTPPageSource(catalogue, transport: transport)
+    let report = try await ListSync(storage: store, source: source, key: "images").run()
+    print(report.outcome, report.pagesFetched, source.summary ?? "")
+    await transport.close()
+    // end
 }
 
 protocol EventsAPI: Sendable {

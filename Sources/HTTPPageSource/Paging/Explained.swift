@@ -18,10 +18,12 @@ public struct Explained: Codable, Hashable, Sendable, CustomStringConvertible {
     public var field: String
     /// What was decided, or tried: a pointer, a header, the name of a parameter. Never a secret, nor a token of the origin.
     public var value: String
+    /// What it stands on.
     public var ground: Ground
     /// What the answer was, in a few words; nil where the ground says it all.
     public var detail: String?
 
+    /// A decision; each parameter is the property of its name.
     public init(_ field: String, _ value: String, _ ground: Ground, detail: String? = nil) {
         self.field = field
         self.value = value

@@ -23,7 +23,9 @@ public struct HTTPSourceConfiguration: Sendable {
 
     /// Where a value stands in an answer.
     public enum Place: Hashable, Sendable, CustomStringConvertible {
+        /// In the body, at this pointer.
         case body(JSONPointer)
+        /// In a header of this name, however it is written.
         case header(String)
 
         /// `/a/pointer`, or `header:Name`. Where a pointer to an array of links ends in `[rel=next]`, it names the URL of the link
@@ -51,16 +53,21 @@ public struct HTTPSourceConfiguration: Sendable {
     public var url: String
     /// Default: `auto`.
     public var paging: Paging = .auto
+    /// Where the array of items is. Default: detected.
     public var items: JSONPointer?
     /// Below each item.
     public var id: JSONPointer?
+    /// Where the length of the list is. Default: detected.
     public var total: Place?
     /// Where the next URL, the token or the object for the next page is.
     public var next: Place?
     /// A boolean that is true while there is more (R24).
     public var hasMore: JSONPointer?
+    /// The parameter that takes how many items a page shall have. Default: detected.
     public var limitParameter: String?
+    /// The parameter that takes the 0-based position of a page's first item. Default: detected.
     public var offsetParameter: String?
+    /// The parameter that takes the number of a page. Default: detected.
     public var pageParameter: String?
     /// The number of page one, 0 or 1.
     public var firstPage: Int?
@@ -77,8 +84,10 @@ public struct HTTPSourceConfiguration: Sendable {
     /// the usual one of its scheme, `files.example.com:8443`. They are asked like by a stranger: without `headers`, without user
     /// and password, without secret parameters; and never by http where the URL is https. Default: none.
     public var allowedHosts: Set<String> = []
+    /// What the origin may not exceed (R43). Default: the defaults. A transport has limits of its own: give it the same.
     public var limits = HTTPLimits()
 
+    /// An origin of which nothing but the URL of page one is said.
     public init(url: String) {
         self.url = url
     }

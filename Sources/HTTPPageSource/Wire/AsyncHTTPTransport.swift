@@ -19,6 +19,8 @@ public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
     private let limits: HTTPLimits
 
+    /// A transport with connections of its own.
+    /// - Parameter limits: those of size and time are kept here (R43). Default: the defaults.
     public init(limits: HTTPLimits = HTTPLimits()) {
         var configuration = HTTPClient.Configuration()
         configuration.httpVersion = .http1Only

@@ -13,9 +13,9 @@ public struct HTTPLimits: Hashable, Sendable {
     /// Bytes of the header of an answer: names, values, and four for each field. One field has 80 KiB at most, and there are no
     /// more than 256 of them, whatever is set here. 0…. Default: 64 KiB.
     public var header = 64 << 10
-    /// Items in one page. Default: 10,000.
+    /// Items in one page. 0…. Default: 10,000.
     public var itemsPerPage = 10_000
-    /// Bytes of one item. Default: 8 MiB.
+    /// Bytes of one item. 0…. Default: 8 MiB.
     public var item = 8 << 20
     /// Nesting of arrays and objects. Default: 64.
     public var depth = 64
@@ -34,5 +34,6 @@ public struct HTTPLimits: Hashable, Sendable {
     /// Connections to the origin at a time. 1…. Default: 8.
     public var connections = 8
 
+    /// The defaults.
     public init() {}
 }

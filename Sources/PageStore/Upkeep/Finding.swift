@@ -2,6 +2,7 @@ public import PageModel
 
 /// Something in a store that is not as it must be.
 public struct Finding: Hashable, Sendable {
+    /// What is not as it must be. The raw value is what the tool prints.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// SQLite itself finds the file damaged.
         case file
@@ -23,6 +24,7 @@ public struct Finding: Hashable, Sendable {
         case orphan
     }
 
+    /// What is not as it must be.
     public var kind: Kind
     /// The list it concerns, if it concerns one.
     public var query: QueryID?
@@ -31,6 +33,7 @@ public struct Finding: Hashable, Sendable {
     /// One line for people; never item data.
     public var message: String
 
+    /// A finding; `message` is for people, and names no item data.
     public init(_ kind: Kind, query: QueryID? = nil, range: Range<Int>? = nil, _ message: String) {
         self.kind = kind
         self.query = query
@@ -45,12 +48,17 @@ public struct VerifyReport: Hashable, Sendable {
     public var findings: [Finding] = []
     /// What was looked at.
     public var queries = 0
+    /// Pages that were looked at.
     public var pages = 0
+    /// Items in them.
     public var items = 0
+    /// Bytes of those items.
     public var bytes = 0
 
+    /// A look that has found nothing yet.
     public init() {}
 
+    /// Whether everything is as it was stored.
     public var isSound: Bool { findings.isEmpty }
 }
 
@@ -67,6 +75,7 @@ public struct RepairReport: Hashable, Sendable {
     /// Records and hashes that were made anew from what is whole.
     public var mended = 0
 
+    /// A repair between two looks; each parameter is the property of its name.
     public init(found: VerifyReport, left: VerifyReport) {
         self.found = found
         self.left = left

@@ -3,15 +3,16 @@ public import PageModel
 /// When a failed page is tried again (R27, R28): after a pause of our own, or a longer one that the origin asks for. Time and
 /// chance are arguments.
 public struct RetrySchedule: Hashable, Sendable {
-    /// Attempts before automatic triggers give up. Default: 8.
+    /// Attempts before automatic triggers give up. 1…. Default: 8.
     public var attempts: Int
-    /// The longest first pause; it doubles with each attempt. Default: 0.5 seconds.
+    /// The longest first pause; it doubles with each attempt. 0…. Default: 0.5 seconds.
     public var base: Duration
-    /// No pause is longer. Default: 5 minutes.
+    /// No pause of our own is longer. 0…. Default: 5 minutes.
     public var cap: Duration
-    /// An origin that asks for a longer pause than this is asked again after this. Default: 1 hour.
+    /// An origin that asks for a longer pause than this is asked again after this. 0…. Default: 1 hour.
     public var longestRetryAfter: Duration
 
+    /// A schedule; each parameter is the property of its name.
     public init(
         attempts: Int = 8, base: Duration = .milliseconds(500), cap: Duration = .seconds(300),
         longestRetryAfter: Duration = .seconds(3600)
@@ -27,7 +28,9 @@ public struct RetrySchedule: Hashable, Sendable {
     /// What the origin asks for only ever lengthens the pause (RFC 9110, 10.2.3): an origin that says 0, or names a moment that is
     /// over, would otherwise have all attempts at once.
     /// - Parameters:
+    ///   - failure: what went wrong.
     ///   - attempt: number of the attempt that failed, from 1.
+    ///   - now: the moment of the failure.
     ///   - chance: a random number in 0..<1; our own pause is that share of the longest one ("full jitter").
     public func nextAttempt(after failure: FetchFailure, attempt: Int, now: Timestamp, chance: Double) -> Timestamp? {
         guard failure.isRetryable, attempt < attempts else { return nil }

@@ -11,6 +11,7 @@ import Foundation
 /// What a codec writes is what the cache keeps and compares (R6, R7), so it is deterministic: the same value gives the
 /// same bytes, in every process and for good.
 public protocol ItemCodec<Value>: Sendable {
+    /// What items are to the program.
     associatedtype Value: Sendable
 
     /// The format and its version, `json/1` for example. It is stored with the query: items that were stored under another
@@ -95,6 +96,7 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
 
 /// Bytes as they are, for sources that do not want them read.
 public struct RawItemCodec: ItemCodec {
+    /// The codec; it has no settings.
     public init() {}
 
     public var name: String { "raw/1" }

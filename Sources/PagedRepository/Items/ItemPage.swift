@@ -10,14 +10,18 @@ public struct ItemPage<Value> {
     /// Default: nil, it does not say.
     public var hasMore: Bool?
 
+    /// A page of these items; what is left out, the origin does not say.
     public init(items: [Value], total: Total = .unknown, hasMore: Bool? = nil) {
         self.items = items
         self.total = total
         self.hasMore = hasMore
     }
 
-    /// - Parameter total: the number that the origin counts; nil: it does not count. Negative ones are taken for unknown,
-    ///   too large ones are clamped (R44).
+    /// - Parameters:
+    ///   - items: in the order of the list.
+    ///   - total: the number that the origin counts; nil: it does not count. Negative ones are taken for unknown, too large
+    ///     ones are clamped (R44).
+    ///   - hasMore: whether the list goes on; nil: the origin does not say.
     public init(items: [Value], total: Int?, hasMore: Bool? = nil) {
         self.init(items: items, total: total.claimedTotal, hasMore: hasMore)
     }
@@ -36,6 +40,7 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
     /// Default: nil, `next` tells.
     public var hasMore: Bool?
 
+    /// A page of these items, and how to go on; what is left out, the origin does not say.
     public init(items: [Value], next: Cursor?, total: Total = .unknown, hasMore: Bool? = nil) {
         self.items = items
         self.next = next
@@ -43,8 +48,12 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
         self.hasMore = hasMore
     }
 
-    /// - Parameter total: the number that the origin counts; nil: it does not count. Negative ones are taken for unknown,
-    ///   too large ones are clamped (R44).
+    /// - Parameters:
+    ///   - items: in the order of the list.
+    ///   - next: what to ask for behind these items; nil at the end.
+    ///   - total: the number that the origin counts; nil: it does not count. Negative ones are taken for unknown, too large
+    ///     ones are clamped (R44).
+    ///   - hasMore: whether the list goes on; nil: the origin does not say.
     public init(items: [Value], next: Cursor?, total: Int?, hasMore: Bool? = nil) {
         self.init(items: items, next: next, total: total.claimedTotal, hasMore: hasMore)
     }

@@ -3,16 +3,19 @@
 public struct SourceDefinitionError: Error, Hashable, Sendable {
     /// Closed inside, open outside: compare with the constants, and expect more of them.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The word for it, which is printed and does not change.
         public let description: String
 
         /// A page of no items, or of fewer than none.
         public static let pageSize = Code(description: "page_size")
     }
 
+    /// What to decide by.
     public var code: Code
     /// One line.
     public var message: String
 
+    /// An error; `message` is for people.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

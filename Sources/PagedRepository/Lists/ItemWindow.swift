@@ -10,6 +10,7 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     public var missing: [Range<Int>]
     /// Positions whose bytes are damaged, or do not decode any more.
     public var unusable: [Range<Int>]
+    /// What the origin says of the list's length.
     public var total: Total
     /// Where the list ends; nil while nobody knows.
     public var end: Int?
@@ -22,6 +23,7 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some items then
     /// came with this very call, and come again only from the origin.
     public var isKept = true
+    /// The version of the list that it was read of.
     public var version: ListVersion
 
     /// Nothing of these positions.

@@ -10,6 +10,7 @@ public enum ListEvent<Value: Sendable>: Sendable {
     case changedElsewhere
     /// The list was emptied, by `reset` or by a purge.
     case reset
+    /// Something could not be had. What is cached stays (R37).
     case failed(ListFailure)
     /// Nothing lies behind what is held. Once for each arrival at the end (R38).
     case endReached

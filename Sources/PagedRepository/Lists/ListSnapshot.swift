@@ -10,20 +10,26 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public struct Run: Sendable {
         /// Position of the first item.
         public var offset: Int
+        /// The items, by position.
         public var items: PagedItems<Value>
         /// Whether it belongs to the list as it is; otherwise it is left from before, and readable until it is replaced (R19).
         public var isHeld: Bool
 
+        /// The positions of its items.
         public var range: Range<Int> { offset..<offset + items.count }
     }
 
     /// What the list is doing.
     public enum Activity: Hashable, Sendable {
+        /// Nothing.
         case idle
         /// Page one, of a list of which nothing is held.
         case loadingFirst
+        /// Page one, of a list of which something is held.
         case refreshing
+        /// The page behind what is held.
         case loadingNext
+        /// Everything that is missing.
         case loadingAll
     }
 
@@ -33,6 +39,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var runs: [Run]
     /// The positions that are known to be missing.
     public var gaps: [Range<Int>]
+    /// What the origin says of the list's length.
     public var total: Total
     /// Where the list ends; nil while nobody knows.
     public var end: Int?
@@ -44,6 +51,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var validatedAt: Timestamp?
     /// The age of the list by the policy; nil when it was never had.
     public var freshness: Freshness?
+    /// What the list is doing just now.
     public var activity: Activity
     /// What failed last, until the retry starts (R37).
     public var failure: ListFailure?
@@ -60,6 +68,7 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// the items are then in memory only, for as long as this process holds the list; nobody else sees them, and they come again
     /// only from the origin. With page one among them the list is `stale` at once.
     public var isKept: Bool
+    /// The version of the list that it was read of.
     public var version: ListVersion
 
     /// A list of which nothing is known; for previews and tests, to be filled in.
@@ -87,7 +96,9 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var isLoaded: Bool { validatedAt != nil }
     /// Whether the list ends with `items`.
     public var isAtEnd: Bool { isLoaded && !hasMore }
+    /// Whether anything is under way.
     public var isLoading: Bool { activity != .idle }
+    /// Whether the page behind what is held is under way.
     public var isLoadingNext: Bool { activity == .loadingNext }
 
     /// What a screen shows of it.
@@ -109,14 +120,18 @@ public enum DisplayState: Hashable, Sendable {
     case nothing
     /// The origin says that there is nothing.
     case empty
+    /// Items, and nothing under way.
     case items
     /// Nothing to show yet.
     case loadingFirst
+    /// Nothing to show, since page one could not be had.
     case firstFailed(ListFailure)
     /// Items, and page one under way.
     case refreshing
+    /// Items, and page one could not be had anew.
     case refreshFailed(ListFailure)
     /// Items, and more under way.
     case loadingNext
+    /// Items, and the page behind them could not be had.
     case nextFailed(ListFailure)
 }

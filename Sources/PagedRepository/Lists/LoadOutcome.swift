@@ -41,13 +41,16 @@ public struct ListFailure: Error, Hashable, Sendable {
         case next
     }
 
+    /// What was being loaded.
     public var kind: Kind
+    /// What went wrong, as the ledger has it.
     public var failure: FetchFailure
     /// When an automatic trigger may try again; nil when none should.
     public var nextAttemptAt: Timestamp?
     /// What the source itself threw, when that was no `FetchFailure`. Lives as long as the process; equality leaves it out.
     public var cause: (any Error)?
 
+    /// A failure; each parameter is the property of its name.
     public init(_ kind: Kind, _ failure: FetchFailure, nextAttemptAt: Timestamp? = nil, cause: (any Error)? = nil) {
         self.kind = kind
         self.failure = failure

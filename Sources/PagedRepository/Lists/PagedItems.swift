@@ -5,8 +5,10 @@ public struct PagedItems<Value: Sendable>: RandomAccessCollection, Sendable {
     private var starts: [Int] = []
     public private(set) var endIndex = 0
 
+    /// No items.
     public init() {}
 
+    /// The items of these pages, one page behind the other.
     public init(_ pages: some Sequence<[Value]>) {
         for page in pages { append(page) }
     }

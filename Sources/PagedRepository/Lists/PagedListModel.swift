@@ -7,21 +7,31 @@ public import PageModel
 @MainActor
 @Observable
 public final class PagedListModel<Value: Sendable> {
+    /// The newest snapshot; empty until something was loaded.
     public private(set) var snapshot = ListSnapshot<Value>()
     @ObservationIgnored private let list: PagedList<Value>
 
+    /// A model of this list. Asks nobody for anything (R34).
     public init(_ list: PagedList<Value>) {
         self.list = list
         snapshot = list.current
     }
 
+    /// See `ListSnapshot.items`.
     public var items: PagedItems<Value> { snapshot.items }
+    /// See `ListSnapshot.total`.
     public var total: Total { snapshot.total }
+    /// See `ListSnapshot.pagesLoaded`.
     public var pagesLoaded: Int { snapshot.pagesLoaded }
+    /// See `ListSnapshot.hasMore`.
     public var hasMore: Bool { snapshot.hasMore }
+    /// See `ListSnapshot.isLoading`.
     public var isLoading: Bool { snapshot.isLoading }
+    /// See `ListSnapshot.isLoadingNext`.
     public var isLoadingNext: Bool { snapshot.isLoadingNext }
+    /// See `ListSnapshot.failure`.
     public var failure: ListFailure? { snapshot.failure }
+    /// See `ListSnapshot.displayState`.
     public var displayState: DisplayState { snapshot.displayState }
 
     /// Loads by the policy, and then follows the list until the task is cancelled.
@@ -33,9 +43,14 @@ public final class PagedListModel<Value: Sendable> {
         loading.cancel()
     }
 
+    /// As `PagedList.refresh()`; what fails is in `failure`.
     public func refresh() async { _ = try? await list.refresh() }
+    /// As `PagedList.loadNext()`; what fails is in `failure`.
     public func loadNext() async { _ = try? await list.loadNext() }
+    /// As `PagedList.retry()`; what fails is in `failure`.
     public func retry() async { _ = try? await list.retry() }
+    /// As `PagedList.itemAppeared(at:)`.
     public func itemAppeared(at position: Int) { list.itemAppeared(at: position) }
+    /// As `PagedList.reset()`; where the storage fails, the list stays as it is.
     public func reset() async { try? await list.reset() }
 }

@@ -21,6 +21,7 @@ public struct PagedListOptions: Hashable, Sendable {
     /// How many items one snapshot holds at most; what lies behind is there for `PagedRepository.page`. 1…. Default: 100,000.
     public var itemLimit = 100_000
 
+    /// The defaults.
     public init() {}
 
     /// What scrolling does after the next page could not be had.

@@ -1,0 +1,31 @@
+import PageModel
+import PageStore
+import PagedRepository
+
+enum FreshnessSnippets {
+    static func policy(_ store: PageStore, _ source: ItemSource<Item>) -> PagedRepository<Item> {
+        // snippet: policy
+        var options = PagedListOptions()
+        options.freshness = FreshnessPolicy(staleAfter: .seconds(300), expiredAfter: .seconds(86_400), originWord: .ignored)
+        let repository = PagedRepository(storage: store, source: source, options: options)
+        // end
+        return repository
+    }
+
+    static func invalidate(_ list: PagedList<Item>) async throws {
+        // snippet: invalidate
+        try await list.invalidate()     // we have just changed something at the origin
+        try await list.load()           // stale for everybody, until page one has been had
+        // end
+    }
+
+    static func sweep(_ store: PageStore, _ source: ItemSource<Item>) async throws -> Bool {
+        // snippet: sweep
+        var options = SyncOptions()
+        options.work = .sweep
+        let report = try await ListSync(storage: store, source: source, key: "events", options: options).run()
+        let isProven = report.outcome == .complete
+        // end
+        return isProven
+    }
+}

@@ -1,0 +1,46 @@
+import HTTPPageSource
+import PageModel
+import PageStore
+import PagedRepository
+
+enum PagingStyles {
+    static func sources() throws -> [ItemSource<Item>] {
+        // snippet: closures
+        let offsets = try ItemSource.offsets(pageSize: 50) { offset, size in
+            try await API.items(offset: offset, size: size)
+        }
+        let pages = try ItemSource.pages(size: 50, firstNumber: 1) { number, size in
+            try await API.items(offset: (number - 1) * size, size: size)
+        }
+        let keyset = try ItemSource.afterLast(pageSize: 50) { last, size in
+            try await API.items(after: last, limit: size)
+        }
+        // end
+        return [offsets, pages, keyset]
+    }
+
+    static func http(_ store: PageStore) async throws {
+        // snippet: http
+        let transport = AsyncHTTPTransport()
+        let url = "https://api.example.com/events?kind=concert"
+        let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
+        let events = PagedRepository(storage: store, codec: JSONItemCodec<Item>()) { _ in source }
+        if let key = HTTPPageSource.key(for: url) {
+            try await events.list(key).load()
+        }
+        // end
+        await transport.close()
+    }
+
+    static func said() -> HTTPSourceConfiguration {
+        // snippet: said
+        var origin = HTTPSourceConfiguration(url: "https://api.example.com/events")
+        origin.paging = .cursor
+        origin.items = JSONPointer("/data")
+        origin.next = .body(JSONPointer("/meta/next")!)
+        origin.cursorParameter = "after"
+        origin.headers = [HTTPField("Authorization", "Bearer …")]
+        // end
+        return origin
+    }
+}
