@@ -4,7 +4,7 @@ SHELL := /bin/bash
 SWIFT ?= swift
 ORIGINS := .build/origins
 
-.PHONY: help demo test examples docs api soak mutants bench bench-reconcile build strict rules embed format-check clean-origins
+.PHONY: help demo test examples docs api soak mutants bench bench-quick bench-reconcile build strict rules embed format-check clean-origins
 
 help:
 	@echo "make demo   the whole story on an embedded origin, in half a minute"
@@ -15,7 +15,8 @@ help:
 	@echo "make soak   the fault campaign in its long form, hours: kills, faults, damage, power loss, processes, clocks, sanitizers; one table"
 	@echo "make mutants          planted bugs, and the seed by which the simulation catches each"
 	@echo "make bench-reconcile  what it costs to find out what changed, as a table"
-	@echo "make bench  the store beside a C program that does the same on the same layout, lists beside the store, pages beside decoding"
+	@echo "make bench  everything that is measured, beside a C program, GRDB and Python's caches, into Documentation/Performance.md (LONG=1: 10,000,000 items)"
+	@echo "make bench-quick      the same in under two minutes: no peers to install, fewer rounds, only printed"
 	@echo "make build  the tool, optimised: .build/release/pagecache"
 
 demo: prerequisites
@@ -51,9 +52,10 @@ bench-reconcile: prerequisites
 	@$(SWIFT) run -c release Simulator economy
 
 bench: prerequisites
-	@cd Benchmarks && $(SWIFT) run -c release StoreBenchmark
-	@cd Benchmarks && $(SWIFT) run -c release RepositoryBenchmark
-	@cd Benchmarks && $(SWIFT) run -c release SplitBenchmark
+	@SWIFT=$(SWIFT) Scripts/bench --write $(if $(LONG),--long)
+
+bench-quick: prerequisites
+	@SWIFT=$(SWIFT) Scripts/bench --quick
 
 build: prerequisites
 	$(SWIFT) build -c release --product pagecache

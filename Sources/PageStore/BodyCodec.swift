@@ -9,7 +9,10 @@ enum BodyCodec {
     static let format: UInt8 = 1
 
     static func layout(of content: PageContent) -> [UInt8] {
-        var layout: [UInt8] = [format]
+        var layout: [UInt8] = []
+        // Enough for every number that is less than 2^21, so that it need not grow; more is grown into.
+        layout.reserveCapacity(content.ids.reduce(8 + 6 * content.count) { $0 + ($1?.utf8.count ?? 0) })
+        layout.append(format)
         append(content.count, to: &layout)
         for index in 0..<content.count {
             append(content.byteRange(of: index).count, to: &layout)

@@ -1,4 +1,6 @@
+import Foundation
 import Measuring
+import Synchronization
 
 /// One line of the table: what we take, what it takes without us, and what the ratio should be.
 struct Figure {
@@ -30,17 +32,37 @@ struct Figure {
     }
 
     func print() {
+        guard !Row.areAsked else { return printRows() }
         Swift.print(
             "  " + name.left(58), Figure.right(value), Figure.right(tail), Figure.right(limit), Figure.right(ratio),
             Figure.right(other.map { value / $0 }), verdict)
     }
 
     static func header() {
+        guard !Row.areAsked else { return }
         let columns = ["p50", "p95", "limit", "ratio", "÷ other"].map { $0.right(11) }
         Swift.print("  " + "".left(58), columns.joined(separator: " "), " target")
     }
 
-    static func title(_ text: String) { Swift.print("\n\(text)") }
+    static func title(_ text: String) {
+        part.withLock { $0 = text }
+        if !Row.areAsked { Swift.print("\n\(text)") }
+    }
+
+    /// What the last title said: the part that rows belong to.
+    private static let part = Mutex("")
+
+    /// A name may end with its unit, behind a comma.
+    private func printRows() {
+        let words = name.trimmingCharacters(in: .whitespaces)
+        let last = words.split(separator: ",").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""
+        let unit = ["µs", "ms", "MB", "KB"].contains(last) ? last : "µs"
+        let what = last == unit ? String(words.dropLast(last.count + 2)) : words
+        // Rows have one reference.
+        let part = Figure.part.withLock { $0.components(separatedBy: "; other")[0] }
+        Row(part: part, what: what, who: "pagecache", unit: unit, value, p95: tail).print()
+        if let limit, limit != value { Row(part: part, what: what, who: "limit", unit: unit, limit).print() }
+    }
 
     private var ratio: Double? { limit.flatMap { $0 > 0 ? value / $0 : nil } }
 

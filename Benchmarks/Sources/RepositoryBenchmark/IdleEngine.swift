@@ -43,7 +43,7 @@ enum IdleEngine {
         try await running.value
 
         Figure.title("an engine over \(lists) pinned lists, fresh and whole. limit: the same process without it")
-        Figure("idle: processor time a second, ms (1.00 is 0.1 % of a core)", idle, limit: asleep, target: .atMost(1)).print()
+        Figure("idle: processor time a second (1.00 is 0.1 % of a core), ms", idle, limit: asleep, target: .atMost(1)).print()
         Figure("its first look at all lists, ms", first.wall.milliseconds).print()
         Figure("  of processor time, ms", first.processor.milliseconds).print()
         Figure("a commit to another list, and the look that follows, µs", looks).print()

@@ -4,7 +4,7 @@ import Measuring
 /// The lists above the store, beside what they cannot do without: raw reads of the same pages, the decoder alone, streams of
 /// nothing.
 ///
-///     RepositoryBenchmark [--quick] [PART …]      parts: snapshots decoding lists large-lists engine observers
+///     RepositoryBenchmark [--rows] [--quick] [PART …]      parts: snapshots decoding lists large-lists engine observers
 ///
 /// Each part runs in a process of its own, so that none finds in memory what another left there; `--alone PART` runs one in this
 /// process, for a profiler. Times are medians; only the ratios mean something elsewhere.
@@ -29,7 +29,8 @@ enum Program {
         default:
             let parts = try parts(words)
             Figure.header()
-            for part in parts { try await Child.run(["--alone", part.rawValue] + (isQuick ? ["--quick"] : [])) }
+            let form = words.filter { ["--quick", "--rows"].contains($0) }
+            for part in parts { try await Child.run(["--alone", part.rawValue] + form) }
         }
     }
 
@@ -47,7 +48,7 @@ enum Program {
 
     /// The parts that are named; all of them, when none is.
     private static func parts(_ words: [String]) throws -> [Part] {
-        let named = try words.filter { !["--quick", "--alone"].contains($0) }.map { word in
+        let named = try words.filter { !["--quick", "--rows", "--alone"].contains($0) }.map { word in
             guard let part = Part(rawValue: word) else {
                 throw Unexpected("no part is called \(word); there are: \(Part.allCases.map(\.rawValue).joined(separator: " "))")
             }

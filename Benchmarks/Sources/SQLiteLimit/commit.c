@@ -14,17 +14,31 @@ static int insert_query(struct connection *writer, const char *key)
     return finished(statement);
 }
 
-static int registered(struct connection *writer, const char *key, int64_t *query)
+// `query` becomes 0 where there is none.
+static int query_by_key(struct connection *connection, const char *key, int64_t *query)
 {
     sqlite3_stmt *statement;
-    int code = prepared(writer, QUERY_BY_KEY, &statement);
+    *query = 0;
+    int code = prepared(connection, QUERY_BY_KEY, &statement);
     if (code != SQLITE_OK) return code;
     bind_text(statement, 1, "limit");
     bind_text(statement, 2, key);
-    int step = sqlite3_step(statement);
-    if (step == SQLITE_ROW) *query = sqlite3_column_int64(statement, 0);
-    code = sqlite3_reset(statement);
-    if (code != SQLITE_OK || step == SQLITE_ROW) return code;
+    if (sqlite3_step(statement) == SQLITE_ROW) *query = sqlite3_column_int64(statement, 0);
+    return sqlite3_reset(statement);
+}
+
+int64_t limit_find(limit *store, const char *key)
+{
+    int64_t query = 0;
+    int code = begun(store, &store->reader, BEGIN_READ);
+    if (code == SQLITE_OK) code = ended(store, &store->reader, query_by_key(&store->reader, key, &query));
+    return code == SQLITE_OK ? query : -code;
+}
+
+static int registered(struct connection *writer, const char *key, int64_t *query)
+{
+    int code = query_by_key(writer, key, query);
+    if (code != SQLITE_OK || *query != 0) return code;
     code = insert_query(writer, key);
     *query = sqlite3_last_insert_rowid(writer->handle);
     return code;
@@ -133,6 +147,29 @@ int limit_commit_page(
     };
     int code = begun(store, &store->writer, BEGIN_WRITE);
     return code == SQLITE_OK ? ended(store, &store->writer, write_page(&store->writer, &page)) : code;
+}
+
+static int replace_page(struct connection *writer, const struct page_write *page)
+{
+    struct version version;
+    struct page_row held;
+    int code = find_query(writer, page->query, &version);
+    if (code == SQLITE_OK) code = page_at(writer, page->query, page->offset, &held);
+    if (code == SQLITE_OK) code = drop_page(writer, page->query, &held);
+    if (code == SQLITE_OK) code = insert_page(writer, page, version);
+    return code == SQLITE_OK ? RUN(writer, LEDGER_SUCCEED, page->query, page->offset, page->now) : code;
+}
+
+int limit_replace_page(
+    limit *store, int64_t query, int64_t offset, int64_t count, const void *layout, size_t layout_size,
+    const void *payload, size_t payload_size, const void *hashes, size_t hashes_size, uint64_t checksum,
+    uint64_t fingerprint, int64_t now)
+{
+    if (store->with_checksum) checksum = body_checksum(layout, layout_size, payload, payload_size);
+    struct page_write page = {
+        query, offset, count, now, {layout, layout_size}, {payload, payload_size}, {hashes, hashes_size}, checksum, fingerprint};
+    int code = begun(store, &store->writer, BEGIN_WRITE);
+    return code == SQLITE_OK ? ended(store, &store->writer, replace_page(&store->writer, &page)) : code;
 }
 
 static int touch_page(struct connection *writer, int64_t query, int64_t offset, int64_t now)

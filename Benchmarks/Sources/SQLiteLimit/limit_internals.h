@@ -51,6 +51,19 @@ enum sql {
     LEDGER_DELETE,
     LEDGER_PUT_BACK,
     LEDGER_EMPTY,
+    LEDGER_FORGET,
+    PAGE_DELETE,
+    BODY_DELETE,
+    ACCESS_DELETE,
+    IDENTITY_DELETE,
+    EVICTION_SCAN,
+    PURGE_ACCESSES,
+    PURGE_BODIES,
+    PURGE_IDENTITIES,
+    PURGE_PAGES,
+    PURGE_LEDGER,
+    PURGE_TALLY,
+    PURGE_QUERY,
     SQL_COUNT
 };
 
@@ -129,6 +142,11 @@ int page_meeting(
     struct connection *connection, int64_t query, int64_t from, int64_t end, struct page_row *row, int *is_found);
 
 int page_at(struct connection *connection, int64_t query, int64_t offset, struct page_row *row);
+
+// A page's row, with the body and the identity hashes that live and die with it.
+int drop_page(struct connection *writer, int64_t query, const struct page_row *row);
+
+void take_row(sqlite3_stmt *statement, struct page_row *row);
 
 // MARK: - Hashes
 

@@ -18,7 +18,7 @@ int find_query(struct connection *connection, int64_t query, struct version *ver
     return code == SQLITE_OK && step != SQLITE_ROW ? SQLITE_NOTFOUND : code;
 }
 
-static void take_row(sqlite3_stmt *statement, struct page_row *row)
+void take_row(sqlite3_stmt *statement, struct page_row *row)
 {
     row->offset = sqlite3_column_int64(statement, 0);
     row->count = sqlite3_column_int64(statement, 1);
@@ -103,26 +103,21 @@ static int read_body(
     return code != SQLITE_OK ? code : taken;
 }
 
-static int read_page(limit *store, int64_t query, int64_t position, limit_page *out)
+static int read_page(limit *store, int64_t query, int64_t offset, limit_page *out)
 {
-    struct connection *reader = &store->reader;
-    struct version version;
     struct page_row row;
-    int is_found;
-    int code = find_query(reader, query, &version);
-    if (code == SQLITE_OK) code = page_meeting(reader, query, position, position + 1, &row, &is_found);
+    int code = page_at(&store->reader, query, offset, &row);
     if (code != SQLITE_OK) return code;
-    if (!is_found) return SQLITE_NOTFOUND;
     out->offset = row.offset;
     out->count = row.count;
     out->generation = row.generation;
     out->revision = row.revision;
     out->validated_at = row.validated_at;
-    return read_body(reader, &row, store->with_checksum, out);
+    return read_body(&store->reader, &row, store->with_checksum, out);
 }
 
-int limit_read_page(limit *store, int64_t query, int64_t position, limit_page *out)
+int limit_read_page(limit *store, int64_t query, int64_t offset, limit_page *out)
 {
     int code = begun(store, &store->reader, BEGIN_READ);
-    return code == SQLITE_OK ? ended(store, &store->reader, read_page(store, query, position, out)) : code;
+    return code == SQLITE_OK ? ended(store, &store->reader, read_page(store, query, offset, out)) : code;
 }

@@ -58,11 +58,12 @@ static int move_portion(
     return code;
 }
 
+// (The record of page one is that of a request, and stays where it is.)
 static int shift_rows(struct connection *writer, const struct moving *table, const struct shift *shift)
 {
     if (shift->distance == 0) return SQLITE_OK;
     int code = plain(writer, table->scratch);
-    struct range left = {shift->from, INT64_MAX};
+    struct range left = {table == &ledger && shift->from < 1 && shift->distance > 0 ? 1 : shift->from, INT64_MAX};
     while (code == SQLITE_OK && left.start < left.end) {
         struct range range = left;
         code = cut_portion(writer, table, shift, &range);

@@ -8,7 +8,8 @@
 
 #define QUERY_COLUMNS \
     "id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, " \
-    "allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, seal"
+    "allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, " \
+    "invalidated_at, fresh_for, seal"
 
 #define LEDGER_COLUMNS \
     "offset, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class, error_retryable, " \
@@ -71,7 +72,8 @@ const char *const sql_text[SQL_COUNT] = {
         "INSERT INTO ledger (query, offset, state, attempts, last_attempt_at, lease_owner, lease_expires_at) "
         "VALUES (?1, ?2, 'in_flight', 1, ?3, ?4, ?5) "
         "ON CONFLICT DO UPDATE SET attempts = CASE state WHEN 'ok' THEN 1 ELSE attempts + 1 END, state = 'in_flight', "
-        "last_attempt_at = ?3, next_attempt_at = NULL, lease_owner = ?4, lease_expires_at = ?5",
+        "last_attempt_at = ?3, next_attempt_at = CASE WHEN error_retryable THEN ?5 END, lease_owner = ?4, "
+        "lease_expires_at = ?5",
     [LEDGER_DUE] =
         "SELECT " LEDGER_COLUMNS ", query FROM ledger INDEXED BY ledger_due "
         "WHERE next_attempt_at IS NOT NULL AND next_attempt_at <= ? ORDER BY next_attempt_at LIMIT ?",
@@ -84,7 +86,23 @@ const char *const sql_text[SQL_COUNT] = {
     MOVING(LEDGER, "ledger"),
     [LEDGER_TAKE_ALONG] =
         "INSERT INTO temp.moving_ledger SELECT "
-        "query, offset + ?4, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class, "
-        "error_retryable, http_status, error_message, retry_after_until, lease_owner, lease_expires_at "
-        "FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3",
+        "query, offset + ?4, CASE state WHEN 'in_flight' THEN 'pending' ELSE state END, attempts, first_failure_at, "
+        "last_attempt_at, next_attempt_at, error_class, error_retryable, http_status, error_message, retry_after_until, "
+        "NULL, NULL "
+        "FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND (state <> 'in_flight' OR error_class IS NOT NULL)",
+    [LEDGER_FORGET] = "DELETE FROM ledger WHERE query = ? AND offset = ? AND state = 'ok'",
+    [PAGE_DELETE] = "DELETE FROM page WHERE query = ? AND offset = ?",
+    [BODY_DELETE] = "DELETE FROM body WHERE id = ?",
+    [ACCESS_DELETE] = "DELETE FROM access WHERE body = ?",
+    [IDENTITY_DELETE] = "DELETE FROM identity WHERE query = ? AND body = ?",
+    [EVICTION_SCAN] =
+        "SELECT page.query, page.offset, page.bytes, max(page.fetched_at, coalesce(access.used_at, page.fetched_at)), "
+        "query.pinned FROM page LEFT JOIN access ON access.body = page.body LEFT JOIN query ON query.id = page.query",
+    [PURGE_ACCESSES] = "DELETE FROM access WHERE body IN (SELECT body FROM page WHERE query = ?)",
+    [PURGE_BODIES] = "DELETE FROM body WHERE id IN (SELECT body FROM page WHERE query = ?)",
+    [PURGE_IDENTITIES] = "DELETE FROM identity WHERE query = ?",
+    [PURGE_PAGES] = "DELETE FROM page WHERE query = ?",
+    [PURGE_LEDGER] = "DELETE FROM ledger WHERE query = ?",
+    [PURGE_TALLY] = "DELETE FROM tally WHERE query = ?",
+    [PURGE_QUERY] = "DELETE FROM query WHERE id = ?",
 };

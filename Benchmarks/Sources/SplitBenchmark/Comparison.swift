@@ -42,13 +42,21 @@ struct Comparison {
     var isMet: Bool { codable / split >= Comparison.leastRatio && page.limit.map { split <= $0 } ?? true }
 
     static func header() {
+        guard !Row.areAsked else { return }
         Swift.print("page".left(22), ["bytes", "split + ids", "decode+encode", "ratio", "tree", "ratio"].map(right).joined())
     }
 
     func print() {
+        guard !Row.areAsked else { return printRows() }
         let figures = [split, codable, codable / split, tree, tree / split].map { $0.shown(places: 1) }
         let verdict = isMet ? "  met" : "  missed"
         Swift.print(page.name.left(22), right(String(page.body.count)) + figures.map(right).joined() + verdict)
+    }
+
+    private func printRows() {
+        for (who, time) in [("pagecache", split), ("JSONDecoder and JSONEncoder", codable), ("JSONSerialization", tree)] {
+            Row(part: "a page of JSON into items, their ids and their bytes", what: page.name, who: who, time).print()
+        }
     }
 }
 

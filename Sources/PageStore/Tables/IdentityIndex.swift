@@ -39,9 +39,8 @@ struct IdentityIndex {
     }
 
     mutating func add(_ body: Int64, at offset: Int, _ identities: [ItemIdentity], in query: QueryID) {
-        guard lists[query] != nil else { return }
-        lists[query]?.offsets[body] = offset
-        for identity in identities { lists[query]?.owners.set(identity.key, body) }
+        // The way into a dictionary takes allocations: once a page, not once an item.
+        lists[query]?.add(body, at: offset, identities)
     }
 
     /// Call when a body is deleted. Its keys may stay behind: they lead to no place and so to no hit.
@@ -70,6 +69,11 @@ struct IdentityIndex {
 }
 
 extension IdentityIndex.List {
+    fileprivate mutating func add(_ body: Int64, at offset: Int, _ identities: [ItemIdentity]) {
+        offsets[body] = offset
+        for identity in identities { owners.set(identity.key, body) }
+    }
+
     fileprivate func bodies(holding keys: [UInt64]) -> [Int64: Int] {
         var found: [Int64: Int] = [:]
         for key in keys {

@@ -59,6 +59,13 @@ int limit_commit_page(
     const void *payload, size_t payload_size, const void *hashes, size_t hashes_size, uint64_t checksum,
     uint64_t fingerprint, int64_t now);
 
+/// Stores a page in the place of the one that starts at `offset`: what was there goes, body and hashes with it.
+/// Everything as for `limit_commit_page`; `SQLITE_NOTFOUND` if no page starts there.
+int limit_replace_page(
+    limit *store, int64_t query, int64_t offset, int64_t count, const void *layout, size_t layout_size,
+    const void *payload, size_t payload_size, const void *hashes, size_t hashes_size, uint64_t checksum,
+    uint64_t fingerprint, int64_t now);
+
 /// The page at `offset` was fetched again and is what it was: only its age moves.
 ///
 /// Give every call another `now`: SQLite writes nothing where a row would stay as it is, and no refresh is like that.
@@ -75,7 +82,19 @@ int limit_claim(limit *store, int64_t query, int64_t offset, int64_t now, int64_
 /// Into a negative distance nothing may lie: positions `from + distance ..< from` must be empty.
 int limit_shift(limit *store, int64_t query, int64_t from, int64_t distance, int64_t revision);
 
+// MARK: - Removing, one or several transactions each
+
+/// Removes a list and all it holds, overwrites it, gives the space back, and empties the log.
+int limit_purge(limit *store, int64_t query);
+
+/// Looks at every page of the store, as one must who chooses what to evict, then removes the pages at these offsets, in
+/// transactions of 256, and gives the space back.
+int limit_evict(limit *store, int64_t query, const int64_t *offsets, size_t count);
+
 // MARK: - Reading, one transaction each
+
+/// The number of the list with this key; 0 if there is none. Negative: a SQLite result code, negated.
+int64_t limit_find(limit *store, const char *key);
 
 /// A page that was read. Set it to zeros before its first use; it may then be used for any number of reads, and keeps
 /// the memory of the largest.
@@ -99,9 +118,14 @@ typedef struct limit_page {
 /// Gives the memory of a page back, and sets it to zeros.
 void limit_page_free(limit_page *page);
 
-/// Reads the page that holds `position`, copied so that it outlives the transaction. `SQLITE_NOTFOUND` if none does,
+/// Reads the page that starts at `offset`, copied so that it outlives the transaction. `SQLITE_NOTFOUND` if none does,
 /// `SQLITE_CORRUPT` if checksums are on and this one does not hold.
-int limit_read_page(limit *store, int64_t query, int64_t position, limit_page *out);
+int limit_read_page(limit *store, int64_t query, int64_t offset, limit_page *out);
+
+/// Reads the pages that hold positions in `from ..< end`, whole, one behind the other: `count` is of all their items, `offset`
+/// the first one's; `layout` is null, and `payload` has each page's layout before its items. What is read and compared is that
+/// of `limit_read_page`; `SQLITE_NOTFOUND` if there is no such page.
+int limit_read_range(limit *store, int64_t query, int64_t from, int64_t end, limit_page *out);
 
 /// Looks for the items with these identity keys in the list's current generation.
 /// - `keys`: ascending, `count` of them, each once.

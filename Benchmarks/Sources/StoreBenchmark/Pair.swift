@@ -1,0 +1,56 @@
+import Measuring
+
+/// Durations of one piece of work, done by us and by the limit.
+final class Pair {
+    private let part: String
+    private let name: String
+    private let target: Double?
+    private var ours = Samples()
+    private var limit = Samples()
+
+    /// - Parameters:
+    ///   - part: which table it is a line of.
+    ///   - target: what the ratio of the medians should be at most.
+    init(_ part: String, _ name: String, target: Double? = nil) {
+        self.part = part
+        self.name = name
+        self.target = target
+    }
+
+    /// Takes the limit's times of another, whose work was the same.
+    func compare(with other: Pair) { limit = other.limit }
+
+    func ours(_ body: () async throws -> Void) async rethrows { try await ours.time(body) }
+
+    func limit<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        var value: Value?
+        try await limit.time { value = try await body() }
+        return value!
+    }
+
+    /// Both, one after the other.
+    func both(_ work: (ours: () throws -> Void, limit: () -> Void)) async throws {
+        try await ours { try work.ours() }
+        await limit { work.limit() }
+    }
+
+    /// One line of the table: medians, the 95th and 99th percentile of ours, the ratio, and what it should be.
+    func print() {
+        guard !Row.areAsked else {
+            Row(part: part, what: name, who: "pagecache", ours).print()
+            if !limit.values.isEmpty { Row(part: part, what: name, who: "C", limit).print() }
+            return
+        }
+        let (a, b) = (ours.median, limit.median)
+        let goal = target.map { " ≤ \($0)" } ?? ""
+        Swift.print(
+            name.left(52), a.shown().left(10), ours.percentile(0.95).shown().left(10), ours.percentile(0.99).shown().left(10),
+            b.shown().left(10), (a / b).shown().left(7), goal)
+    }
+
+    static func header(_ title: String) {
+        guard !Row.areAsked else { return }
+        let columns = [("", 52), ("p50 µs", 10), ("p95 µs", 10), ("p99 µs", 10), ("C p50", 10), ("ratio", 7)]
+        Swift.print("\n\(title)\n" + columns.map { $0.0.left($0.1) }.joined(separator: " "), " target")
+    }
+}

@@ -1,0 +1,133 @@
+"""What is aimed at, and whether it is met: each target with the figures that decide it."""
+
+from rows import shown
+
+SIZES = (100_000, 1_000_000, 10_000_000)
+PAGE, GROWTH, LIST = "one page of", "growth", "a list of"
+MEMORY = "50 items × 500 B, in memory"
+
+
+def ratio(part, what, other, other_what=None, index=1, who="pagecache"):
+    """Ours over another's: of the medians, or of what stands at `index` of a figure."""
+
+    def value(rows):
+        ours, theirs = rows.find(part, what, who), rows.find(part, other_what or what, other)
+        return None if ours is None or theirs is None or not theirs[index] else ours[index] / theirs[index]
+
+    return value
+
+
+def inverse(part, what, other):
+    of = ratio(part, what, other)
+    return lambda rows: None if not of(rows) else 1 / of(rows)
+
+
+def figure(part, what, scale=1.0):
+    return lambda rows: None if rows.find(part, what, "pagecache") is None else rows.find(part, what, "pagecache")[1] * scale
+
+
+def beyond(part, what):
+    """What is ours of a count that is partly SQLite's."""
+
+    def value(rows):
+        ours, theirs = rows.find(part, what, "pagecache"), rows.find(part, what, "C")
+        return None if ours is None or theirs is None else ours[1] - theirs[1]
+
+    return value
+
+
+def greatest(*values):
+    def value(rows):
+        found = [one(rows) for one in values if one(rows) is not None]
+        return max(found) if found else None
+
+    return value
+
+
+def grown(what):
+    """The work at the greatest size over the same at 100,000 items."""
+
+    def value(rows):
+        small, *large = [rows.find(GROWTH, "%s, at %d items" % (what, size), "pagecache") for size in SIZES]
+        large = [figures for figures in large if figures]
+        return large[-1][1] / small[1] if small and large else None
+
+    return value
+
+
+def under_writer(who):
+    """The greater 99th percentile under a writer over the idle one."""
+    words = ("another thread commits", "another process commits")
+    return greatest(
+        *[ratio("reads under", "read a page, " + word, who, "read a page, nobody writes", index=3, who=who) for word in words]
+    )
+
+
+# Words, what was measured, the bound, whether it is the least or the most, its unit.
+TARGETS = [
+    ("commit a page, beside C", ratio(PAGE, "commit a page", "C"), 1.25, "most", "×"),
+    ("commit a page: faster than GRDB's raw rows", inverse(PAGE, "commit a page", "GRDB rows"), 3, "least", "×"),
+    ("refresh, unchanged page, beside C", ratio(PAGE, "refresh, unchanged", "C"), 1.5, "most", "×"),
+    (
+        "read a cached page, verified, own thread, beside C",
+        greatest(*[ratio(PAGE, "read a page, %s, own thread" % w, "C") for w in ("any of all", "one of 50")]),
+        1.3, "most", "×",
+    ),
+    (
+        "the same through async",
+        greatest(*[ratio(PAGE, "read a page, %s, async" % w, "C") for w in ("any of all", "one of 50")]), 2, "most", "×",
+    ),
+    ("cached-first snapshot, in memory: list.current", figure(MEMORY, "list.current"), 3, "most", "µs"),
+    ("  list.load, followed by a listener", figure(MEMORY, "list.load(.cacheOnly), followed"), 3, "most", "µs"),
+    ("  repository.page", figure(MEMORY, "repository.page"), 3, "most", "µs"),
+    (
+        "typed and not in memory, beside decoding alone",
+        ratio("50 items × 500 B, not in", "list.load", "limit"), 1.05, "most", "×",
+    ),
+    (
+        "ledger write, beside C",
+        greatest(*[ratio(LIST, "ledger: " + w, "C") for w in ("a failure, first", "a failure, not", "a lease")]),
+        1.25, "most", "×",
+    ),
+    ("shift of a list of 100,000 items", figure("a list of 100000", "shift", 1e-3), 10, "most", "ms"),
+    (
+        "cold process to its first page, beside C, static",
+        ratio("a cold process", "to its first", "C", who="pagecache, static"), 2, "most", "×",
+    ),
+    ("  dynamic", ratio("a cold process", "to its first", "C"), 2.5, "most", "×"),
+    *[("growth: %s, beside 100,000 items" % w, grown(w), 1.5, "most", "×")
+      for w in ("commit", "read, own thread", "refresh, unchanged", "ledger: a failure")],
+    ("reads while somebody writes flat out: p99 beside idle", under_writer("pagecache"), 3, "most", "×"),
+    ("  of the C program, for comparison", under_writer("C"), None, "most", "×"),
+    ("first sync: peak memory", figure("first sync", "peak"), 100, "most", "MB"),
+    ("  faster than a loop with requests-cache", inverse("first sync", "seconds", "requests-cache"), 5, "least", "×"),
+    ("  faster than dlt", inverse("first sync", "seconds", "dlt"), 5, "least", "×"),
+    ("  beside the origin alone", ratio("first sync", "seconds", "origin alone"), None, "most", "×"),
+    ("allocations: a steady warm raw read, in all", figure("allocations", "a steady"), 2, "most", ""),
+    ("  beyond those of the C program", beyond("allocations", "a steady"), 2, "most", ""),
+    ("allocations: a page commit, in all", figure("allocations", "a page commit"), 10, "most", ""),
+    ("  beyond those of the C program", beyond("allocations", "a page commit"), 10, "most", ""),
+]
+
+
+def table(rows):
+    lines = ["| target | at most / at least | measured | |", "|---|---|---|---|"]
+    for words, value, bound, kind, unit in TARGETS:
+        measured = value(rows)
+        name = ("… " if words.startswith("  ") else "") + words.strip()
+        sign = "" if bound is None else ("≤ " if kind == "most" else "≥ ") + ("%g" % bound) + " " + unit
+        lines.append("| %s | %s | %s | %s |" % (name, sign.strip(), told(measured, unit), verdict(measured, bound, kind)))
+    return "\n".join(lines)
+
+
+def told(measured, unit):
+    return "not measured in this run" if measured is None else (shown(measured) + " " + unit).strip()
+
+
+def verdict(measured, bound, kind):
+    if measured is None or bound is None:
+        return ""
+    if (measured <= bound) if kind == "most" else (measured >= bound):
+        return "met"
+    off = measured / bound if kind == "most" else bound / measured
+    return "**missed**, by %d %%" % round((off - 1) * 100) if off < 2 else "**missed**, %s times" % shown(off)
