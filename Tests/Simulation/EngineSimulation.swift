@@ -29,7 +29,7 @@ struct EngineSimulation {
         let key = QueryKey("simulated")
         let latency = Duration.milliseconds(Int.random(in: 0...3, using: &random) * 700)
         let origin = SimulatedOrigin(plan, clock: clock, latency: .zero...latency)
-        let watched = WatchedStorage(storage, trace: trace) { storage, query in
+        let watched = WatchedStorage(storage, in: life) { storage, query in
             try await Inspection.findings(in: storage, query, origin)
         }
         // Places are asked for twice where the list moves, and where its total has to be understood.
@@ -38,7 +38,7 @@ struct EngineSimulation {
         let log = RequestLog(isCalm: isCalm, fullPage: max(1, min(asked ?? plan.usualSize, plan.usualSize)))
         let world = World(
             key: key, storage: WitnessedStorage(watched, key: key), origin: origin,
-            source: TracedSource(origin, clock, in: self.life), requests: log, clock: clock, executor: executor, trace: trace)
+            source: TracedSource(origin, clock, trace), requests: log, clock: clock, executor: executor, trace: trace)
 
         var life = Life(world: world, plan: plan, asked: asked, random: random, isCalm: isCalm)
         for _ in 0..<Int.random(in: 1...3, using: &life.random) { life.begin() }

@@ -55,8 +55,8 @@ public struct Simulation: Sendable {
         var outcome = Outcome()
         let clock = ManualClock()
         let origin = SimulatedOrigin(plan, clock: clock)
-        let source = TracedSource(origin, clock, in: self)
-        let watched = WatchedStorage(storage, trace: trace) { storage, query in
+        let source = TracedSource(origin, clock, trace)
+        let watched = WatchedStorage(storage, in: self) { storage, query in
             try await Inspection.findings(in: storage, query, origin)
         }
         let key = QueryKey("simulated")

@@ -2,20 +2,17 @@ import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 
-/// Tells what is asked and answered; and ends everything where a life asks without end, since nothing behind it would ever say so.
+/// Tells what is asked and answered.
 struct TracedSource: PageSource {
     let origin: SimulatedOrigin
-    let life: Simulation
+    let trace: (@Sendable (String) -> Void)?
 
     private let clock: any SyncClock
-    private var trace: (@Sendable (String) -> Void)? { life.trace }
-    /// No life that comes to an end is known to ask a tenth as often.
-    private static let mostRequests = 5_000
 
-    init(_ origin: SimulatedOrigin, _ clock: any SyncClock, in life: Simulation) {
+    init(_ origin: SimulatedOrigin, _ clock: any SyncClock, _ trace: (@Sendable (String) -> Void)?) {
         self.origin = origin
         self.clock = clock
-        self.life = life
+        self.trace = trace
     }
 
     /// Seconds since the clock stood at its usual beginning.
@@ -27,9 +24,6 @@ struct TracedSource: PageSource {
     var probeSize: Int? { 2 }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        guard usage.requests < TracedSource.mostRequests else {
-            fatalError("seed \(life.seed), \(life.subject), \(life.mode): asks without end (R31, G4)")
-        }
         do {
             let answer = try await origin.fetch(request)
             trace?("\(time): ask \(request.target) \(request.size.map(String.init) ?? ""): \(answer.brief)")

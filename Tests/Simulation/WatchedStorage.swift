@@ -2,23 +2,28 @@ import PageModel
 import StorageSupport
 import Synchronization
 
-/// A storage that looks at itself after every commit: what it finds wrong is kept.
+/// A storage that looks at itself after every commit: what it finds wrong is kept. It ends everything where a life goes round in
+/// circles, since nothing behind it would ever say so.
 ///
-/// State: the findings, under a mutex. Everything else is the storage's own.
+/// State: the findings, under a mutex; numbers. Everything else is the storage's own.
 final class WatchedStorage: RelayedStorage {
     let storage: any PageStorage
     private let inspect: @Sendable (any PageStorage, QueryID) async throws -> [String]
-    private let trace: (@Sendable (String) -> Void)?
+    private let life: Simulation
+    private var trace: (@Sendable (String) -> Void)? { life.trace }
     private let found = Mutex<[String]>([])
     private let watching = Atomic(true)
     private let refused = Atomic(0)
+    private let steps = Atomic(0)
+    /// No life that comes to an end is known to take a tenth as many.
+    private static let mostSteps = 20_000
 
     init(
-        _ storage: any PageStorage, trace: (@Sendable (String) -> Void)?,
+        _ storage: any PageStorage, in life: Simulation,
         inspect: @escaping @Sendable (any PageStorage, QueryID) async throws -> [String]
     ) {
         self.storage = storage
-        self.trace = trace
+        self.life = life
         self.inspect = inspect
     }
 
@@ -33,15 +38,22 @@ final class WatchedStorage: RelayedStorage {
     /// How many plans were made for a list that had changed when they came (R4).
     var superseded: Int { refused.load(ordering: .relaxed) }
 
+    private func step() {
+        guard steps.add(1, ordering: .relaxed).newValue >= WatchedStorage.mostSteps else { return }
+        fatalError("seed \(life.seed), \(life.subject), \(life.mode): it goes round in circles (R31)")
+    }
+
     func claim(
         _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
     ) async throws(StorageError) -> [Int] {
+        step()
         let granted = try await storage.claim(offsets, of: query, until: expiry, at: now)
         trace?("claim \(offsets) until \(expiry.milliseconds % 10_000_000), granted \(granted)")
         return granted
     }
 
     func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
+        step()
         trace?("record \(edits)")
         try await storage.record(edits, for: query, at: now)
     }
