@@ -2,12 +2,11 @@
 
 SHELL := /bin/bash
 SWIFT ?= swift
-ORIGINS := .build/origins
 
-.PHONY: help demo test examples docs api soak mutants bench bench-quick bench-reconcile build strict rules embed format-check clean-origins
+.PHONY: help demo test examples docs api soak mutants bench bench-quick bench-reconcile build
 
 help:
-	@echo "make demo   the whole story on an embedded origin, in half a minute"
+	@echo "make demo   the whole story on an embedded origin, in seconds once it is built"
 	@echo "make test   everything that is checked: rules, tests, real servers, the package without its traits"
 	@echo "make examples   the examples, built and run; every snippet of the documentation is among them"
 	@echo "make docs   the documentation of the libraries as a site: .build/docs/pagecache.doccarchive"

@@ -97,8 +97,8 @@ def check_mended(outcome, place, origin, url, words):
         if aside.status == 0:
             synced = place.sync(url)
     if synced.status == 0:
-        held, _ = place.held(url)
-        outcome.expect(list(held.values()) == origin.truth(), lambda: f"{words}: {len(held)} items after mending")
+        held, ended = place.held(url)
+        outcome.expect(list(held.values()) == origin.truth(), lambda: f"{words}: {len(held)} items after mending: {synced}, {ended}")
     else:
         # A file that no longer says it is a store is nobody's to touch (R8).
         outcome.expect_tidy(synced, f"{words}: sync", {65, 77, 78})

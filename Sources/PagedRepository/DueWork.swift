@@ -38,7 +38,7 @@ public struct DueWork: Hashable, Sendable {
     ///   - storage: where the lists are.
     ///   - freshness: when a pinned list is stale. Default: after the time for which its origin calls it fresh, up to 1 hour; after
     ///     60 seconds, where that does not say.
-    ///   - retry: how long pauses are at most. Default: the schedule of the specification.
+    ///   - retry: how long pauses are at most. Default: that of `RetrySchedule`.
     ///   - now: the moment.
     /// - Throws: `StorageError` when the storage fails.
     public static func all(
@@ -60,7 +60,7 @@ public struct DueWork: Hashable, Sendable {
     /// What the ledger of one list has scheduled by `now`, and nothing else; nil when that is nothing.
     /// - Parameters:
     ///   - list: the list, with its ledger.
-    ///   - retry: how long pauses are at most; a retry farther ahead is due (R29). Default: the schedule of the specification.
+    ///   - retry: how long pauses are at most; a retry farther ahead is due (R29). Default: that of `RetrySchedule`.
     ///   - now: the moment.
     public static func retries(of list: ListOutline, retry: RetrySchedule = RetrySchedule(), now: Timestamp) -> DueWork? {
         let runs = plan(FreshnessPolicy(), retry).retries(of: list, now: now)

@@ -1,6 +1,6 @@
 public import PageModel
 
-/// How background work goes; the defaults are those of the specification.
+/// How background work goes; each default is said where it stands.
 public struct EngineOptions: Hashable, Sendable {
     /// How fetching goes. `work` is set for each list.
     public var sync: SyncOptions = {

@@ -1,6 +1,6 @@
 public import PageModel
 
-/// How one synchronisation behaves; the defaults are those of the specification.
+/// How one synchronisation behaves; each default is said where it stands.
 public struct SyncOptions: Hashable, Sendable {
     /// Fetches at a time, where the origin allows pages out of order. 1…64. Default: 4.
     public var concurrency = 4
@@ -13,7 +13,7 @@ public struct SyncOptions: Hashable, Sendable {
     /// How many items that are held already are asked for again with each page, where the origin takes any offset: what is
     /// received twice proves that nothing moved in between (R21). Taken out of the page's size. 0…size - 1. Default: 1.
     public var overlap = 1
-    /// When failed pages are tried again. Default: the schedule of the specification.
+    /// When failed pages are tried again. Default: that of `RetrySchedule`.
     public var retry = RetrySchedule()
     /// How long to wait, in all, while nothing but scheduled retries is left. 0…. Default: 30 seconds.
     public var patience: Duration = .seconds(30)
@@ -179,7 +179,7 @@ public struct SyncReport: Hashable, Sendable {
 
 /// What happens during a synchronisation, for progress displays.
 public enum SyncEvent: Hashable, Sendable {
-    /// The first word on the list: how many positions are held, of how many.
+    /// The first word on a list that the storage knows: how many positions are held, of how many. A list that is new has none.
     case opened(held: Int, length: Int?)
     /// Page one was had, and this is what it meant.
     case reconciled(SyncReport.Reconciliation)

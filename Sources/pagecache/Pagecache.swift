@@ -11,7 +11,7 @@ struct Pagecache: AsyncParsableCommand {
             EXAMPLES
               pagecache sync 'https://api.example.com/items'   every page into the store; later: what is new
               pagecache list                                   what is in the store
-              pagecache show items                             its items, without the network
+              pagecache show api.example.com/items             its items, without the network
               pagecache demo                                   the whole story in half a minute
 
             EXIT CODES

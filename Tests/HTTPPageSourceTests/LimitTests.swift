@@ -12,7 +12,7 @@ struct LimitTests {
         return AnswerTally(limits)
     }
 
-    @Test("the defaults are those of the specification")
+    @Test("the defaults are those that are documented")
     func defaults() {
         let limits = HTTPLimits()
         #expect(limits.body == 32 << 20 && limits.decompressedBody == 64 << 20 && limits.header == 64 << 10)

@@ -13,7 +13,6 @@ final class NoticeWatch: Sendable {
     // Because Dispatch does not say that its sources may be used from any thread, which they may.
     private nonisolated(unsafe) let source: any DispatchSourceProtocol
 
-
     /// - Parameter call: called on a queue of its own, one call at a time.
     /// - Returns: nil when the kernel gives no more watches; then nobody is told.
     init?(path: String, call: @escaping @Sendable () -> Void) {

@@ -11,6 +11,9 @@ import Darwin
 
 /// Connections that read, opened as they are needed. A read runs on the thread that asks for it, on the first
 /// connection that is free.
+///
+/// State: whose turn it is to be waited for, and how many guests there are, each an atomic of its own; a connection is its
+/// reader's, which has a mutex.
 final class ReaderPool: Sendable {
     private let readers: [Reader]
     private let turn = Atomic<Int>(0)

@@ -1,6 +1,6 @@
 public import PageModel
 
-/// How lists behave; the defaults are those of the specification.
+/// How lists behave; each default is said where it stands.
 public struct PagedListOptions: Hashable, Sendable {
     /// How fetching goes: concurrency, page size, retries, leases. `work` is set by each call. A call that a person waits for
     /// does not wait for retries; the ledger keeps them. Default: the defaults, with no patience.

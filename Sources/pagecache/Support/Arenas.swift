@@ -5,14 +5,18 @@ import Glibc
 
 /// Where memory comes from.
 enum Arenas {
-    /// As many as there are threads at work at a time. Left alone, glibc gives each of a dozen threads an arena of its own, and a
-    /// first sync of a million items keeps a tenth more in memory (mallopt(3)). Elsewhere, nothing.
+    /// Left alone, glibc gives each of a dozen threads an arena of its own, and keeps more for later the larger the blocks are
+    /// that were given back. Here it is as many arenas as there are threads at work at a time, and large blocks go back to the
+    /// system: of the most that a first sync of a million items has in memory, that is a tenth (mallopt(3)). Elsewhere, nothing.
     static func limit() {
         #if canImport(Glibc)
-        // Its header is not among those that Swift sees of glibc; neither is its constant, M_ARENA_MAX.
+        // Its header is not among those that Swift sees of glibc; neither are its constants.
         guard let symbol = dlsym(nil, "mallopt") else { return }
         let mallopt = unsafeBitCast(symbol, to: (@convention(c) (CInt, CInt) -> CInt).self)
-        _ = mallopt(-8, 2)
+        let (trimThreshold, mmapThreshold, arenaMax): (CInt, CInt, CInt) = (-1, -3, -8)
+        _ = mallopt(arenaMax, 2)
+        _ = mallopt(mmapThreshold, 128 << 10)
+        _ = mallopt(trimThreshold, 256 << 10)
         #endif
     }
 }

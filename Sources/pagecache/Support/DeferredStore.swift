@@ -6,6 +6,8 @@ import Synchronization
 
 /// A store that is made when the first query is registered in it, and not before: a URL that cannot be reached, or is
 /// mistyped, leaves no trace.
+///
+/// State: the store, once there is one, under a mutex.
 final class DeferredStore: PageStorage {
     private let path: String
     private let store: Mutex<PageStore?>
