@@ -56,6 +56,24 @@ extension HTTPPageSource {
             && [400, 422].contains(response.status)
     }
 
+    /// Page one without a size, where it came empty with one and does not without: under the name that the size was guessed to have
+    /// some origins filter (Kinto, json-server). Nil where it is empty all the same, and where no name was guessed.
+    func unfiltered(
+        _ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?
+    ) async throws -> HTTPPageResponse? {
+        guard description == nil, request.target == .first, request.size != nil, configuration.limitParameter == nil,
+            ParameterNames.size(in: url) == nil, response.status == 200, count(response, of: firstPage(request.size)) == 0
+        else { return nil }
+        let whole = try await send(url, [])
+        return whole.status == 200 && count(whole, of: url) ?? 0 > 0 ? whole : nil
+    }
+
+    /// How many items came; nil where that cannot be read.
+    private func count(_ response: HTTPPageResponse, of url: OriginURL) -> Int? {
+        let answer = try? Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits)
+        return answer.flatMap { try? Detector.describe($0, configuration) }?.evidence.count
+    }
+
     /// Sends one request, and follows redirects where they may lead (R45).
     /// - Parameters:
     ///   - conditions: sent along wherever it leads: they are no secrets, and of the answer at its end.

@@ -137,6 +137,9 @@ public final class HTTPPageSource: PageSource {
         if isSizeRefused(response, request, description) {
             url = self.url
             response = try await send(url, conditions)
+        } else if let whole = try await unfiltered(response, request, description) {
+            url = self.url
+            response = whole
         }
         let isBeyondFirst = if case .offset = request.target { true } else { false }
         switch AnswerStatus(response, isConditional: !conditions.isEmpty, isBeyondFirst: isBeyondFirst, now: clock.now()) {

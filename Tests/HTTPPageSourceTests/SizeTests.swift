@@ -26,6 +26,26 @@ struct SizeTests {
         #expect(origin.requests.count == 5, "what is said is not questioned")
     }
 
+    @Test("a guessed name for the size is a filter there: what comes empty is asked for without it; a list that is empty is so twice")
+    func filteringSize() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            // What it does not know is the name of a member, and no item has it.
+            guard url.parameters.allSatisfy({ $0.plainName == "offset" }) else { return .json(#"{"total":0,"items":[]}"#) }
+            let start = url.number("offset") ?? 0
+            return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        let page = try await source.first(size: 30)
+        #expect(page.content.count == 20)
+        #expect(page.total == .exact(45))
+        #expect(page.lesson?.warnings == ["no size is asked for (--limit-param names its parameter); the origin gives 20 items a page"])
+        #expect(origin.urls == ["http://h/api?limit=30", "http://h/api", "http://h/api?offset=19"])
+
+        let empty = ScriptedOrigin { _, _ in .json(#"{"total":0,"items":[]}"#) }
+        #expect(try await scripted("http://h/api", empty).first(size: 30).content.isEmpty)
+        #expect(empty.urls == ["http://h/api?limit=30", "http://h/api"])
+    }
+
     @Test("a size goes where the URL has one")
     func ownSize() async throws {
         let origin = ScriptedOrigin { url, _ in .json("[\(objects(0..<min(url.number("per_page") ?? 10, 45)))]", [HTTPField("X-Total-Count", "45")]) }

@@ -176,6 +176,36 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon) == .fetch(.span(25..<30, overlap: 0)))
     }
 
+    @Test("R32: at an origin that stays away nothing new is begun: what failed is asked for again when it is due, while patience lasts")
+    func gone() {
+        func page(_ number: Int) -> FetchTarget { .span(number * 5..<number * 5 + 5, overlap: 0) }
+        var queue = queue(concurrency: 1, patience: .seconds(5))
+        queue.add((0..<100).map(page))
+        _ = queue.next(now: noon)
+        queue.landed(page(0))
+        for number in 1...6 {
+            #expect(queue.next(now: noon) == .fetch(page(number)))
+            queue.failed(page(number), unreachable, nextAttemptAt: noon + .seconds(1))
+        }
+        #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(1)))
+        #expect(queue.next(now: noon + .seconds(1)) == .fetch(page(1)))
+
+        var healed = queue
+        healed.landed(page(1))
+        #expect(healed.next(now: noon + .seconds(1)) == .fetch(page(2)))
+        healed.landed(page(2))
+        for number in 3...7 {
+            #expect(healed.next(now: noon + .seconds(1)) == .fetch(page(number)))
+            healed.landed(page(number))
+        }
+
+        // Each takes three seconds to fail.
+        queue.failed(page(1), unreachable, nextAttemptAt: noon + .seconds(60))
+        #expect(queue.next(now: noon + .seconds(4)) == .fetch(page(2)))
+        queue.failed(page(2), unreachable, nextAttemptAt: noon + .seconds(60))
+        #expect(queue.next(now: noon + .seconds(7)) == .finish(.offline))
+    }
+
     @Test("a budget counts answers, not attempts")
     func budget() {
         var queue = queue(concurrency: 1, budget: 1)

@@ -80,6 +80,32 @@ struct ListSyncTests {
         #expect(try await bench.list?.pages.allSatisfy { $0.generation == 1 } == true)
     }
 
+    @Test("R20, R22: what is gone from the tail of a chain costs one walk, page one once more, and the last page once more")
+    func tailOfChain() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<95), access: .chain)
+        _ = try await sync(bench, origin)
+        origin.names.removeLast()
+        let before = origin.requests.count
+        let report = try await sync(bench, origin)
+        #expect(origin.requests.count - before <= 10 + 3)
+        #expect(report.outcome == .complete)
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("R23: a sweep asks for nothing far behind what the origin counts", arguments: [PagingAccess.offsets, .grid(size: 10)])
+    func sweepToTheEnd(access: PagingAccess) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48), access: access)
+        _ = try await sync(bench, origin)
+        let before = origin.requests.count
+        let report = try await sync(bench, origin) { $0.work = .sweep }
+        #expect(report.reconciliation == .swept)
+        // Page one, what lies behind it, and the place where nothing is any more.
+        #expect(origin.requests.count - before <= 7)
+        #expect(try await bench.held == origin.names)
+    }
+
     @Test("R14, R19: a list that is replaced, and the reading interrupted: the old one is readable behind the new head")
     func interruptedRefetch() async throws {
         let bench = try await SyncBench()

@@ -53,7 +53,8 @@ struct FetchQueue: Equatable {
         /// Fetches at a time.
         var concurrency: Int
         /// Consecutive transport failures after which the origin counts as away (R32): an origin that has not been
-        /// heard at all ends the work; one that has been is probed, one request at a time, while patience lasts.
+        /// heard at all ends the work; one that has been is probed, one request at a time. After twice as many nothing new is begun:
+        /// what failed is asked for again when it is due, while patience lasts.
         var transportFailures: Int
         /// How long to wait, in all, while nothing but scheduled retries is left.
         var patience: Duration
@@ -95,6 +96,8 @@ struct FetchQueue: Equatable {
     private(set) var inFlight: Set<FetchTarget> = []
     private var landings = 0
     private var waited = Duration.zero
+    /// When the last question to an origin that stays away was asked: what it takes to fail is waiting, too.
+    private var probedAt: Timestamp?
     private var transportFailuresInRow = 0
     private var wasHeard = false
     /// The origin asked to be left alone until then: it asked as a whole, not for one page.
@@ -163,11 +166,16 @@ struct FetchQueue: Equatable {
 
     /// What to do now. Each call that returns `fetch` has put the target in flight.
     mutating func next(now: Timestamp) -> Action {
+        if let began = probedAt, inFlight.isEmpty {
+            waited += max(.zero, now - began)
+            probedAt = nil
+        }
         if isStopping || (isAway && !wasHeard) {
             guard inFlight.isEmpty else { return .wait }
             return .finish(isStopping ? .stopped : .offline)
         }
         guard inFlight.count < (isAway ? 1 : limits.concurrency) else { return .wait }
+        if staysAway { return probe(now) }
         wakeDue(now)
 
         if let quietUntil, quietUntil > now, !ready.isEmpty || !waiting.isEmpty {
@@ -191,12 +199,28 @@ struct FetchQueue: Equatable {
 
     private var isAway: Bool { transportFailuresInRow >= limits.transportFailures }
 
+    private var staysAway: Bool { transportFailuresInRow >= 2 * limits.transportFailures }
+
+    /// R32: one of those that failed, when it is due; or nothing any more.
+    private mutating func probe(_ now: Timestamp) -> Action {
+        guard let next = waiting.indices.min(by: { waiting[$0].due < waiting[$1].due }) else {
+            return .finish(ready.isEmpty ? .drained : .offline)
+        }
+        let due = max(waiting[next].due, quietUntil ?? waiting[next].due)
+        guard due <= now else { return rest(until: due, now: now) }
+        guard waited <= limits.patience else { return .finish(.offline) }
+        let target = waiting.remove(at: next).target
+        inFlight.insert(target)
+        probedAt = now
+        return .fetch(target)
+    }
+
     private mutating func wakeDue(_ now: Timestamp) {
         let due = waiting.filter { $0.due <= now }
         guard !due.isEmpty else { return }
         waiting.removeAll { $0.due <= now }
         // Retries go first: the positions they stand for are the oldest gaps.
-        ready.append(contentsOf: due.sorted { $0.due > $1.due }.map(\.target))
+        ready.append(contentsOf: due.sorted { ($0.due, $0.target.offset) > ($1.due, $1.target.offset) }.map(\.target))
     }
 
     private mutating func rest(until moment: Timestamp, now: Timestamp) -> Action {

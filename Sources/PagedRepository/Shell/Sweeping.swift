@@ -31,11 +31,8 @@ extension SyncRun {
         sweeping.isDone = false
         sweeping.version = list.record.version
         while !sweeping.isDone, !pass.mustRestart {
-            let step = sweepStep
             // While the witness is not heard, the place in doubt is not asked for again.
-            queue.add(
-                pass.awaitsWitness == nil
-                    ? (0..<max(1, options.concurrency)).map { .sweep(question(sweeping.position + $0 * step)) } : [.head])
+            queue.add(pass.awaitsWitness == nil ? sweepPositions(list).map { .sweep(question($0)) } : [.head])
             let ending = try await drive()
             sweeping.answers.removeAll()
             if ending != .drained { return ending }
@@ -53,6 +50,14 @@ extension SyncRun {
     /// One item is asked for again with each answer, where any offset can be asked for (R21).
     private var sweepOverlap: Int { if case .offsets = source.access, pageSize > 1 { 1 } else { 0 } }
     private var sweepStep: Int { if case .grid(let size) = source.access { size } else { pageSize - sweepOverlap } }
+
+    /// What is asked for next, all at once: up to where the origin counts to, and no more than one place beyond.
+    private func sweepPositions(_ list: ListOutline) -> [Int] {
+        let step = sweepStep
+        let positions = (0..<max(1, options.concurrency)).map { sweeping.position + $0 * step }
+        guard let total = list.record.total.exactCount, total >= sweeping.position else { return positions }
+        return positions.prefix(1) + positions.dropFirst().filter { $0 <= total }
+    }
 
     private func question(_ position: Int) -> Range<Int> {
         // On a grid, what of the page has been swept already comes again.

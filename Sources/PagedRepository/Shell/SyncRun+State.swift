@@ -26,6 +26,8 @@ extension SyncRun {
         var hasRewalked = false
         /// How far the walk has come without a break: others may take pages out of its way (R30).
         var walkedTo = 0
+        /// How far a walk has come without a break from page one, as it was answered in this pass, by what each answer handed over.
+        var unbrokenTo: Int?
         /// A walk that began at page one has come to the end, and the list stood still meanwhile.
         var hasWalkedWhole = false
         /// The origin counted differently from one answer to the next.

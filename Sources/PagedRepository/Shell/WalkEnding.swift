@@ -8,9 +8,11 @@ extension SyncRun {
         at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil, isNews: Bool = true
     ) async throws(StorageError) {
         let offset = offset ?? position
+        // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end. This was one,
+        // where it has come here without a break and the origin counts just as many.
+        let isProven = pass.unbrokenTo == offset && !pass.hasChanged && list.record.total.exactCount == position
         if list.pages.contains(where: { $0.range.upperBound > position }) {
-            // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end.
-            if tailWalk != .whole { return walkAllAgain() }
+            if tailWalk != .whole, !isProven { return walkAllAgain() }
             if !isWitnessed(offset, end: position) { return askWitness(for: .follow(cursor, offset: offset), end: position) }
         } else if edits.isEmpty, list.record.total.exactCount != position, !isWitnessed(offset, end: position) {
             // The page before handed over to nothing: that is no end yet.
@@ -83,6 +85,7 @@ extension SyncRun {
         }
         pass.hasRewalked = true
         pass.walkedTo = pageOne.count
+        pass.unbrokenTo = pageOne.count
         return [.follow(next, offset: pageOne.count)]
     }
 }

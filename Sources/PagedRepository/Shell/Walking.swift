@@ -17,6 +17,7 @@ extension SyncRun {
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
         guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else { return }
+        pass.unbrokenTo = page.content.count
         queue.add([.follow(next, offset: page.content.count)])
     }
 
@@ -81,6 +82,7 @@ extension SyncRun {
         }
         guard try await commit(edits, [.succeeded(offset: offset)], list) else { return }
         if pass.walkedTo == offset { pass.walkedTo = after }
+        if pass.unbrokenTo == offset { pass.unbrokenTo = after }
         count(page, walk)
         announce(position..<after, news: walk.isSame ? 0 : page.content.count)
         if walk.hasMet, tailWalk != .whole, reconciliation != .firstLoad { reconciled(.spliced, list) }
