@@ -51,9 +51,21 @@ struct Verify: AsyncParsableCommand {
             guard report.isSound else { throw Self.failure(report, hint: "'pagecache verify --repair' mends it") }
             return
         }
-        let report = try await store.repair(at: SystemClock().now())
+        let report = try await repaired(store)
         write(report.found, names, mended: report)
-        guard report.left.isSound else { throw Self.failure(report.left, hint: "'pagecache verify --set-aside' makes room for a new store") }
+        guard report.left.isSound else { throw Self.failure(report.left, hint: Self.lastResort) }
+    }
+
+    private static let lastResort = "'pagecache verify --set-aside' makes room for a new store"
+
+    /// Where the file is so damaged that SQLite cannot change its rows, to be told to mend it once more would help nobody.
+    private func repaired(_ store: PageStore) async throws -> RepairReport {
+        do {
+            return try await store.repair(at: SystemClock().now())
+        } catch {
+            guard error.code == .damaged else { throw error }
+            throw ToolFailure(.unusableData, "damaged", "cannot be mended in place: \(error.message)", hint: Self.lastResort)
+        }
     }
 
     private static func failure(_ report: VerifyReport, hint: String) -> ToolFailure {
