@@ -52,8 +52,20 @@ struct Pagecache: AsyncParsableCommand {
             } catch where ToolFailure(error) == nil && !(error is CancellationError) && exitCode(for: error) == .validationFailure {
                 if asksForJSON(CommandLine.arguments) { Terminal.standard.configure(quiet: false, json: true, colour: false) }
                 let text = message(for: error).split(separator: "\n").first.map(String.init) ?? "wrong arguments"
-                throw ToolFailure(.usage, "usage", text, hint: "see 'pagecache --help'")
+                throw ToolFailure(.usage, "usage", text, hint: hint(for: text))
             }
+        }
+    }
+
+    /// The parser says which value it does not take, and not which it would.
+    static func hint(for text: String) -> String {
+        guard text.hasPrefix("The value ") else { return "see 'pagecache --help'" }
+        return if text.contains("<duration>") {
+            "durations are written 30s, 5m, 2h or 7d"
+        } else if text.contains("<size>") {
+            "sizes are written 500M or 2G"
+        } else {
+            "see 'pagecache --help'"
         }
     }
 

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import PageModel
+import ProgramSupport
 import Testing
 import ToolSupport
 @testable import pagecache
@@ -62,6 +63,16 @@ struct HintTests {
         // There are some, and those that were wrong once are among them.
         #expect(found.count > 10, "\(found.sorted())")
         #expect(found.contains("pagecache verify --repair"))
+    }
+
+    @Test("a value that is refused comes with what would be taken", arguments: [
+        (["purge", "--older-than", "soon"], "durations are written 30s, 5m, 2h or 7d"), (["gc", "--max-bytes", "much"], "sizes are written 500M or 2G"),
+        (["list", "--format", "yaml"], "see 'pagecache --help'"), (["show"], "see 'pagecache --help'"),
+    ])
+    func values(arguments: [String], hint: String) async throws {
+        let ended = try await Tool.run(arguments)
+        #expect(ended.status == 64)
+        #expect(ended.errors.hasSuffix("(\(hint))\n"), "\(ended.errors)")
     }
 
     @Test("no hint is a command without quotes, which nobody would check")

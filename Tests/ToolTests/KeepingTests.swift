@@ -62,6 +62,20 @@ struct KeepingTests {
         #expect(folder.contents.contains("store.sqlite"))
     }
 
+    @Test("where a store cannot even be looked at, verify does not send people to verify", arguments: [["verify"], ["verify", "--repair", "--yes"]])
+    func unreadable(arguments: [String]) async throws {
+        _ = try await fill()
+        let script = try await Program.run("/usr/bin/env", [
+            "python3", "-c",
+            "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('PRAGMA writable_schema=1'); d.execute(\"UPDATE sqlite_schema SET sql = 'CREATE TABLE page (offset' WHERE name = 'page'\"); d.commit()",
+        ])
+        #expect(script.status == 0, "\(script.errors)")
+        let ended = try await tool(arguments)
+        #expect(ended.status == 65)
+        #expect(ended.errors.contains("'pagecache verify --set-aside' makes room for a new store"), "\(ended.errors)")
+        #expect(!ended.errors.contains("'pagecache verify' says"), "\(ended.errors)")
+    }
+
     @Test("what verify finds is a row each, with 65; where nothing is, nothing would be set aside")
     func findings() async throws {
         let id = try await fill()

@@ -44,7 +44,10 @@ struct OperatorFreshnessTests {
     ] as [(Duration?, Duration, Bool, String, Bool)])
     func freshness(freshFor: Duration?, age: Duration, invalidated: Bool, freshness: String, isDue: Bool) async throws {
         let id = try await store(freshFor: freshFor, age: age, invalidated: invalidated)
-        #expect(try await tool(["list", "--json"]).jsonArray.first?["freshness"] as? String == freshness)
+        let list = try #require(try await tool(["list", "--json"]).jsonArray.first)
+        #expect(list["freshness"] as? String == freshness)
+        #expect(list["fresh_for_ms"] as? Int == freshFor.map { Int($0.wholeMilliseconds) })
+        #expect((list["invalidated_at"] is String) == invalidated)
         #expect(try await tool(["pages", id, "--json"]).jsonArray.first?["freshness"] as? String == freshness)
         #expect(try await tool(["pages", id, "--map", "--json"]).jsonArray.first?["state"] as? String == freshness)
         #expect(try await tool(["why", id]).output.contains("It is \(freshness): "))

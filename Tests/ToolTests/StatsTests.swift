@@ -107,6 +107,10 @@ struct StatsTests {
         #expect(text.components(separatedBy: "<article>").count - 1 == HTMLReport.drawn)
         #expect(text.contains("and 50 more lists"))
         #expect(text.contains("the origin answered 500"))
+        // Numbers and headings are not broken on a narrow screen; the table moves sideways instead.
+        #expect(text.contains("<div class=\"wide\"><table>"))
+        #expect(text.contains("<th class=\"number\">position</th>"))
+        #expect(text.contains("th,.number{white-space:nowrap}"))
         // What fails comes first.
         #expect(text.range(of: "<h3>list 7 ")!.lowerBound < text.range(of: "<h3>list 249 ")!.lowerBound)
         #expect(text.contains("<rect class=\"gap\" x=\"80.0%\" y=\"20\" width=\"20.0%\""))

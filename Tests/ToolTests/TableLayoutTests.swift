@@ -25,7 +25,7 @@ struct TableLayoutTests {
     }
 
     @Test("where there is room, everything is there, numbers to the right")
-    func wide() {
+    func roomy() {
         #expect(lines(.max) == [
             "ID        QUERY                           ITEMS  NEXT    SIZE", "4s61jq7d  https://api.example.com/items  12,345  –     1.2 MB",
             "787vw1bw  short                               3  –       91 B",
@@ -64,8 +64,26 @@ struct TableLayoutTests {
         #expect(lines.contains { $0.contains("4s61jq7d") })
     }
 
+    @Test("what is wide takes up two columns: columns stay under one another, and no character is cut in two")
+    func wide() {
+        let rows = [["1", "寿司と天ぷら", "12"], ["2", "👨‍👩‍👧 e\u{301}te\u{301}", "3"], ["3", "plain", "456"]]
+        let columns: [TableLayout.Column] = [.init(heading: "ID", isWhole: true), .init(heading: "名前"), .init(heading: "N", isNumber: true)]
+        func lines(_ width: Int) -> [String] {
+            let layout = TableLayout(columns, rows: rows, width: width)
+            return (layout.heading().map { [$0] } ?? []) + rows.flatMap { layout.lines(of: $0) }
+        }
+        #expect(lines(.max) == ["ID  名前            N", "1   寿司と天ぷら   12", "2   👨‍👩‍👧 e\u{301}te\u{301}          3", "3   plain         456"])
+        // Five columns are left for a text that begins with wide characters: two of them and the mark that it goes on.
+        #expect(lines(16) == ["ID  名前       N", "1   寿司と…   12", "2   👨‍👩‍👧 e\u{301}te\u{301}     3", "3   plain    456"])
+        for width in 1...30 {
+            let lines = lines(width)
+            #expect(width < 3 || lines.allSatisfy { TextWidth.columns($0) <= width }, "\(lines)")
+        }
+    }
+
     @Test("lines break at spaces where there are any, and anywhere else", arguments: [
         ("short", ["short"]), ("QUERY one two three", ["QUERY one", "  two", "  three"]), ("abcdefghijklmnop", ["abcdefghij", "  klmnop"]), ("", [""]),
+        ("QUERY abcd efgh", ["QUERY abcd", "  efgh"]), ("寿司と天ぷら と 寿司", ["寿司と天ぷ", "  ら と", "  寿司"]), ("名前 寿司 と 天", ["名前 寿司", "  と 天"]),
     ] as [(String, [String])])
     func wrapped(text: String, lines: [String]) { #expect(TableLayout.wrapped(text, width: 10) == lines) }
 

@@ -135,7 +135,7 @@ private final class DemoStory {
         let shown = try Child(["show", url, "--store", store, "--offset", "5000", "--limit", "2"])
         await shown.wait()
         say("pagecache show --offset 5000 --limit 2, after \((SystemClock().now() - started).wholeMilliseconds) ms:")
-        for line in shown.output.split(separator: "\n") { say("  " + line.prefix(terminal.width - 6)) }
+        for line in shown.output.split(separator: "\n") { say("  " + TextWidth.prefix(line, columns: terminal.width - 6)) }
         let child = try Child(["sync", url, "--store", store, "--wait", "2s"])
         while child.isRunning { try await watch("trying to reach the origin") }
         await child.wait()

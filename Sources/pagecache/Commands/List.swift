@@ -53,6 +53,8 @@ struct List: AsyncParsableCommand {
         .init(name: "bytes", heading: "SIZE", isNumber: true),
         .init(name: "pinned"),
         .init(name: "paging", heading: "PAGING"),
+        .init(name: "invalidated_at"),
+        .init(name: "fresh_for_ms", isNumber: true),
     ]
 
     private static func row(_ query: QuerySummary, now: Timestamp) -> [ResultTable.Cell] {
@@ -78,6 +80,8 @@ struct List: AsyncParsableCommand {
             .init(.int(query.bytes), SizeText.bytes(query.bytes)),
             .init(.bool(record.isPinned)),
             .init(.string(record.paging)),
+            .init(.time(record.invalidatedAt)),
+            .init(.optional(record.freshFor.map { Int($0.wholeMilliseconds) })),
         ]
     }
 }

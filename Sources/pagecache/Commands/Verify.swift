@@ -33,14 +33,25 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         if setAside { return try moveAway() }
-        let store = try await common.openStore(repair && !consent.dryRun ? .mustExist : .readOnly)
         do {
-            try await look(at: store)
-        } catch {
+            let store = try await common.openStore(repair && !consent.dryRun ? .mustExist : .readOnly)
+            do {
+                try await look(at: store)
+            } catch {
+                await store.close()
+                throw error
+            }
             await store.close()
-            throw error
+        } catch let error as StorageError where error.code == .damaged {
+            throw unreadable(error)
         }
-        await store.close()
+    }
+
+    /// What cannot be looked at, or not changed: to be told to look at it would lead nowhere.
+    private func unreadable(_ error: StorageError) -> ToolFailure {
+        ToolFailure(
+            .unusableData, error.code.description, error.message,
+            hint: repair ? Self.lastResort : "'pagecache verify --repair' may mend it, and \(Self.lastResort)")
     }
 
     private func look(at store: PageStore) async throws {
@@ -51,22 +62,12 @@ struct Verify: AsyncParsableCommand {
             guard report.isSound else { throw Self.failure(report, hint: "'pagecache verify --repair' mends it") }
             return
         }
-        let report = try await repaired(store)
+        let report = try await store.repair(at: SystemClock().now())
         write(report.found, names, mended: report)
         guard report.left.isSound else { throw Self.failure(report.left, hint: Self.lastResort) }
     }
 
     private static let lastResort = "'pagecache verify --set-aside' makes room for a new store"
-
-    /// Where the file is so damaged that SQLite cannot change its rows, to be told to mend it once more would help nobody.
-    private func repaired(_ store: PageStore) async throws -> RepairReport {
-        do {
-            return try await store.repair(at: SystemClock().now())
-        } catch {
-            guard error.code == .damaged else { throw error }
-            throw ToolFailure(.unusableData, "damaged", "cannot be mended in place: \(error.message)", hint: Self.lastResort)
-        }
-    }
 
     private static func failure(_ report: VerifyReport, hint: String) -> ToolFailure {
         let count = report.findings.count
@@ -103,11 +104,14 @@ struct Verify: AsyncParsableCommand {
             ].compactMap { $0 }.joined(separator: ", ")
             terminal.print("\(finding.kind.rawValue): \(place.isEmpty ? "" : "\(place): ")\(finding.message)")
         }
-        let looked = "\(SizeText.count(report.queries)) queries, \(SizeText.count(report.pages)) pages, \(SizeText.count(report.items)) items, \(SizeText.bytes(report.bytes))"
+        let looked = [
+            SizeText.count(report.queries, "query", "queries"), SizeText.count(report.pages, "page", "pages"),
+            SizeText.count(report.items, "item", "items"), SizeText.bytes(report.bytes),
+        ].joined(separator: ", ")
         terminal.print(report.isSound ? "sound: \(looked)" : "looked at \(looked)")
         guard let mended, !report.isSound else { return }
         terminal.print(
-            "dropped \(SizeText.count(mended.pagesDropped)) pages and \(SizeText.count(mended.queriesDropped)) queries, mended \(SizeText.count(mended.mended)) records\(mended.left.isSound ? "; the store is sound" : "")")
+            "dropped \(SizeText.count(mended.pagesDropped, "page", "pages")) and \(SizeText.count(mended.queriesDropped, "query", "queries")), mended \(SizeText.count(mended.mended, "record", "records"))\(mended.left.isSound ? "; the store is sound" : "")")
         if mended.pagesDropped > 0 { terminal.note("the next 'pagecache sync' fetches them again") }
     }
 

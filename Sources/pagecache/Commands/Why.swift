@@ -50,7 +50,11 @@ struct Why: AsyncParsableCommand {
         switch common.outputFormat {
         case .table:
             terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
-            for sentence in explanation.sentences { terminal.print(sentence.text) }
+            // At a terminal no word is cut in two.
+            let width = terminal.outputIsTerminal ? terminal.width : .max
+            for sentence in explanation.sentences {
+                for line in TableLayout.wrapped(Printable.text(sentence.text), width: width) { terminal.print(line) }
+            }
         case .json:
             let sentences = explanation.sentences.map { JSONOutput.object([("topic", .string($0.topic.rawValue)), ("text", .string($0.text))]) }
             terminal.print(

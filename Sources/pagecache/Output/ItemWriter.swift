@@ -86,7 +86,7 @@ struct ItemWriter {
         switch way {
         case .lines where isCut:
             let line = Printable.text("\(position)  \(String(decoding: payload, as: UTF8.self))")
-            terminal.print(line.count > terminal.width ? String(line.prefix(terminal.width - 1)) + "…" : line)
+            terminal.print(TextWidth.cut(line, to: terminal.width))
         case .lines:
             // One item a line: line breaks inside a payload, where JSON has only white space, are all that is rewritten.
             if payload.contains(where: { $0 == 0x0A || $0 == 0x0D }) {

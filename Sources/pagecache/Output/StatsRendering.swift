@@ -109,8 +109,8 @@ struct StatsRendering {
         return [
             size,
             """
-                since \(TimeText.rfc3339(since)): \(SizeText.count(tally.runs)) runs sent \(SizeText.count(tally.requests)) \
-                requests, and spared \(SizeText.count(tally.requestsSaved))
+                since \(TimeText.rfc3339(since)): \(SizeText.count(tally.runs, "run", "runs")) sent \
+                \(SizeText.count(tally.requests, "request", "requests")), and spared \(SizeText.count(tally.requestsSaved))
                 """,
         ]
     }

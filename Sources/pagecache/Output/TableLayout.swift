@@ -35,7 +35,9 @@ struct TableLayout {
     init(_ columns: [Column], rows: [[String]], width: Int) {
         self.columns = columns
         self.width = width
-        widths = columns.indices.map { index in max(columns[index].heading.count, rows.map { $0[index].count }.max() ?? 0) }
+        widths = columns.indices.map { index in
+            max(TextWidth.columns(columns[index].heading), rows.map { TextWidth.columns($0[index]) }.max() ?? 0)
+        }
         let natural = widths
         let least = columns.indices.map { index in
             columns[index].isNumber || columns[index].isWhole ? natural[index] : min(natural[index], TableLayout.narrowest)
@@ -78,16 +80,13 @@ struct TableLayout {
 
     private func line(_ row: [String]) -> String {
         let padded = shown.map { index in
-            let text = columns[index].isNumber ? row[index] : TableLayout.cut(row[index], to: widths[index])
-            let space = String(repeating: " ", count: max(0, widths[index] - text.count))
+            let text = columns[index].isNumber ? row[index] : TextWidth.cut(row[index], to: widths[index])
+            let space = String(repeating: " ", count: max(0, widths[index] - TextWidth.columns(text)))
             return columns[index].isNumber ? space + text : text + space
         }
-        let joined = padded.joined(separator: "  ")
-        return String(joined.reversed().drop(while: { $0 == " " }).reversed())
-    }
-
-    private static func cut(_ text: String, to width: Int) -> String {
-        text.count <= width ? text : text.prefix(max(width - 1, 0)) + "…"
+        var line = padded.joined(separator: "  ")
+        while line.utf8.last == UInt8(ascii: " ") { line.removeLast() }
+        return line
     }
 
     /// A text in lines, broken at spaces where there are any; those behind the first stand two columns in.
@@ -97,13 +96,17 @@ struct TableLayout {
         while true {
             let margin = lines.isEmpty || width < 4 ? "" : "  "
             let room = max(1, width - margin.count)
-            guard rest.count > room else { return lines + [margin + rest] }
-            if let space = rest.prefix(room + 1).lastIndex(of: " "), space > rest.startIndex {
+            guard TextWidth.columns(rest) > room else { return lines + [margin + rest] }
+            let piece = TextWidth.prefix(rest, columns: room)
+            // A space right behind the line is as good as one in it.
+            if let space = rest[...piece.endIndex].lastIndex(of: " "), space > rest.startIndex {
                 lines.append(margin + rest[..<space])
                 rest = rest[rest.index(after: space)...]
             } else {
-                lines.append(margin + rest.prefix(room))
-                rest = rest.dropFirst(room)
+                // What is wider than the terminal has a line of its own all the same.
+                let piece = piece.isEmpty ? rest.prefix(1) : piece
+                lines.append(margin + piece)
+                rest = rest[piece.endIndex...]
             }
         }
     }

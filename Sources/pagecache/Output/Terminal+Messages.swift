@@ -15,8 +15,7 @@ extension Terminal {
     /// - Parameter fitting: whether it is cut to the width of a terminal, because more of it would only be in the way.
     func note(_ line: String, fitting: Bool = false) {
         guard !state.withLock({ $0.isQuiet }) else { return }
-        let isLong = fitting && errorIsTerminal && Printable.text(line).count > errorWidth
-        say(isLong ? Printable.text(line).prefix(max(1, errorWidth - 1)) + "…" : line)
+        say(fitting && errorIsTerminal ? TextWidth.cut(Printable.text(line), to: errorWidth) : line)
     }
 
     /// What only those want to know who look closer: said with `--verbose`.

@@ -40,7 +40,7 @@ extension Terminal {
                 return state.isSuspended
             }
             guard !isSuspended else { return }
-            put(Array("\r\u{1b}[K\(Printable.text(String(line.prefix(errorWidth - 1))))".utf8), to: STDERR_FILENO)
+            put(Array("\r\u{1b}[K\(TextWidth.prefix(Printable.text(line), columns: errorWidth - 1))".utf8), to: STDERR_FILENO)
         }
     }
 

@@ -59,8 +59,7 @@ struct WatchView {
     }
 
     private func cut(_ text: String, _ columns: Int) -> String {
-        let text = Printable.text(text)
-        return text.count <= columns ? text : text.prefix(max(columns - 1, 0)) + "…"
+        TextWidth.cut(Printable.text(text), to: columns)
     }
 }
 #endif

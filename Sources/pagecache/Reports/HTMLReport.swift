@@ -123,17 +123,17 @@ struct HTMLReport {
         let rows = all.prefix(HTMLReport.drawn).map { name, entry in
             let next = entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? "only when asked"
             return """
-                <tr><td>\(HTML.text(name))</td><td class="number">\(SizeText.count(entry.offset))</td>\
-                <td class="number">\(entry.attempts)</td><td>\(HTML.text(entry.failure?.message ?? ""))</td><td>\(next)</td></tr>
+                <tr><td class="text">\(HTML.text(name))</td><td class="number">\(SizeText.count(entry.offset))</td>\
+                <td class="number">\(entry.attempts)</td><td class="text">\(HTML.text(entry.failure?.message ?? ""))</td><td>\(next)</td></tr>
                 """
         }
         let rest = all.count > HTMLReport.drawn ? "<p>and \(SizeText.count(all.count - HTMLReport.drawn)) more</p>" : ""
         return """
             <section><h2>Failures</h2>
-            <table><thead><tr><th>list</th><th>position</th><th>attempts</th><th>last error</th><th>next attempt</th></tr></thead>
+            <div class="wide"><table><thead><tr><th>list</th><th class="number">position</th><th class="number">attempts</th><th>last error</th><th>next attempt</th></tr></thead>
             <tbody>
             \(rows.joined(separator: "\n"))
-            </tbody></table>\(rest)
+            </tbody></table></div>\(rest)
             </section>
             """
     }

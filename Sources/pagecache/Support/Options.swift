@@ -146,5 +146,8 @@ enum SizeText {
         }
         return (number < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
     }
+
+    /// `1 page`, `12,345 pages`
+    static func count(_ number: Int, _ one: String, _ many: String) -> String { "\(count(number)) \(number == 1 ? one : many)" }
 }
 #endif

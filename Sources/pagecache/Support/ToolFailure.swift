@@ -53,7 +53,7 @@ struct ToolFailure: Error {
             case .busy: (.incomplete, "another process is writing; try again")
             case .full: (.inputOutput, "free some space; nothing is lost")
             case .inputOutput: (.inputOutput, nil)
-            case .permission: (.permission, nil)
+            case .permission: (.permission, "check who may read and write the file and its folder")
             default: (.internal, nil)
             }
         self.init(status, error.code.description, error.message, hint: hint)
