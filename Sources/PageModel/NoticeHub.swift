@@ -2,9 +2,15 @@ import Synchronization
 
 /// Hands notices to observers, each at its own pace.
 ///
-/// State: the observers by number, and for each query who observes it and how often it has changed; all of it under one mutex,
-/// which is never held while anybody's code runs. An observer's entry dies with its stream.
+/// State: the observers by number, for each query who observes it, and how often each column of queries has changed; all of it
+/// under one mutex, which is never held while anybody's code runs. An observer's entry dies with its stream.
 public final class NoticeHub: Sendable {
+    /// How many columns queries fall into, where changes are counted and told to other processes without a place for each query.
+    public static let columns = 256
+
+    /// The column of a query, in `0..<columns`. Several queries share one; the others are looked at in vain.
+    public static func column(of query: QueryID) -> Int { Int(UInt64(bitPattern: query.rawValue) % UInt64(columns)) }
+
     fileprivate struct Observer {
         var interest: Interest
         var pending: [StorageNotice] = []
@@ -72,8 +78,7 @@ public final class NoticeHub: Sendable {
     }
 
     /// A number that is another one once a change to the query was told, and was never one before: whoever has read the query
-    /// after asking for it has read what is stored for as long as it stays the same. Nil when nobody observes the query by name,
-    /// and after `close`: then nobody counts.
+    /// after asking for it has read what is stored for as long as it stays the same. Nil after `close`: then nobody counts.
     public func changeCount(of query: QueryID) -> UInt64? {
         state.withLock { $0.isClosed ? nil : $0.audience.changeCount(of: query) }
     }
@@ -83,11 +88,14 @@ public final class NoticeHub: Sendable {
         deliver(sets.map { (query: $0.query, notice: .changed($0)) })
     }
 
-    /// Tells the observers of queries that `mayConcern` picks that they may have changed; those who observe everything
-    /// are told `known`.
-    public func publishElsewhere(known: [QueryID], mayConcern: (QueryID) -> Bool) {
-        let (observed, observesAll) = state.withLock { ($0.audience.queries, $0.audience.observesAll) }
-        var notices = observed.filter(mayConcern).map { (query: Optional($0), notice: StorageNotice.mayHaveChanged([$0])) }
+    /// Tells the observers of queries in these columns that they may have changed; those who observe everything are told `known`.
+    public func publishElsewhere(known: [QueryID], columns: Set<Int>) {
+        let (observed, observesAll) = state.withLock { state in
+            state.audience.changed(columns: columns)
+            return (state.audience.queries, state.audience.observesAll)
+        }
+        var notices = observed.filter { columns.contains(NoticeHub.column(of: $0)) }
+            .map { (query: Optional($0), notice: StorageNotice.mayHaveChanged([$0])) }
         if observesAll { notices.append((query: nil, notice: .mayHaveChanged(known))) }
         deliver(notices, exactly: true)
     }

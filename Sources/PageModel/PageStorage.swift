@@ -105,12 +105,11 @@ public protocol PageStorage: Sendable {
     /// The queries that somebody in this process observes by name.
     var observedQueries: Set<QueryID> { get }
 
-    /// A number that tells whether a query that somebody observes is still what it was, without a transaction: asked for
-    /// before the query is read, and equal afterwards, it says that no change was told since, so that what was read is what
-    /// is stored. A change is told before the call that made it returns; one by another process when its notice arrives (R41).
+    /// A number that tells whether a query is still what it was, without a transaction: asked for before the query is read, and
+    /// equal afterwards, it says that no change was told since, so that what was read is what is stored. A change is told before
+    /// the call that made it returns; one by another process when its notice arrives, milliseconds later (R41).
     ///
-    /// Nil when nobody in this process observes the query by name, or when it is not known that every change is told. Default:
-    /// nil, for storages that do not count.
+    /// Nil when it is not known that every change is told. Default: nil, for storages that do not count.
     func changeCount(of query: QueryID) -> UInt64?
 }
 

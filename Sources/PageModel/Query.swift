@@ -19,13 +19,12 @@ public struct QueryKey: Hashable, Sendable {
 
     // Strings are equal when they look alike; keys are equal when they are the same bytes.
     public static func == (left: QueryKey, right: QueryKey) -> Bool {
-        left.scope.utf8.elementsEqual(right.scope.utf8) && left.text.utf8.elementsEqual(right.text.utf8)
+        left.scope.utf8.isSame(as: right.scope.utf8) && left.text.utf8.isSame(as: right.text.utf8)
     }
 
     public func hash(into hasher: inout Hasher) {
-        for byte in scope.utf8 { hasher.combine(byte) }
-        hasher.combine(0xff as UInt8)
-        for byte in text.utf8 { hasher.combine(byte) }
+        scope.utf8.hash(into: &hasher)
+        text.utf8.hash(into: &hasher)
     }
 
     /// A short name for people: eight characters that depend on nothing but the key, so that the same list has the
@@ -40,6 +39,22 @@ public struct QueryKey: Hashable, Sendable {
             hash >>= 5
         }
         return name
+    }
+}
+
+// Whole stretches of memory: a key is a URL, and is looked up with every window that is served.
+extension String.UTF8View {
+    fileprivate func isSame(as other: String.UTF8View) -> Bool {
+        guard count == other.count else { return false }
+        return withContiguousStorageIfAvailable { left in
+            other.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+        }?.flatMap { $0 } ?? elementsEqual(other)
+    }
+
+    fileprivate func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        guard withContiguousStorageIfAvailable({ hasher.combine(bytes: UnsafeRawBufferPointer($0)) }) == nil else { return }
+        Array(self).withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }
 

@@ -4,13 +4,15 @@ import Synchronization
 
 /// Lists of one kind of item: cached in a storage, fetched from their origins when there is need.
 ///
-/// State: the lists that somebody holds, by key, under a mutex; and the decoded pages that they share.
+/// State: the lists that somebody holds, by key, under a mutex; and the decoded pages that they share, as the windows that were
+/// read lately do.
 public final class PagedRepository<Value: Sendable>: Sendable {
     private struct Known {
         weak var controller: ListController<Value>?
     }
 
     private let world: ListWorld<Value>
+    private let windows: WindowReader<Value>
     private let source: @Sendable (QueryKey) -> any PageSource
     private struct Lists {
         var known: [QueryKey: Known] = [:]
@@ -24,7 +26,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     ///   - storage: where pages are kept.
     ///   - codec: how items become bytes, and values again.
     ///   - options: how its lists behave. Default: the defaults.
-    ///   - memoryBudget: bytes of payloads whose decoded values are kept in memory. Default: 32 MiB.
+    ///   - memoryBudget: bytes of payloads whose decoded values are kept in memory, a quarter of them for windows that were
+    ///     asked for by `page`. Default: 32 MiB.
     ///   - clock: the time. Default: the wall clock.
     ///   - chance: random numbers in 0..<1 that spread retries (R28).
     ///   - logger: what its lists say; see `Documentation/Observability.md`.
@@ -47,8 +50,10 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         executor: (any TaskExecutor)?, source: @escaping @Sendable (QueryKey) -> any PageSource
     ) {
         let builder = SnapshotBuilder(
-            storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget), policy: options.freshness,
+            storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget - memoryBudget / 4), policy: options.freshness,
             itemLimit: max(1, options.itemLimit))
+        // Most windows share their values with the pages: this is for those whose pages have given way.
+        windows = WindowReader(builder, clock: clock, budget: memoryBudget / 4)
         world = ListWorld(
             options: options, builder: builder, clock: clock, chance: chance, logger: logger, executor: executor)
         self.source = source
@@ -86,7 +91,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
 
     /// The items at `offset..<offset + limit`, wherever in the list that is; what is missing is fetched, where the policy lets it
     /// and the origin can be asked for it. With `cacheThenRefresh` a window that is whole is returned without a look at the
-    /// origin, whatever its age.
+    /// origin, whatever its age. A window that was read just now is not read again before something is told of its list, or
+    /// five seconds have passed: what another process stores is seen milliseconds later (R41).
     /// - Parameters:
     ///   - key: the list.
     ///   - offset: below 0 counts as 0. Nothing is asked for beyond `Total.largest`, whatever a client sends (R44).
@@ -98,7 +104,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     ) async throws -> ItemWindow<Value> {
         let start = min(max(0, offset), Total.largest)
         let range = start..<start + min(max(0, limit), Total.largest - start)
-        let cached = try await window(key, range)
+        let cached = try await windows.window(of: key, range, for: source(key))
         world.reads.asked(Metric.Cached(cached))
         let isWhole = cached.map { $0.missing.isEmpty && $0.unusable.isEmpty } ?? false
         switch policy {
@@ -119,7 +125,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         let report: SyncReport
         // Behind a page one that must not be stored nothing could be laid in.
         if let head, head.pagesNotStored > 0 { report = head } else { report = try await run(key, options, served) }
-        var latest = try await window(key, range)
+        var latest = try await windows.window(of: key, range, for: source(key))
         if report.pagesNotStored > 0 { latest = world.builder.laid(served.all, over: latest ?? ItemWindow(range: range)) }
         if let fetched = latest, !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
             return fetched
@@ -151,10 +157,5 @@ public final class PagedRepository<Value: Sendable>: Sendable {
             storage: world.storage, source: source(key), key: key, options: options, clock: world.clock, chance: world.chance,
             logger: world.logger
         ).run { served.note($0) }
-    }
-
-    private func window(_ key: QueryKey, _ range: Range<Int>) async throws(StorageError) -> ItemWindow<Value>? {
-        guard let record = try await world.storage.query(key), (try? source(key).takeUp(record)) != nil else { return nil }
-        return try await world.builder.window(record, range, now: world.clock.now())
     }
 }

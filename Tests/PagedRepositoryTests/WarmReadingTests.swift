@@ -85,7 +85,7 @@ struct WarmReadingTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("a storage that does not count changes, and a list that nobody listens to, are read each time")
+    @Test("a storage that does not count changes is read each time")
     func unknowable() async throws {
         let silent = CountingStorage(memory, countsChanges: false)
         let (list, listener, query) = try await listened(silent)
@@ -93,13 +93,23 @@ struct WarmReadingTests {
         for _ in 0..<5 { try await list.load(.cacheOnly) }
         #expect(silent.reads(of: query) == before + 5)
         withExtendedLifetime(listener) {}
+    }
 
-        let storage = CountingStorage(MemoryStorage())
-        let alone = repository(storage).list(key)
-        try await alone.load()
-        let first = storage.allReads
-        for _ in 0..<5 { try await alone.load(.cacheOnly) }
-        #expect(storage.allReads == first + 5)
+    @Test("a list that nobody listens to is read once, and again when something happened to it")
+    func unwatched() async throws {
+        let storage = CountingStorage(memory)
+        let list = repository(storage).list(key)
+        try await list.load()
+        let query = try #require(try await memory.query(key)).id
+        let before = storage.reads(of: query)
+        for _ in 0..<5 { #expect(try await list.load(.refreshIfStale) == .loaded(0)) }
+        #expect(storage.reads(of: query) == before)
+        try await confirm(query, at: clock.now() + .seconds(1))
+        try await list.load(.cacheOnly)
+        #expect(list.current.validatedAt == clock.now() + .seconds(1))
+        _ = try await memory.purge([query])
+        try await list.load(.cacheOnly)
+        #expect(list.current.items.isEmpty && !list.current.isLoaded)
     }
 
     @Test("R2: a list that is not in memory is one read, outline and items", arguments: [0, 32 << 20])

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Tells what was committed: observers in this process exactly, other processes that something was.
 ///
-/// State: the file and the watch on it, opened when somebody first listens or writes, under one mutex; the table as it
+/// State: the file and the watch on it, opened when somebody first listens, counts or writes, under one mutex; the table as it
 /// was seen last, under another, used by the watch's queue.
 final class Announcer: Sendable {
     let hub = NoticeHub()
@@ -15,9 +15,16 @@ final class Announcer: Sendable {
 
     private enum FileState {
         case unopened
-        case open(NoticeFile, NoticeWatch?)
+        case open(NoticeFile, Watching)
         case missing
         case closed
+    }
+
+    private enum Watching {
+        case notYet
+        /// The kernel gives no more watches. Each new listener asks for one again; who only counts does not.
+        case refused
+        case on(NoticeWatch)
     }
 
     init(store: String, isReadOnly: Bool) {
@@ -52,7 +59,11 @@ final class Announcer: Sendable {
     /// Nil unless every change is told: of other processes nothing is heard where the kernel gives no watch, or the file of
     /// notices cannot be.
     func changeCount(of query: QueryID) -> UInt64? {
-        guard file.withLock({ if case .open(_, .some) = $0 { true } else { false } }) else { return nil }
+        switch file.withLock({ $0 }) {
+        case .open(_, .on): break
+        case .unopened, .open(_, .notYet): guard listen() else { return nil }
+        case .open(_, .refused), .missing, .closed: return nil
+        }
         return hub.changeCount(of: query)
     }
 
@@ -77,30 +88,37 @@ final class Announcer: Sendable {
                     state = .missing
                     return nil
                 }
-                state = .open(file, nil)
+                state = .open(file, .notYet)
                 return file
             }
         }
     }
 
-    private func listen() {
-        guard let file = opened() else { return }
-        let isFirst = self.file.withLock { state in
-            guard case .open(_, nil) = state else { return false }
+    /// - Returns: whether every change is told from now on.
+    @discardableResult
+    private func listen() -> Bool {
+        guard let file = opened() else { return false }
+        let (isFirst, isOn) = self.file.withLock { state in
+            switch state {
+            case .open(_, .on): return (false, true)
+            case .unopened, .missing, .closed: return (false, false)
+            case .open(_, .notYet), .open(_, .refused): break
+            }
             // First what is there, then the watch: what comes between is seen by the first look after it.
             seen.withLock { $0 = file.read() }
             let watch = NoticeWatch(path: file.path) { [weak self] in self?.look(file) }
-            state = .open(file, watch)
-            return true
+            state = .open(file, watch.map { .on($0) } ?? .refused)
+            return (true, watch != nil)
         }
         // The table is large, and listeners are many: later ones have the watch.
         if isFirst { look(file) }
+        return isOn
     }
 
     private func look(_ file: NoticeFile) {
         let columns = seen.withLock { file.changes(since: &$0) }
         guard !columns.isEmpty else { return }
-        let known = (knownQueries?() ?? []).filter { columns.contains(NoticeFile.column(of: $0)) }
-        hub.publishElsewhere(known: known) { columns.contains(NoticeFile.column(of: $0)) }
+        let known = (knownQueries?() ?? []).filter { columns.contains(NoticeHub.column(of: $0)) }
+        hub.publishElsewhere(known: known, columns: columns)
     }
 }

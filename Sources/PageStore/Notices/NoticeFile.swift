@@ -12,12 +12,11 @@ import Synchronization
 /// with one system call after a commit, watched by the others through the kernel (R41).
 ///
 /// The file is a table of stamps. Each process that writes takes a row of it, by a kernel lock on that row's first byte;
-/// a query's number picks the column. A stamp is a number that was not there before, so a reader that compares the table
+/// a query's number picks the column (`NoticeHub.column`). A stamp is a number that was not there before, so a reader that compares the table
 /// with what it saw last knows which queries to look at, however late it comes: nothing is lost, and nothing grows.
 /// Losing the file loses nothing but notices.
 final class NoticeFile: Sendable {
     private static let rows = 64
-    private static let columns = 256
 
     let path: String
     private let descriptor: Int32
@@ -33,17 +32,14 @@ final class NoticeFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Which column speaks for a query. Several queries share one; the others are looked at in vain.
-    static func column(of query: QueryID) -> Int { Int(UInt64(bitPattern: query.rawValue) % UInt64(columns)) }
-
     /// Tells the other processes that these queries changed. Call after the commit, or they would look too early.
     func stamp(_ queries: [QueryID]) {
         own.withLock { own in
             var (row, stamp) = own ?? (takeRow(), UInt64.random(in: 0...UInt64.max))
             var told: Set<Int> = []
-            for query in queries where told.insert(NoticeFile.column(of: query)).inserted {
+            for query in queries where told.insert(NoticeHub.column(of: query)).inserted {
                 stamp &+= 1
-                let offset = (row * NoticeFile.columns + NoticeFile.column(of: query)) * 8
+                let offset = (row * NoticeHub.columns + NoticeHub.column(of: query)) * 8
                 // A notice that cannot be written is late, not wrong: whoever reads the store reads the truth.
                 _ = withUnsafeBytes(of: stamp.littleEndian) { pwrite(descriptor, $0.baseAddress, 8, off_t(offset)) }
             }
@@ -59,13 +55,13 @@ final class NoticeFile: Sendable {
         let ownRow = own.withLock { $0?.row }
         var columns: Set<Int> = []
         for index in table.indices where index >= seen.count || table[index] != seen[index] {
-            if index / NoticeFile.columns != ownRow { columns.insert(index % NoticeFile.columns) }
+            if index / NoticeHub.columns != ownRow { columns.insert(index % NoticeHub.columns) }
         }
         return columns
     }
 
     func read() -> [UInt64] {
-        var table = [UInt64](repeating: 0, count: NoticeFile.rows * NoticeFile.columns)
+        var table = [UInt64](repeating: 0, count: NoticeFile.rows * NoticeHub.columns)
         table.withUnsafeMutableBytes { _ = pread(descriptor, $0.baseAddress, $0.count, 0) }
         return table
     }
@@ -77,7 +73,7 @@ final class NoticeFile: Sendable {
             var region = flock()
             region.l_type = Int16(F_WRLCK)
             region.l_whence = Int16(SEEK_SET)
-            region.l_start = off_t(row * NoticeFile.columns * 8)
+            region.l_start = off_t(row * NoticeHub.columns * 8)
             region.l_len = 1
             if fcntl(descriptor, OwnerLock.setCommand, &region) == 0 { return row }
         }

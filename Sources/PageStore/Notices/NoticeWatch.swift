@@ -26,20 +26,21 @@ final class NoticeWatch: Sendable {
         }
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         source.setEventHandler {
-            // Writes are gathered for a moment: a busy writer must not keep its watchers busy. Taken out before the table is
-            // read, so that a write after the read is an event of its own.
-            usleep(5_000)
+            // Taken out before the table is read, so that a write after the read is an event of its own.
             var events = [UInt8](repeating: 0, count: 4_096)
             while read(descriptor, &events, events.count) > 0 {}
             call()
+            // The first write is told at once. Those that follow are gathered for a moment: a busy writer must not keep its
+            // watchers busy.
+            usleep(5_000)
         }
         #else
         let descriptor = open(path, O_EVTONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         let source = DispatchSource.makeFileSystemObjectSource(fileDescriptor: descriptor, eventMask: .write, queue: queue)
         source.setEventHandler {
-            usleep(5_000)
             call()
+            usleep(5_000)
         }
         #endif
         source.setCancelHandler { close(descriptor) }

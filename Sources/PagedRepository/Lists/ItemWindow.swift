@@ -46,15 +46,19 @@ public struct ItemWindow<Value: Sendable>: Sendable {
 }
 
 extension SnapshotBuilder {
-    /// The items at `range`, read in one transaction (R2).
-    func window(_ record: QueryRecord, _ range: Range<Int>, now: Timestamp) async throws(StorageError) -> ItemWindow<Value>? {
+    /// The items at `range`, read in one transaction (R2), and how many bytes their payloads have.
+    func window(
+        _ record: QueryRecord, _ range: Range<Int>, now: Timestamp
+    ) async throws(StorageError) -> (window: ItemWindow<Value>, bytes: Int)? {
         guard let window = try await storage.window(of: record.id, range) else { return nil }
+        var bytes = 0
         var result = ItemWindow<Value>(range: range)
         result.missing = []
         result.unusable = window.damaged
         var held: [Range<Int>] = []
         for part in window.parts {
             let page = decoded(part.content, of: record.id)
+            bytes += part.content.bytes.count
             for stretch in page.stretches {
                 let begins = part.offset + stretch.index
                 result.add(stretch.values, at: begins, isHeld: part.isHeld)
@@ -71,13 +75,13 @@ extension SnapshotBuilder {
         result.validatedAt = record.validatedAt
         result.freshFor = record.freshFor
         result.version = window.version
-        return result
+        return (result, bytes)
     }
 
     /// From memory, if it is there. A page that the window cuts off is known by what is left of it, as another page.
     private func decoded(_ content: PageContent, of query: QueryID) -> DecodedPage<Value> {
-        let key = DecodedPages<Value>.Key(query: query, fingerprint: content.fingerprint, count: content.count)
-        if let known = cache.pages([key])[0] { return known }
+        let key = DecodedPageKey(query: query, fingerprint: content.fingerprint, count: content.count)
+        if let known = cache.element(key) { return known }
         let page = decode(content)
         cache.keep(page, key, cost: content.bytes.count)
         return page

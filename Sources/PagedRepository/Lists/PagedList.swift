@@ -40,7 +40,10 @@ public final class PagedList<Value: Sendable>: Sendable {
     ///   `originFirst` only when nothing is cached. `StorageError` when the storage fails, `CancellationError` when the caller's
     ///   task is cancelled.
     @discardableResult
-    public func load(_ policy: LoadPolicy = .cacheThenRefresh) async throws -> LoadOutcome { try await controller.load(policy) }
+    public func load(_ policy: LoadPolicy = .cacheThenRefresh) async throws -> LoadOutcome {
+        if let outcome = controller.loadAtOnce(policy) { return outcome }
+        return try await controller.load(policy)
+    }
 
     /// Page one once more, and what it says of the rest (R16–R22). Where the origin forbids to keep it, it is shown alone, in
     /// place of what is stored: see `ListSnapshot.isKept`. Wins over a next page under way; two refreshes are one (R36).

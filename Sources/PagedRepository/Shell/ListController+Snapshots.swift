@@ -1,28 +1,18 @@
 import PageModel
+import Synchronization
 
-/// What a published snapshot was read from, where the storage tells of every change to it.
-struct SnapshotBasis: Sendable {
+/// What a published snapshot was read from, where the storage tells of every change to it. Nothing of it changes.
+final class SnapshotBasis: Sendable {
     /// Without what only sources read.
-    var record: QueryRecord
-    /// The storage's, from before it was read.
-    var changeCount: UInt64
-    var readAt: Timestamp
+    let record: QueryRecord
+    let mark: ReadMark
 
-    /// For so long a list is believed to be what it was while nothing is told of it. A notice that was lost, with its file for
-    /// example, is not lost for good (R41).
-    static let trust = Duration.seconds(5)
-
-    init(_ record: QueryRecord, _ changeCount: UInt64, at now: Timestamp) {
-        self.record = record
-        self.record.source = ""
-        self.record.paging = ""
-        self.changeCount = changeCount
-        readAt = now
-    }
-
-    func holds(_ count: UInt64?, now: Timestamp) -> Bool {
-        // A clock that was set back counts for nothing.
-        count == changeCount && now >= readAt && now - readAt < SnapshotBasis.trust
+    init(_ record: QueryRecord, _ mark: ReadMark) {
+        var kept = record
+        kept.source = ""
+        kept.paging = ""
+        self.record = kept
+        self.mark = mark
     }
 }
 
@@ -36,15 +26,25 @@ extension ListController {
         return record.id
     }
 
-    /// What is published becomes what is stored (R39): without a read when somebody listens, and nothing was told since it was
-    /// read. Then only its age may be another.
-    func renew() async throws(StorageError) {
+    /// How old the list is whose snapshot is published, if that is known to be what is stored; nil when it has to be read.
+    nonisolated func settledFreshness() -> Freshness?? {
+        guard let basis = settled.withLock({ $0 }) else { return nil }
         let now = world.clock.now()
-        // What is not kept is laid over what is stored, and has its own reasons to change.
-        guard let basis, unkept == nil, basis.record.id == query,
-            basis.holds(world.storage.changeCount(of: basis.record.id), now: now)
-        else { return try await rebuild() }
-        let freshness = world.builder.freshness(of: basis.record, now: now)
+        guard basis.mark.holds(world.storage.changeCount(of: basis.record.id), now: now) else { return nil }
+        return .some(world.builder.freshness(of: basis.record, now: now))
+    }
+
+    /// The published snapshot, if it is what is stored, its age included; nil when it has to be read, or published anew.
+    nonisolated func settledSnapshot() -> ListSnapshot<Value>? {
+        // The basis first: what is published after it was set is newer than what it says, and never older.
+        guard let freshness = settledFreshness(), let snapshot = snapshots.current, snapshot.freshness == freshness else { return nil }
+        return snapshot
+    }
+
+    /// What is published becomes what is stored (R39): without a read when nothing was told since it was read. Then only its age
+    /// may be another.
+    func renew() async throws(StorageError) {
+        guard let freshness = settledFreshness() else { return try await rebuild() }
         var snapshot = current
         guard snapshot.freshness != freshness else { return }
         snapshot.freshness = freshness
@@ -69,8 +69,11 @@ extension ListController {
         guard number > builds.published else { return }
         builds.published = number
         let snapshot = shown(seen?.snapshot ?? ListSnapshot())
-        basis = unkept == nil ? seen?.basis : nil
+        // While another one is published, none: what was read for the one before is not what is published any more.
+        settle(nil)
         publish(snapshot, telling: range)
+        // What is not kept is laid over what is stored, and has its own reasons to change.
+        if unkept == nil { settle(seen?.basis) }
         observe()
     }
 
@@ -81,18 +84,20 @@ extension ListController {
         // Asked for before: what is committed while the list is read makes another number.
         let count = world.storage.changeCount(of: query)
         guard let built = try await world.builder.build(query, now: now) else { return nil }
-        return (built.snapshot, count.map { SnapshotBasis(built.record, $0, at: now) })
+        return (built.snapshot, count.map { SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now)) })
     }
 
     /// The list is gone. What is being read of it comes too late.
     func showNothing() {
         query = nil
         unkept = nil
-        basis = nil
+        settle(nil)
         builds.begun += 1
         builds.published = builds.begun
         publish(ListSnapshot())
     }
+
+    private func settle(_ basis: SnapshotBasis?) { settled.withLock { $0 = basis } }
 
     func publish(_ content: ListSnapshot<Value>, telling range: Range<Int>? = nil) {
         var snapshot = content

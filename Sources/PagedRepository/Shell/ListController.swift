@@ -1,10 +1,12 @@
 import Logging
 import PageModel
+import Synchronization
 
 /// Carries out what a `ListMachine` decides, for everybody who holds the same list.
 ///
 /// State, the actor's own: the machine; for each work under way its task and who waits for it; what it follows in the storage.
-/// What is published lies in the broadcasts, which anybody may read. A task keeps the controller for as long as it runs.
+/// What is published lies in the broadcasts, and what it was read from under a mutex: anybody may read them, and only the actor
+/// writes. A task keeps the controller for as long as it runs.
 actor ListController<Value: Sendable> {
     nonisolated let snapshots = Broadcast<ListSnapshot<Value>>(current: ListSnapshot(), capacity: 1)
     nonisolated let events = LateBroadcast<ListEvent<Value>>(capacity: 1_024)
@@ -21,10 +23,10 @@ actor ListController<Value: Sendable> {
     /// Of several snapshots that are built at once, the one that was begun last is published.
     var builds = (begun: 0, published: 0)
     /// What the published snapshot was read from; nil when it has to be read again in any case.
-    var basis: SnapshotBasis?
+    nonisolated let settled = Mutex<SnapshotBasis?>(nil)
     private var prefetch: Prefetch
     /// What is shown and must not be stored.
-    var unkept: UnkeptList<Value>?
+    var unkept: UnkeptList<Value>? { didSet { settled.withLock { $0 = nil } } }
     /// Something was committed while work of our own was under way: its last snapshot may have been read before.
     var hasHeardMeanwhile = false
     /// Pages that were fetched again because their bytes could not be used: once, or an origin that gives such bytes would be
@@ -46,25 +48,24 @@ actor ListController<Value: Sendable> {
 
     // MARK: Calls
 
+    /// What `load` comes to where nothing has to be read or asked for: on the caller's own thread, since the way to this actor
+    /// and back takes as long as reading a page. Nil: it has to be called.
+    nonisolated func loadAtOnce(_ policy: LoadPolicy) -> LoadOutcome? {
+        guard policy.takesCached, let snapshot = settledSnapshot(), let outcome = snapshot.outcome(under: policy) else { return nil }
+        world.reads.asked(Metric.Cached(snapshot.freshness))
+        return outcome
+    }
+
     func load(_ policy: LoadPolicy) async throws -> LoadOutcome {
         try await renew()
-        let snapshot = current
-        world.reads.asked(Metric.Cached(snapshot.freshness))
-        switch policy {
-        case .cacheOnly:
-            return snapshot.isLoaded && !snapshot.hasMore ? .endReached : .loaded(0)
-        case .refreshIfStale where snapshot.freshness == .fresh && snapshot.unusable.isEmpty:
-            return .loaded(0)
-        case .refreshIfStale, .cacheThenRefresh:
+        world.reads.asked(Metric.Cached(current.freshness))
+        if let outcome = current.outcome(under: policy) { return outcome }
+        do {
             return try await refresh()
-        case .originFirst:
-            do {
-                return try await refresh()
-            } catch let failure as ListFailure where current.isLoaded {
-                world.logger.debug(
-                    "the cache stands in", metadata: ["list": "\(key.shortID)", "class": "\(failure.failure.word)"])
-                return .loaded(0)
-            }
+        } catch let failure as ListFailure where policy == .originFirst && current.isLoaded {
+            world.logger.debug(
+                "the cache stands in", metadata: ["list": "\(key.shortID)", "class": "\(failure.failure.word)"])
+            return .loaded(0)
         }
     }
 
@@ -130,5 +131,26 @@ actor ListController<Value: Sendable> {
     /// What was stored before this process began is content, too.
     private func knowContent() async throws {
         if !machine.content.isLoaded { try await rebuild() }
+    }
+}
+
+extension LoadPolicy {
+    /// Whether there is anything cached that is taken for what was asked (R13).
+    fileprivate var takesCached: Bool {
+        switch self {
+        case .cacheOnly, .refreshIfStale: true
+        case .cacheThenRefresh, .originFirst: false
+        }
+    }
+}
+
+extension ListSnapshot {
+    /// What is cached is what was asked for (R13); nil when the origin is to be asked.
+    fileprivate func outcome(under policy: LoadPolicy) -> LoadOutcome? {
+        switch policy {
+        case .cacheOnly: isLoaded && !hasMore ? .endReached : .loaded(0)
+        case .refreshIfStale: freshness == .fresh && unusable.isEmpty ? .loaded(0) : nil
+        case .cacheThenRefresh, .originFirst: nil
+        }
     }
 }

@@ -69,7 +69,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             items += page.count
             wanted.append(page)
         }
-        return zip(wanted, cache.pages(wanted.map { key($0, list) })).map { Decoded(summary: $0, page: $1) }
+        return zip(wanted, cache.elements(wanted.map { key($0, list) })).map { Decoded(summary: $0, page: $1) }
     }
 
     private func decoded(_ chosen: [Decoded], _ reading: ListReading) -> [Decoded] {
@@ -103,8 +103,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         return page
     }
 
-    private func key(_ page: PageSummary, _ list: ListOutline) -> DecodedPages<Value>.Key {
-        DecodedPages.Key(query: list.record.id, fingerprint: page.fingerprint, count: page.count)
+    private func key(_ page: PageSummary, _ list: ListOutline) -> DecodedPageKey {
+        DecodedPageKey(query: list.record.id, fingerprint: page.fingerprint, count: page.count)
     }
 
     private func snapshot(_ list: ListOutline, _ pages: [Decoded], _ now: Timestamp) -> ListSnapshot<Value> {

@@ -30,7 +30,7 @@ extension SyncRun {
         var unbrokenTo: Int?
         /// A walk that began at page one has come to the end, and the list stood still meanwhile.
         var hasWalkedWhole = false
-        /// The origin counted differently from one answer to the next.
+        /// The origin counted differently from one answer to the next, or what had been walked past came again.
         var hasChanged = false
         /// How often the end of a chain was asked for again.
         var reopenings = 0

@@ -62,6 +62,8 @@ extension SyncRun {
         let position = walk.position
         // R25: an item that comes again has moved, once or twice; when they keep coming, the origin repeats them.
         conflicts += offset - position
+        // R20: what moves about while it is walked past may have gone by unseen. Such a walk proves nothing against a total.
+        if position < offset { pass.hasChanged = true }
         if conflicts > options.restarts * 4 {
             return try await followUnaligned(page, cursor, at: offset, list, repeats: true)
         }

@@ -1,0 +1,84 @@
+import PageModel
+
+/// Reads windows of lists. One that was read just now, and of whose list nothing was told since, is served from memory.
+struct WindowReader<Value: Sendable>: Sendable {
+    private struct Key: Hashable {
+        var list: QueryKey
+        var range: Range<Int>
+    }
+
+    private struct Kept {
+        var window: ItemWindow<Value>
+        var record: QueryRecord
+        var mark: ReadMark
+        /// Who was allowed to see it.
+        var source: any PageSource
+    }
+
+    private let storage: any PageStorage
+    private let builder: SnapshotBuilder<Value>
+    private let clock: any SyncClock
+    private let kept: BoundedCache<Key, Kept>
+
+    /// - Parameter budget: bytes of payloads whose windows are kept.
+    init(_ builder: SnapshotBuilder<Value>, clock: any SyncClock, budget: Int) {
+        storage = builder.storage
+        self.builder = builder
+        self.clock = clock
+        kept = BoundedCache(budget: budget)
+    }
+
+    /// The items of the list at `range`; nil when nothing of it is known, or it is somebody else's (R45).
+    /// - Parameter source: for whom it is read.
+    func window(
+        of list: QueryKey, _ range: Range<Int>, for source: any PageSource
+    ) async throws(StorageError) -> ItemWindow<Value>? {
+        let key = Key(list: list, range: range)
+        let known = kept.element(key)
+        let count = known.flatMap { storage.changeCount(of: $0.record.id) }
+        if let known, let window = settled(known, count, source) { return window }
+        return try await read(key, known?.record.id, count, source)
+    }
+
+    private func settled(_ known: Kept, _ count: UInt64?, _ source: any PageSource) -> ItemWindow<Value>? {
+        let now = clock.now()
+        guard known.mark.holds(count, now: now), known.source.isSame(as: source) || (try? source.takeUp(known.record)) != nil
+        else { return nil }
+        var window = known.window
+        window.freshness = builder.freshness(of: known.record, now: now)
+        return window
+    }
+
+    /// - Parameters:
+    ///   - known: the list, as it was known before.
+    ///   - before: what was counted of its changes before this was called.
+    private func read(
+        _ key: Key, _ known: QueryID?, _ before: UInt64?, _ source: any PageSource
+    ) async throws(StorageError) -> ItemWindow<Value>? {
+        let now = clock.now()
+        guard let record = try await storage.query(key.list) else { return nil }
+        if record.id != known, let count = storage.changeCount(of: record.id) {
+            // The count has to be older than the record that it is to stand for, and only the record says whose count it is.
+            return try await read(key, record.id, count, source)
+        }
+        guard (try? source.takeUp(record)) != nil, let (window, bytes) = try await builder.window(record, key.range, now: now)
+        else { return nil }
+        if let before, record.id == known, window.unusable.isEmpty {
+            kept.keep(
+                Kept(window: window, record: record, mark: ReadMark(changeCount: before, readAt: now), source: source), key,
+                cost: bytes + WindowReader.overhead)
+        }
+        return window
+    }
+
+    /// What a window costs that holds next to nothing.
+    private static var overhead: Int { 1_024 }
+}
+
+extension PageSource {
+    /// Whether both are one object. Values are never known to be.
+    fileprivate func isSame(as other: any PageSource) -> Bool {
+        guard type(of: self) is AnyClass, type(of: other) is AnyClass else { return false }
+        return (self as AnyObject) === (other as AnyObject)
+    }
+}
