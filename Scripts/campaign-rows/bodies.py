@@ -61,7 +61,7 @@ def bodies(bench, broken):
     with Origin(items=100) as origin:
         url, good = origin.url(), bench.place()
         good.sync(url, "--page-size", "20")
-        count = bench.pick(150, 10_000)
+        count = bench.pick(100, 10_000)
         for case in range(count):
             if broken and outcome.violations:
                 break

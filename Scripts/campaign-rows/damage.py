@@ -110,7 +110,7 @@ def in_the_file(bench, broken):
     with Origin(items=300) as origin:
         url, good = origin.url(), bench.place()
         good.sync(url, "--page-size", "20")
-        for case in range(bench.pick(150, 5_000)):
+        for case in range(bench.pick(100, 5_000)):
             if broken and outcome.violations:
                 break
             place, kind = good.copy(), empty if case == 0 else chance.choice(KINDS)

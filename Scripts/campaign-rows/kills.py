@@ -45,7 +45,7 @@ def check_end(outcome, place, origin, url, words):
 def random_moments(bench, broken):
     """kill -9 of `sync`, again and again until one run comes to its end; then the next store."""
     outcome, chance = Outcome(), bench.chance("random moments")
-    deaths = bench.pick(60, 5_000) if not broken else 40
+    deaths = bench.pick(40, 5_000) if not broken else 30
     with Origin(items=600, pause=0.004) as origin:
         url = origin.url()
         while outcome.cases < deaths and not (broken and outcome.violations):

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PageStore
 
-/// Bit flips anywhere in the file: 400 in the short form, 3,000 with PAGECACHE_SOAK=1 (5-faults.md, fact 1).
+/// Bit flips anywhere in the file: 400 in the short form, 3,000 with PAGECACHE_SOAK=1.
 @Suite("Flipped bits")
 struct FlipTests {
     private static let pages = 24

@@ -8,7 +8,7 @@ import Testing
 @testable import PageStore
 
 /// The disk as it may be after the power went: what was synced, and of the rest an arbitrary part, torn and out of
-/// order (5-faults.md, fact 11). 120 images in the short form, 2,000 with PAGECACHE_SOAK=1.
+/// order. 120 images in the short form, 2,000 with PAGECACHE_SOAK=1.
 @Suite("Power loss")
 struct PowerLossTests {
     private static let images = Soak.isOn ? 2_000 : 120

@@ -88,14 +88,9 @@ final class Crash: Sendable {
 }
 
 /// A source as a process sees it that will die.
-struct DoomedSource: PageSource {
+struct DoomedSource: RelayedSource {
     let source: any PageSource
     let crash: Crash
-
-    var access: PagingAccess { source.access }
-    var usage: SourceUsage { source.usage }
-    var probeSize: Int? { source.probeSize }
-    var largestOverlap: Int? { source.largestOverlap }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         guard await crash.pass() else { throw CancellationError() }

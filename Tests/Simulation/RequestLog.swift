@@ -76,15 +76,10 @@ final class RequestLog: Sendable {
 }
 
 /// A source as one process has it.
-struct LoggedSource: PageSource {
+struct LoggedSource: RelayedSource {
     let source: any PageSource
     let log: RequestLog
     let process: Int
-
-    var access: PagingAccess { source.access }
-    var usage: SourceUsage { source.usage }
-    var probeSize: Int? { source.probeSize }
-    var largestOverlap: Int? { source.largestOverlap }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         log.begins(request.target, by: process)

@@ -8,9 +8,9 @@ import ToolSupport
 
 @Suite("pagecache, end to end")
 struct ToolTests {
-    private let folder = Folder()
+    let folder = Folder()
 
-    private func sync(_ url: String, _ more: [String] = []) async throws -> Program.Ended {
+    func sync(_ url: String, _ more: [String] = []) async throws -> Program.Ended {
         try await Tool.run(["sync", url, "--store", folder.store, "--json"] + more)
     }
 
@@ -61,151 +61,6 @@ struct ToolTests {
             #expect(ended.status == 0, "\(ended.errors)")
             #expect(origin.requests.count == requests)
             #expect(try await shownIDs(folder, "\(root)/\(path)") == origin.ids)
-        }
-    }
-
-    @Test("R31: kill -9 in the middle; the next run asks for page one and for what was not committed, and nothing else", arguments: [
-        "items", "pages", "linked", "feed",
-    ])
-    func killAndResume(path: String) async throws {
-        let committed = 12
-        // From the thirteenth request on nothing is answered: whatever is asked for then is in flight when it dies.
-        let origin = DemoOrigin(count: 3_000) { number, _ in number > committed ? .hold : nil }
-        try await withOrigin(origin) { root in
-            let url = "\(root)/\(path)"
-            let first = try await Tool.start(["sync", url, "--store", folder.store, "--overlap", "0"])
-            let isChain = path == "linked" || path == "feed"
-            try await eventually("everything that may be in flight is") { origin.held >= (isChain ? 1 : 4) }
-            let inFlight = Set(origin.requests.dropFirst(committed))
-            #expect(inFlight.count == (isChain ? 1 : 4))
-            first.signal(SIGKILL)
-            #expect(try await first.ended().status == SIGKILL)
-
-            // Offline meanwhile: what was committed is served, whole pages only.
-            let served = try await shownIDs(folder, url)
-            // One request of a chain found out how it can be asked.
-            let stored = isChain ? committed - 1 : committed
-            #expect(served.count == stored * 100)
-            #expect(Set(served).isSubset(of: Set(origin.ids)))
-            let pages = try await Tool.run(["pages", url, "--store", folder.store, "--json"]).jsonArray
-            #expect(pages.count { $0["state"] as? String == "in_flight" } == inFlight.count)
-
-            origin.release()
-            let before = origin.requests.count
-            let answered = Set(origin.requests.prefix(committed))
-            let second = try await sync(url, ["--overlap", "0"])
-            #expect(second.status == 0, "\(second.errors)")
-            #expect(second.json["reconciliation"] as? String == "resumed")
-            let asked = origin.requests.dropFirst(before)
-            #expect(asked.count == 1 + (30 - stored))
-            #expect(Set(asked.dropFirst()).isDisjoint(with: answered), "a committed page was asked for again")
-            #expect(second.json["pages_kept"] as? Int == stored - 1)
-            #expect(try await shownIDs(folder, url) == origin.ids)
-        }
-    }
-
-    @Test("R14: with the origin gone, show and list work, sync exits 75 with one clear line, and nothing is lost")
-    func offline() async throws {
-        let origin = DemoOrigin(count: 250)
-        let url = try await withOrigin(origin) { (root: String) async throws -> String in
-            let url = "\(root)/items"
-            #expect(try await sync(url).status == 0)
-            return url
-        }
-        let ended = try await Tool.run(["sync", url, "--store", folder.store, "--quiet"])
-        #expect(ended.status == 75)
-        #expect(ended.errors.split(separator: "\n").count == 1)
-        #expect(ended.errors.contains("connection refused"))
-        #expect(ended.errors.contains("250 cached items"))
-        let json = try await sync(url)
-        #expect(json.status == 75)
-        #expect(json.json["outcome"] as? String == "offline")
-        #expect(json.json["items"] as? Int == 250)
-        #expect((json.json["failures"] as? [[String: Any]])?.first?["error_class"] as? String == "transport")
-        #expect(try await Tool.run(["list", "--store", folder.store]).status == 0)
-        #expect(try await shownIDs(folder, url) == origin.ids)
-        let untouched = try await Tool.run(["sync", url, "--offline", "--store", folder.store, "--json"])
-        #expect(untouched.status == 0)
-        #expect(untouched.json["requests"] as? Int == 0)
-    }
-
-    @Test("nothing cached and nobody there: 69, one line, and no store is made")
-    func unreachable() async throws {
-        let ended = try await Tool.run(["sync", "http://127.0.0.1:1/items", "--store", folder.store, "--quiet"])
-        #expect(ended.status == 69)
-        #expect(ended.errors == "pagecache: http://127.0.0.1:1/items: connection refused\n")
-        let host = try await Tool.run(["sync", "http://no-such-host.invalid/items", "--store", folder.store, "--quiet"])
-        #expect(host.status == 69)
-        #expect(host.errors.split(separator: "\n").count == 1)
-        #expect(folder.contents == [])
-    }
-
-    @Test("errors of the origin: retried where that helps, told where it does not", arguments: [
-        (404, 65), (410, 65), (401, 77), (403, 77),
-    ])
-    func refused(status: Int, exit: Int32) async throws {
-        let origin = DemoOrigin(count: 10) { _, _ in .status(status, retryAfter: nil) }
-        try await withOrigin(origin) { root in
-            let ended = try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--quiet"])
-            #expect(ended.status == exit)
-            #expect(ended.errors.contains("the origin answered \(status) ("))
-            #expect(ended.errors.split(separator: "\n").count == 1)
-            #expect(origin.requests.count == 1)
-            #expect(folder.contents == [])
-        }
-    }
-
-    @Test("500s and a 429 with Retry-After on the way: waited out, and all is there")
-    func faults() async throws {
-        let origin = DemoOrigin(count: 2_000) { number, _ in
-            number == 7 ? .status(429, retryAfter: 1) : number % 5 == 0 ? .status(500, retryAfter: nil) : nil
-        }
-        try await withOrigin(origin) { root in
-            let ended = try await sync("\(root)/items")
-            #expect(ended.status == 0, "\(ended.errors)")
-            #expect(try await shownIDs(folder, "\(root)/items") == origin.ids)
-            #expect((ended.json["failures"] as? [Any])?.isEmpty == true)
-        }
-    }
-
-    @Test("what is not a URL of ours, or no usage at all: 64, one line, nothing made", arguments: [
-        ["sync", "ftp://example.com/x"], ["sync", "file:///etc/passwd"], ["sync", "http://"], ["sync"], ["frobnicate"],
-        ["sync", "http://h/", "--paging", "sideways"], ["sync", "http://h/", "--items", "items"], ["sync", "http://h/", "--wait", "soon"],
-        ["sync", "http://h/", "--concurrency", "0"], ["purge"], ["purge", "--all", "--stale"], ["list", "--format", "xml"],
-    ])
-    func usage(arguments: [String]) async throws {
-        let ended = try await Tool.run(arguments, environment: ["PAGECACHE_STORE": folder.store])
-        #expect(ended.status == 64)
-        #expect(ended.errors.split(separator: "\n").count == 1, "\(ended.errors)")
-        #expect(ended.errors.hasPrefix("pagecache: "))
-        #expect(ended.output.isEmpty)
-        #expect(folder.contents == [])
-    }
-
-    @Test("--json errors are JSON, on standard error")
-    func jsonErrors() async throws {
-        let ended = try await Tool.run(["list", "--json", "--store", folder.store])
-        #expect(ended.status == 66)
-        let error = try #require(
-            (try JSONSerialization.jsonObject(with: Data(ended.errors.utf8)) as? [String: Any])?["error"] as? [String: Any])
-        #expect(error["code"] as? String == "not_found")
-        #expect(error["message"] is String)
-        #expect(error["hint"] is String)
-    }
-
-    @Test("stores that cannot be: the right code, one line, nothing changed")
-    func badStores() async throws {
-        let origin = DemoOrigin(count: 10)
-        try await withOrigin(origin) { root in
-            let text = "\(folder.path)/notes.txt"
-            try "my notes".write(toFile: text, atomically: true, encoding: .utf8)
-            for (path, status) in [(text, 65), ("\(text)/store.sqlite", 73), (folder.path, 65), ("/proc/none/store.sqlite", 73)] as [(String, Int32)] {
-                let ended = try await Tool.run(["sync", "\(root)/items", "--store", path])
-                #expect(ended.status == status, "\(path): \(ended.errors)")
-                #expect(ended.errors.split(separator: "\n").count == 1)
-            }
-            #expect(try String(contentsOfFile: text, encoding: .utf8) == "my notes")
-            #expect(folder.contents == ["notes.txt"])
         }
     }
 
@@ -272,24 +127,6 @@ struct ToolTests {
         }
     }
 
-    @Test("SIGINT and SIGTERM: what was fetched is kept, within a second, and the code says which", arguments: [SIGINT, SIGTERM])
-    func signals(number: Int32) async throws {
-        let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
-        try await withOrigin(origin) { root in
-            let tool = try await Tool.start(["sync", "\(root)/items", "--store", folder.store, "--overlap", "0"])
-            try await eventually("it waits for four pages") { origin.held == 4 }
-            let asked = ContinuousClock.now
-            tool.signal(number)
-            let ended = try await tool.ended()
-            #expect(ended.status == 128 + number)
-            // Beside hundreds of other tests a second may take several; the answers that are held would take a minute.
-            #expect(ContinuousClock.now - asked < .seconds(15))
-            #expect(try await shownIDs(folder, "\(root)/items").count == 600)
-            let pages = try await Tool.run(["pages", "\(root)/items", "--store", folder.store, "--json"]).jsonArray
-            #expect(pages.count { $0["state"] as? String == "in_flight" } == 0)
-        }
-    }
-
     @Test("R45: no secret in the store, its log, or anything that is printed")
     func secrets() async throws {
         let origin = DemoOrigin(count: 250)
@@ -310,38 +147,6 @@ struct ToolTests {
                 let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\(file)"))
                 #expect(bytes.range(of: Data("S3CRET".utf8)) == nil, "\(file)")
             }
-        }
-    }
-
-    @Test("damaged bytes are left out and said, and the next sync fetches them again")
-    func damage() async throws {
-        let origin = DemoOrigin(count: 950)
-        try await withOrigin(origin) { root in
-            let url = "\(root)/feed"
-            _ = try await sync(url)
-            let script = try await Program.run("/usr/bin/env", [
-                "python3", "-c",
-                "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit()",
-            ])
-            #expect(script.status == 0)
-            let shown = try await Tool.run(["show", url, "--store", folder.store])
-            #expect(shown.status == 65)
-            #expect(shown.output.split(separator: "\n").count == 850)
-            #expect(shown.errors.contains("100 items from position 300 on are damaged"))
-            let before = origin.requests.count
-            #expect(try await sync(url).status == 0)
-            #expect(origin.requests.count == before + 2)
-            #expect(try await shownIDs(folder, url) == origin.ids)
-        }
-    }
-
-    @Test("| head is quiet")
-    func brokenPipe() async throws {
-        let origin = DemoOrigin(count: 3_000)
-        try await withOrigin(origin) { root in
-            _ = try await sync("\(root)/items")
-            let command = "'\(Tool.path)' show '\(root)/items' --store '\(folder.store)' | head -n 1 >/dev/null"
-            #expect(try await Program.run("/bin/sh", ["-c", command]).errors.isEmpty)
         }
     }
 

@@ -88,7 +88,7 @@ struct ListMachine: Equatable {
     mutating func next() -> Answer { next(isAutomatic: false) }
 
     /// An automatic trigger. What failed last is tried again only if the gate lets it.
-    /// - Parameter isAtEnd: whether somebody has got to the last item, and would see that nothing comes.
+    /// - Parameter isLastItem: whether somebody has got to the last item, and would see that nothing comes.
     mutating func nextByItself(isLastItem: Bool, now: Timestamp) -> Answer {
         if running == nil, let known = failure ?? silentFailure, known.kind != .refresh {
             // R29: a moment that no back-off could have chosen is now.

@@ -61,7 +61,7 @@ extension SnapshotBuilder {
             bytes += part.content.bytes.count
             for stretch in page.stretches {
                 let begins = part.offset + stretch.index
-                result.add(stretch.values, at: begins, isHeld: part.isHeld)
+                result.runs.add(stretch.values, at: begins, isHeld: part.isHeld)
                 if part.isHeld { held.append(begins..<begins + stretch.values.count) }
             }
             for index in page.unusable { result.unusable.append(part.offset + index..<part.offset + index + 1) }
@@ -85,15 +85,5 @@ extension SnapshotBuilder {
         let page = decode(content)
         cache.keep(page, key, cost: content.bytes.count)
         return page
-    }
-}
-
-extension ItemWindow {
-    fileprivate mutating func add(_ values: [Value], at position: Int, isHeld: Bool) {
-        if let last = runs.last, last.range.upperBound == position, last.isHeld == isHeld {
-            runs[runs.count - 1].items.append(values)
-        } else {
-            runs.append(ListSnapshot.Run(offset: position, items: PagedItems([values]), isHeld: isHeld))
-        }
     }
 }

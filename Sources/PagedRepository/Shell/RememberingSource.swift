@@ -4,20 +4,14 @@ import Synchronization
 /// A source that keeps what it threw last, so that callers get their own error and not only what the ledger says of it.
 ///
 /// State: that error, under a mutex.
-final class RememberingSource: PageSource {
-    private let source: any PageSource
+final class RememberingSource: RelayedSource {
+    let source: any PageSource
     private let thrown = Mutex<(any Error)?>(nil)
 
     init(_ source: any PageSource) { self.source = source }
 
     /// The last error, if it was none of the engine's own kinds. Each success forgets it.
     var cause: (any Error)? { thrown.withLock { $0 } }
-
-    var access: PagingAccess { source.access }
-    var usage: SourceUsage { source.usage }
-    var largestOverlap: Int? { source.largestOverlap }
-    var probeSize: Int? { source.probeSize }
-    func takeUp(_ list: QueryRecord) throws(FetchFailure) { try source.takeUp(list) }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         do {

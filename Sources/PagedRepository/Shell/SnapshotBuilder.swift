@@ -116,7 +116,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             let isHeld = entry.summary.generation == record.version.generation
             let begins = entry.summary.offset
             if isHeld, begins == whole, page.unusable.isEmpty { snapshot.pagesLoaded += 1 }
-            for stretch in page.stretches { snapshot.add(stretch.values, at: begins + stretch.index, isHeld: isHeld) }
+            for stretch in page.stretches { snapshot.runs.add(stretch.values, at: begins + stretch.index, isHeld: isHeld) }
             for index in page.unusable { snapshot.addUnusable(begins + index) }
             if let first = snapshot.runs.first, first.offset == 0, first.isHeld { whole = first.items.count }
         }
@@ -135,15 +135,18 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
     }
 }
 
-extension ListSnapshot {
-    fileprivate mutating func add(_ values: [Value], at offset: Int, isHeld: Bool) {
-        if let last = runs.last, last.range.upperBound == offset, last.isHeld == isHeld {
-            runs[runs.count - 1].items.append(values)
+extension Array {
+    /// Adds what lies behind the last run: to it, where nothing is between them and both are held, or neither is.
+    mutating func add<Value: Sendable>(_ values: [Value], at position: Int, isHeld: Bool) where Element == ListSnapshot<Value>.Run {
+        if let last, last.range.upperBound == position, last.isHeld == isHeld {
+            self[count - 1].items.append(values)
         } else {
-            runs.append(Run(offset: offset, items: PagedItems([values]), isHeld: isHeld))
+            append(ListSnapshot.Run(offset: position, items: PagedItems([values]), isHeld: isHeld))
         }
     }
+}
 
+extension ListSnapshot {
     fileprivate mutating func addUnusable(_ position: Int) {
         if let last = unusable.last, last.upperBound == position {
             unusable[unusable.count - 1] = last.lowerBound..<position + 1

@@ -39,6 +39,22 @@ extension SyncRun {
         var rechecksEnd = false
     }
 
+    /// An answer that showed that the list is not as it is held.
+    struct Clue {
+        var offset: Int
+        var page: FetchedPage
+        /// Nothing follows it: that was said twice (R20).
+        var isEnd: Bool
+    }
+
+    /// How a chain is walked through what is held (R22, R23).
+    enum TailWalk {
+        /// Until the list is as long as the origin counts.
+        case untilExplained
+        /// To the end.
+        case whole
+    }
+
     /// What is known of the moment at which something was asked for.
     struct Asked {
         var at: Timestamp

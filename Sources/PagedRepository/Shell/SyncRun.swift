@@ -29,6 +29,9 @@ final class SyncRun {
     var pageOne = (count: 0, next: PageCursor?.none, total: Total.unknown)
     var reconciliation: SyncReport.Reconciliation = .none
     var headFailure: FetchFailure?
+    /// Kept along for progress only; the store is the truth.
+    var heldItems = 0
+    var knownLength: Int?
     var pagesFetched = 0
     var pagesUnchanged = 0
     /// Answers that the origin forbids to keep.
@@ -67,20 +70,7 @@ final class SyncRun {
     var keptChanging = false
     var conflicts = 0
     var pagesWithoutNews = 0
-    /// An answer that showed that the list is not as it is held.
-    struct Clue {
-        var offset: Int
-        var page: FetchedPage
-        /// Nothing follows it: that was said twice (R20).
-        var isEnd: Bool
-    }
     /// How a chain is walked through what is held (R22, R23); nil when it is only gone on with.
-    enum TailWalk {
-        /// Until the list is as long as the origin counts.
-        case untilExplained
-        /// To the end.
-        case whole
-    }
     var tailWalk: TailWalk?
     /// Page one changed, and what it means is being found out.
     var reconciliationUnderWay: Reconciliation?
@@ -280,9 +270,4 @@ final class SyncRun {
         pass.newItems += news
         progress(.stored(range, held: heldItems, length: knownLength))
     }
-
-
-    /// Kept along for progress only; the store is the truth.
-    var heldItems = 0
-    var knownLength: Int?
 }

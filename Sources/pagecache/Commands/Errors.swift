@@ -22,9 +22,7 @@ struct Errors: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(.readOnly)
-        let queries = try await store.summaries()
-        await store.close()
+        let queries = try await common.withStore(.readOnly) { store in try await store.summaries() }
         let failures = queries.flatMap { query in query.outline.failures.map { (query.outline.record.key, $0) } }.sorted {
             ($0.1.nextAttemptAt?.milliseconds ?? .max, $0.0.shortID, $0.1.offset)
                 < ($1.1.nextAttemptAt?.milliseconds ?? .max, $1.0.shortID, $1.1.offset)

@@ -40,14 +40,7 @@ struct Export: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(.readOnly)
-        do {
-            try await export(store)
-        } catch {
-            await store.close()
-            throw error
-        }
-        await store.close()
+        try await common.withStore(.readOnly) { store in try await export(store) }
     }
 
     private func export(_ store: PageStore) async throws {

@@ -38,18 +38,13 @@ struct Unpin: AsyncParsableCommand {
 
 private func setPinned(_ isPinned: Bool, _ query: String, _ common: CommonOptions) async throws {
     common.apply()
-    let store = try await common.openStore(.mustExist)
-    do {
+    try await common.withStore(.mustExist) { store in
         let record = try QuerySelector.find(query, in: try await store.summaries()).outline.record
         try await store.setPinned(isPinned, record.id)
         ResultTable.render(
             one: [("query", .string(record.key.shortID)), ("pinned", .bool(isPinned))], common.outputFormat,
             sentence: "\(record.key.text) is \(isPinned ? "pinned" : "not pinned")")
-    } catch {
-        await store.close()
-        throw error
     }
-    await store.close()
 }
 
 /// `pagecache gc`: applies budgets now.
@@ -80,19 +75,14 @@ struct CollectGarbage: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(dryRun ? .readOnly : .mustExist)
-        do {
+        try await common.withStore(dryRun ? .readOnly : .mustExist) { store in
             let budget = EvictionBudget(bytes: maxBytes?.bytes, age: maxAge?.duration)
             let now = SystemClock().now()
             write(
                 dryRun
                     ? try await store.evictionPreview(to: budget, exempt: [], at: now)
                     : try await store.evict(to: budget, exempt: [], at: now))
-        } catch {
-            await store.close()
-            throw error
         }
-        await store.close()
     }
 
     private func write(_ report: EvictionReport) {

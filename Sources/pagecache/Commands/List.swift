@@ -19,10 +19,9 @@ struct List: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(.readOnly)
-        let queries = try await store.summaries()
-        let damaged = try await store.damagedQueries()
-        await store.close()
+        let (queries, damaged) = try await common.withStore(.readOnly) { store in
+            (try await store.summaries(), try await store.damagedQueries())
+        }
         if damaged > 0 {
             // A list that is not shown is not a list that is not there.
             Terminal.standard.warn(

@@ -23,9 +23,7 @@ struct Pages: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(.readOnly)
-        let queries = try await store.summaries()
-        await store.close()
+        let queries = try await common.withStore(.readOnly) { store in try await store.summaries() }
         let list = try QuerySelector.find(query, in: queries).outline
         let now = SystemClock().now()
         if map { return draw(CoverageMap(of: list, now: now)) }

@@ -48,8 +48,7 @@ struct Purge: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(consent.dryRun ? .readOnly : .mustExist)
-        do {
+        try await common.withStore(consent.dryRun ? .readOnly : .mustExist) { store in
             let doomed = try select(from: try await store.summaries(), now: SystemClock().now())
             var report = PurgeReport(
                 queries: doomed.count, pages: doomed.reduce(0) { $0 + $1.outline.pages.count },
@@ -59,11 +58,7 @@ struct Purge: AsyncParsableCommand {
                 report = all ? try await store.purgeAll(at: SystemClock().now()) : try await store.purge(doomed.map(\.outline.record.id))
             }
             write(report, doomed)
-        } catch {
-            await store.close()
-            throw error
         }
-        await store.close()
     }
 
     private func select(from queries: [QuerySummary], now: Timestamp) throws -> [QuerySummary] {

@@ -53,14 +53,7 @@ struct Retry: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(.mustExist)
-        do {
-            try await retry(in: store)
-        } catch {
-            await store.close()
-            throw error
-        }
-        await store.close()
+        try await common.withStore(.mustExist) { store in try await retry(in: store) }
     }
 
     private func retry(in store: PageStore) async throws {

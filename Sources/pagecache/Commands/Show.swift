@@ -46,14 +46,7 @@ struct Show: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(.readOnly)
-        do {
-            try await show(store)
-        } catch {
-            await store.close()
-            throw error
-        }
-        await store.close()
+        try await common.withStore(.readOnly) { store in try await show(store) }
     }
 
     private func show(_ store: PageStore) async throws {

@@ -25,10 +25,7 @@ struct Stats: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(.readOnly)
-        let statistics = try await store.statistics()
-        let path = store.path
-        await store.close()
+        let (statistics, path) = try await common.withStore(.readOnly) { store in (try await store.statistics(), store.path) }
         if let html {
             let report = HTMLReport(statistics: statistics, store: path, now: SystemClock().now())
             let file = try AtomicFile(html)

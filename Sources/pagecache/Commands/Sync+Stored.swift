@@ -8,8 +8,7 @@ import PagedRepository
 extension Sync {
     /// `--due`: whatever the ledger, and the age of pinned lists, say.
     func syncDue() async throws {
-        let store = try await common.openStore(.mustExist)
-        do {
+        try await common.withStore(.mustExist) { store in
             var options = options
             options.patience = wait?.duration ?? .zero
             let due = try await DueWork.all(
@@ -19,11 +18,7 @@ extension Sync {
             let results = try await runner.run(due)
             if results.isEmpty { Terminal.standard.note("nothing is due") }
             try SyncResults(results: results, common: common).render()
-        } catch {
-            await store.close()
-            throw error
         }
-        await store.close()
     }
 
     /// What is left to do for a list when page one may be as old as that (R13, `refreshIfStale`); nil when that is nothing.

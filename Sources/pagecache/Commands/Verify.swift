@@ -34,14 +34,7 @@ struct Verify: AsyncParsableCommand {
         common.apply()
         if setAside { return try moveAway() }
         do {
-            let store = try await common.openStore(repair && !consent.dryRun ? .mustExist : .readOnly)
-            do {
-                try await look(at: store)
-            } catch {
-                await store.close()
-                throw error
-            }
-            await store.close()
+            try await common.withStore(repair && !consent.dryRun ? .mustExist : .readOnly) { store in try await look(at: store) }
         } catch let error as StorageError where error.code == .damaged {
             throw unreadable(error)
         }

@@ -33,9 +33,7 @@ struct Why: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let store = try await common.openStore(.readOnly)
-        let queries = try await store.summaries()
-        await store.close()
+        let queries = try await common.withStore(.readOnly) { store in try await store.summaries() }
         let list = try QuerySelector.find(query, in: queries).outline
         let policy = FreshnessPolicy(operatorSays: staleAfter)
         let now = SystemClock().now()

@@ -62,6 +62,19 @@ struct CommonOptions: ParsableArguments {
     func openStore(_ mode: PageStore.Mode) async throws -> PageStore {
         try await PageStore.open(at: storePath, mode: mode, now: SystemClock().now())
     }
+
+    /// Opens the store for this work, and closes it however that ends.
+    func withStore<Value>(_ mode: PageStore.Mode, _ work: (PageStore) async throws -> Value) async throws -> Value {
+        let store = try await openStore(mode)
+        do {
+            let value = try await work(store)
+            await store.close()
+            return value
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
 }
 
 /// A duration as people write it: `30s`, `5m`, `2h`, `7d`, `250ms`.

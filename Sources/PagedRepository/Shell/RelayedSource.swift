@@ -1,0 +1,14 @@
+package import PageModel
+
+/// A source in front of another one: what it does not say itself, the other one does.
+package protocol RelayedSource: PageSource {
+    var source: any PageSource { get }
+}
+
+extension RelayedSource {
+    package var access: PagingAccess { source.access }
+    package var usage: SourceUsage { source.usage }
+    package var largestOverlap: Int? { source.largestOverlap }
+    package var probeSize: Int? { source.probeSize }
+    package func takeUp(_ list: QueryRecord) throws(FetchFailure) { try source.takeUp(list) }
+}

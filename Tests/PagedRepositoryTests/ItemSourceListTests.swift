@@ -1,0 +1,138 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+/// A list in memory, and runs against a source.
+private struct Bench {
+    let storage = MemoryStorage()
+    let clock = ManualClock()
+    let key = QueryKey("songs")
+
+    @discardableResult
+    func sync(_ source: any PageSource, _ change: (inout SyncOptions) -> Void = { _ in }) async throws -> SyncReport {
+        var options = SyncOptions()
+        // R21: nothing is asked for twice of closures that are given offset and size.
+        options.overlap = 0
+        change(&options)
+        clock.advance(by: .seconds(1))
+        return try await ListSync(storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }).run()
+    }
+
+    /// What is held, decoded; nil for gaps.
+    func held<Value>(_ codec: some ItemCodec<Value>) async throws -> [Value?] {
+        let record = try #require(try await storage.query(key))
+        let window = try #require(try await storage.window(of: record.id, 0..<1_000))
+        var held = [Value?](repeating: nil, count: window.parts.filter(\.isHeld).map(\.range.upperBound).max() ?? 0)
+        for part in window.parts where part.isHeld {
+            for index in 0..<part.content.count { held[part.offset + index] = try codec.decode(part.content.payload(at: index)) }
+        }
+        return held
+    }
+
+    var songs: [Song?] { get async throws { try await held(JSONItemCodec<Song>()) } }
+}
+
+@Suite("Sources of typed items, read into a list")
+struct ItemSourceListTests {
+    @Test("C4, C5: 48 items in pages of 10 arrive in order, the last page partial", arguments: Style.allCases)
+    func fortyEight(style: Style) async throws {
+        let bench = Bench(), box = Jukebox(48)
+        let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
+        #expect(report.outcome == .complete)
+        #expect(report.list?.record.total == .exact(48))
+        #expect(report.list?.record.end == 48)
+        #expect(try await bench.songs == box.songs)
+        // Behind page one, nothing but an empty page tells whoever asks for the last item that a total is reached.
+        #expect(box.places == [0, 10, 20, 30, 40] + (style == .afterLast ? [48] : []))
+        #expect(report.usage.requests == box.places.count)
+
+        let next = try await bench.sync(try style.source(box))
+        #expect(next.reconciliation == .unchanged)
+        #expect(next.usage.requests == 1)
+    }
+
+    @Test("R31: a later process, with a source of its own, goes on where the first one stopped", arguments: Style.allCases)
+    func goesOn(style: Style) async throws {
+        let bench = Bench(), box = Jukebox(48, counts: style != .afterLast)
+        #expect(try await bench.sync(try style.source(box)) { ($0.maxPages, $0.concurrency) = (2, 1) }.outcome == .limited)
+        #expect(box.places == [0, 10])
+        let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
+        #expect(report.outcome == .complete)
+        #expect(box.places == [0, 10] + [0, 20, 30, 40], "page one, and what is missing")
+        #expect(try await bench.songs == box.songs)
+    }
+
+    @Test("C17, C18, C19: whatever the last page holds, it is the end, and at most one place behind it is asked for", arguments:
+        Style.allCases, [0, 1, 9, 10, 11, 19, 20, 21])
+    func lastPages(style: Style, count: Int) async throws {
+        for counts in [true, false] {
+            let bench = Bench(), box = Jukebox(count, counts: counts)
+            let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
+            #expect(report.outcome == .complete, "\(style) \(count) \(counts)")
+            #expect(report.list?.record.end == count)
+            #expect(try await bench.songs == box.songs)
+            let pages = max(1, (count + 9) / 10)
+            #expect(Set(box.places.filter { $0 >= max(count, 1) }).count <= 1)
+            // Where nothing counts, the engine does not take one answer's word: page one and the end are asked once more.
+            #expect(box.places.count <= pages + (counts ? 1 : 3), "\(style) \(count) \(counts): \(box.places)")
+            if style == .cursors || style == .links { #expect(box.places.count == pages) }
+        }
+    }
+
+    @Test("R22: a stored cursor of another kind is refused, and the list is walked again from page one")
+    func otherCursors() async throws {
+        let bench = Bench(), box = Jukebox(48)
+        try await bench.sync(try Style.cursors.source(box)) { $0.maxPages = 2 }
+        let numbered = try ItemSource.cursors { (after: Int?, _) in
+            let (page, next) = try box.songs(at: after ?? 0, 10)
+            return CursorPage(items: page.items, next: next, total: page.total)
+        }
+        let report = try await bench.sync(numbered)
+        #expect(report.outcome == .complete)
+        #expect(report.warnings.contains { $0.contains("cursor") })
+        #expect(try await bench.songs == box.songs)
+        #expect(report.usage.requests == box.places.count - 2, "what was refused was not asked")
+    }
+
+    @Test("R7, R22: a last item that another codec has stored is refused, not misread")
+    func otherCodec() async throws {
+        let bench = Bench(), box = Jukebox(48)
+        try await bench.sync(try Style.afterLast.source(box)) { $0.maxPages = 2 }
+        let source = try ItemSource.afterLast(pageSize: 10, codec: JSONItemCodec<Song>(version: 2)) { last, size in
+            try box.songs(at: last.flatMap { box.songs.firstIndex(of: $0) }.map { $0 + 1 } ?? 0, size).page
+        }
+        let report = try await bench.sync(source)
+        #expect(report.outcome == .complete)
+        #expect(try await bench.songs == box.songs)
+        #expect(report.list?.record.source == #"{"codec":"json/2"}"#)
+    }
+
+    @Test("page numbers: an origin that clamps the size, or ignores it, is read by its own", arguments: [1, 7, 20, 48, 60], [true, false])
+    func clampedPages(most: Int, counts: Bool) async throws {
+        let bench = Bench(), box = Jukebox(48, counts: counts)
+        let source = try ItemSource.pages(size: 30) { number, _ in try box.songs(at: (number - 1) * most, most).page }
+        let report = try await bench.sync(source)
+        #expect(report.outcome == .complete)
+        #expect(try await bench.songs == box.songs)
+    }
+
+    @Test("offsets: short and oversized pages; the next offset counts what came (X7)", arguments: [3, 25])
+    func unevenPages(most: Int) async throws {
+        let bench = Bench(), box = Jukebox(48)
+        let source = try ItemSource.offsets(pageSize: 10) { offset, _ in try box.songs(at: offset, most).page }
+        let report = try await bench.sync(source) { $0.concurrency = 1 }
+        #expect(report.outcome == .complete)
+        #expect(try await bench.songs == box.songs)
+        #expect(box.places == Array(stride(from: 0, to: 48, by: most)))
+    }
+
+    @Test("the codec and the way of paging are stored with the query")
+    func lesson() async throws {
+        let bench = Bench()
+        try await bench.sync(try Style.pages.source(Jukebox(3)))
+        let record = try #require(try await bench.storage.query(bench.key))
+        #expect(record.paging == "page")
+        #expect(record.source == #"{"codec":"json/1"}"#)
+    }
+}

@@ -1,0 +1,71 @@
+import PageModel
+import PagedRepository
+import Synchronization
+
+struct Song: Codable, Identifiable, Hashable, Sendable {
+    var id: Int
+    var title: String
+
+    static func list(_ count: Int) -> [Song] { (0..<count).map { Song(id: 100 + $0, title: "Nº \($0)") } }
+}
+
+struct Bookmark: Codable, Hashable, Sendable {
+    var shelf = "a/b"
+    var after: Int
+}
+
+/// An origin with a client of its own, that can be asked in every way. It takes note of the places it was asked for, and
+/// of nothing that no origin would answer.
+final class Jukebox: Sendable {
+    struct State {
+        var songs: [Song]
+        var counts = true
+        var places: [Int] = []
+    }
+
+    let state: Mutex<State>
+
+    init(_ count: Int, counts: Bool = true) { state = Mutex(State(songs: Song.list(count), counts: counts)) }
+
+    var songs: [Song] { state.withLock { $0.songs } }
+    /// The position of the first item of every page that was asked for, in order.
+    var places: [Int] { state.withLock { $0.places } }
+
+    func songs(at offset: Int, _ size: Int) throws -> (page: ItemPage<Song>, next: Int?) {
+        guard offset >= 0, size > 0 else { throw FetchFailure.status(422) }
+        return state.withLock { state in
+            state.places.append(offset)
+            let songs = state.songs.dropFirst(offset).prefix(size)
+            let end = offset + songs.count
+            return (ItemPage(items: Array(songs), total: state.counts ? state.songs.count : nil), end < state.songs.count ? end : nil)
+        }
+    }
+}
+
+/// The ways in which a source made of a closure pages.
+enum Style: CaseIterable {
+    case offsets, pages, cursors, afterLast, links
+
+    func source(_ box: Jukebox, size: Int = 10) throws -> ItemSource<Song> {
+        switch self {
+        case .offsets:
+            try .offsets(pageSize: size) { offset, size in try box.songs(at: offset, size).page }
+        case .pages:
+            try .pages(size: size) { number, size in try box.songs(at: (number - 1) * size, size).page }
+        case .cursors:
+            try .cursors(pageSize: size) { (bookmark: Bookmark?, size) in
+                let (page, next) = try box.songs(at: bookmark?.after ?? 0, size ?? 3)
+                return CursorPage(items: page.items, next: next.map { Bookmark(after: $0) }, total: page.total)
+            }
+        case .afterLast:
+            try .afterLast(pageSize: size) { last, size in
+                try box.songs(at: last.flatMap { box.songs.firstIndex(of: $0) }.map { $0 + 1 } ?? 0, size).page
+            }
+        case .links:
+            .links { link in
+                let (page, next) = try box.songs(at: link.flatMap { Int($0.dropFirst(9)) } ?? 0, size)
+                return CursorPage(items: page.items, next: next.map { "/songs?o=\($0)" }, total: page.total)
+            }
+        }
+    }
+}

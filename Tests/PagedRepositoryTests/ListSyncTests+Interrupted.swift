@@ -1,0 +1,175 @@
+import PageModel
+import PageStore
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+// Runs that fail, are stopped, or are not alone: what is kept, and what the next one asks for (R26, R30, R31).
+extension ListSyncTests {
+    @Test("R14, R19: a list that is replaced, and the reading interrupted: the old one is readable behind the new head")
+    func interruptedRefetch() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        _ = try await sync(bench, origin)
+        origin.names = (0..<49).map { "other\($0)" }
+        let report = try await sync(bench, origin) { $0.maxPages = 2 }
+        #expect(report.outcome == .limited)
+        let list = try #require(try await bench.list)
+        #expect(list.coverage.runs == [0..<20])
+        #expect(list.gaps == [20..<49])
+        #expect(list.pages.contains { $0.generation == 1 }, "the old run is still there")
+        // R31: the next run refreshes page one, and fetches what is missing; page two is kept.
+        let before = origin.requests.count
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(origin.requests.count - before == 1 + 3)
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("R31: a run that is stopped anywhere is resumed; committed pages are not asked for again", arguments: 1...5)
+    func resume(pages: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        #expect(try await sync(bench, origin) { $0.maxPages = pages }.pagesFetched == pages)
+        let before = origin.requests.count
+        let report = try await sync(bench, origin)
+        #expect(report.outcome == .complete)
+        #expect(origin.requests.count - before == 1 + (5 - pages))
+        #expect(report.reconciliation == (pages < 5 ? .resumed : .unchanged))
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("failures are retried by the schedule; the ledger keeps what is given up; other pages go on")
+    func failures() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        origin.before { number, _ in
+            if number == 2 { throw FetchFailure.status(500) }
+            if number == 3 { throw FetchFailure.status(404) }
+        }
+        let report = try await sync(bench, origin) { $0.concurrency = 1 }
+        #expect(report.outcome == .incomplete)
+        #expect(report.list?.gaps.count == 1)
+        let failures = try #require(report.list?.failures)
+        #expect(failures.map(\.state) == [.failedPermanent])
+        #expect(failures.first?.failure?.httpStatus == 404)
+        // R33: the next run tries again, and the ledger forgets.
+        origin.before(nil)
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.list?.failures == [])
+    }
+
+    @Test("R26: attempts are kept over runs, until the page succeeds")
+    func attemptsSurvive() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<20))
+        origin.before { number, _ in if number > 1 { throw FetchFailure.status(503) } }
+        for run in 1...2 {
+            let report = try await sync(bench, origin) { $0.retry.attempts = 3 }
+            #expect(report.outcome == .incomplete)
+            if run == 1 { #expect(report.list?.failures.first?.attempts == 3) }
+            origin.before { number, _ in if number != 5 { throw FetchFailure.status(503) } }
+        }
+        #expect(try await bench.list?.failures.first?.attempts ?? 0 >= 6)
+    }
+
+    @Test("an origin that is away: nothing changes, and the report says offline")
+    func offline() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<20))
+        let refused = FetchFailure(.transport, "connection refused", isRetryable: true)
+        origin.before { _, _ in throw refused }
+        var report = try await sync(bench, origin) { $0.registersFirst = false }
+        #expect(report.outcome == .offline)
+        #expect(report.list == nil, "it is not registered before it has answered")
+        report = try await sync(bench, origin)
+        #expect(report.outcome == .offline)
+        #expect(report.list?.failures.first?.failure == refused, "R26: every page that was ever attempted")
+        #expect(report.list?.record.validatedAt == nil)
+        origin.before(nil)
+        _ = try await sync(bench, origin)
+        origin.before { _, _ in throw refused }
+        report = try await sync(bench, origin)
+        #expect(report.outcome == .offline)
+        #expect(report.headFailure == refused)
+        #expect(try await bench.held == origin.names)
+        #expect(report.nextAttemptAt != nil)
+    }
+
+    @Test("a page that was found damaged is fetched again by the next run, and nothing else is", arguments: [
+        PagingAccess.offsets, .grid(size: 10), .chain,
+    ])
+    func damagedPage(access: PagingAccess) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48), access: access)
+        _ = try await sync(bench, origin)
+        let list = try #require(try await bench.list)
+        // What `show` does with what fails its checksum.
+        _ = try await bench.store.commit(
+            CommitPlan(query: list.record.id, version: list.record.version, at: clock.now(), edits: [.demote(20..<30)]))
+        let before = origin.requests.count
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(origin.requests.count - before == 2)
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("R22: a cursor that is no longer taken: the list is read again from page one")
+    func rejectedCursor() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48), access: .chain)
+        origin.before { number, _ in if number == 3 { throw FetchFailure.status(410) } }
+        let report = try await sync(bench, origin)
+        #expect(report.outcome == .complete)
+        #expect(report.warnings.contains { $0.contains("cursor") })
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("R30: two runs of one list at once ask for every page once between them, and both end with all of it")
+    func twoAtOnce() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<480))
+        // Known to both: who comes first to a list that nobody knows cannot be seen.
+        _ = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
+        let list = try #require(try await bench.list)
+        _ = try await bench.store.commit(
+            CommitPlan(query: list.record.id, version: list.record.version, at: clock.now(), edits: [.demote(10..<480)]))
+        let before = origin.requests.count
+        var options = SyncOptions()
+        options.overlap = 0
+        let second = try await PageStore.open(at: bench.store.path, mode: .mustExist, now: clock.now())
+        try await withThrowingTaskGroup(of: SyncReport.self) { group in
+            for store in [bench.store, second] {
+                group.addTask { [options] in try await ListSync(storage: store, source: origin, key: bench.key, options: options).run() }
+            }
+            for try await report in group { #expect(report.outcome == .complete) }
+        }
+        #expect(try await bench.held == origin.names)
+        let asked = origin.requests.dropFirst(before).map(\.target)
+        #expect(asked.count { $0 != .first } == 47)
+        #expect(Set(asked).count == 48, "\(asked.filter { if case .offset(let offset) = $0 { offset % 10 != 0 } else { false } })")
+    }
+
+    @Test("cancelled in the middle: what was fetched is kept, nothing stays in flight")
+    func cancelled() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<480))
+        let key = bench.key, store = bench.store, clock = clock
+        let task = Mutex<Task<SyncReport, any Error>?>(nil)
+        origin.before { number, _ in if number == 8 { task.withLock { $0?.cancel() } } }
+        let started = Task {
+            var options = SyncOptions()
+            options.concurrency = 1
+            return try await ListSync(storage: store, source: origin, key: key, options: options, clock: clock).run()
+        }
+        task.withLock { $0 = started }
+        let report = try await started.value
+        // Whether the eighth request or a later one noticed, what arrived before is there.
+        if report.outcome != .complete {
+            #expect(report.outcome == .incomplete)
+            #expect(try await bench.list?.ledger.allSatisfy { $0.state != .inFlight } == true)
+        }
+        let held = try await bench.held
+        #expect(held.count >= 70)
+        #expect(held.compactMap { $0 } == Array(origin.names.prefix(held.count)))
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+// A list that changes while it is read.
+extension ListSyncTests {
+    @Test("the list changes at the head while it is read: it is read again, and comes out whole", arguments: 2...5)
+    func driftWhileReading(at request: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        origin.before { number, names in if number == request { names.insert("late", at: 0) } }
+        let report = try await sync(bench, origin)
+        #expect(report.outcome == .complete)
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("without totals: items that go or come at the head while the list is read leave no hole", arguments: [2, 3, 4, 5, 6], [-3, -1, 1, 3])
+    func driftWithoutTotals(at request: Int, by change: Int) async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        origin.state.withLock { $0.total = nil }
+        origin.before { number, names in
+            guard number == request else { return }
+            if change < 0 { names.removeFirst(-change) } else { names.insert(contentsOf: (0..<change).map { "n\($0)" }, at: 0) }
+        }
+        let report = try await sync(bench, origin) { $0.concurrency = 1 }
+        #expect(report.outcome == .complete)
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("an origin that changes with every answer is given up after a few tries, with gaps that say so")
+    func restlessOrigin() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48))
+        origin.before { number, names in names.insert("n\(number)", at: 0) }
+        let report = try await sync(bench, origin)
+        #expect(report.outcome == .incomplete)
+        #expect(!report.warnings.isEmpty)
+        #expect(report.list.map { !$0.gaps.isEmpty } == true)
+        let held = try await bench.held.compactMap { $0 }
+        #expect(Set(held).count == held.count)
+        #expect(origin.requests.count < 40)
+    }
+
+    @Test("without totals and overlap such an origin is not called complete, or its seams are said to be inferred")
+    func restlessWithoutTotals() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<200))
+        origin.state.withLock { $0.total = nil }
+        origin.before { _, names in names.removeFirst() }
+        let report = try await sync(bench, origin) { $0.concurrency = 1 }
+        #expect(report.outcome == .incomplete || report.list?.inferredSeams ?? 0 > 0)
+    }
+
+    @Test("R22: an item that moves behind us while we walk is taken from its old place")
+    func movedWhileWalking() async throws {
+        let bench = try await SyncBench()
+        let origin = ListOrigin(names(0..<48), access: .chain)
+        origin.before { number, names in
+            if number == 4 { names.append(names.remove(at: 3)) }
+        }
+        let report = try await sync(bench, origin)
+        #expect(report.outcome == .complete)
+        #expect(try await bench.held == origin.names)
+    }
+
+    /// `PAGECACHE_SEEDS=5000 swift test --filter simulation` for a longer look.
+    private static let seeds = ProcessInfo.processInfo.environment["PAGECACHE_SEEDS"].flatMap { UInt64($0) } ?? 150
+
+    /// Random lists under random changes between and during runs. Always: no id twice, every held stretch was adjacent
+    /// at the origin or is a different page. In the end, when the origin is quiet and its totals tell: equal.
+    @Test("random origins, random changes: never a duplicate, never a hole that is not said", .serialized, arguments: 0..<seeds)
+    func simulation(seed: UInt64) async throws {
+        var random = SeededGenerator(seed: seed)
+        let bench = try await SyncBench()
+        let access: PagingAccess = [.offsets, .grid(size: 10), .chain].randomElement(using: &random)!
+        let origin = ListOrigin(names(0..<Int.random(in: 0...120, using: &random)), access: access)
+        let fresh = Mutex(0)
+        @Sendable func mutate(_ names: inout [String], _ random: inout SeededGenerator) {
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0, 1:
+                let number = fresh.withLock { $0 += 1; return $0 }
+                let head = Bool.random(using: &random)
+                names.insert("n\(number)", at: head ? 0 : Int.random(in: 0...names.count, using: &random))
+            case 2 where !names.isEmpty: names.remove(at: Int.random(in: 0..<names.count, using: &random))
+            case 3 where !names.isEmpty:
+                names.insert(names.remove(at: Int.random(in: 0..<names.count, using: &random)), at: 0)
+            default: break
+            }
+        }
+        for _ in 0..<4 {
+            let changeWhileReading = Int.random(in: 0..<3, using: &random) == 0
+            let inner = Mutex(SeededGenerator(seed: random.next()))
+            origin.before { _, names in
+                let chance = inner.withLock { Int.random(in: 0..<12, using: &$0) }
+                if chance == 0 { throw FetchFailure.status(503) }
+                if chance < 3, changeWhileReading { inner.withLock { mutate(&names, &$0) } }
+            }
+            let pages = Int.random(in: 1...20, using: &random)
+            _ = try await sync(bench, origin) { $0.maxPages = pages }
+            let held = try await bench.held.compactMap { $0 }
+            #expect(Set(held).count == held.count, "seed \(seed): an id twice")
+            var names = origin.names
+            for _ in 0..<Int.random(in: 0...3, using: &random) { mutate(&names, &random) }
+            origin.names = names
+        }
+        // Quiet from here on. One change that the total shows makes every earlier, cancelled one visible, too.
+        origin.before(nil)
+        let number = fresh.withLock { $0 += 1; return $0 }
+        origin.names.append("last\(number)")
+        origin.names.append("last\(number)b")
+        let report = try await sync(bench, origin)
+        #expect(report.outcome == .complete, "seed \(seed)")
+        let held = try await bench.held
+        if held != origin.names {
+            // Only changes that cancel each other before the final sync may hide; then the totals are equal.
+            #expect(held.count == origin.names.count, "seed \(seed), \(access): a hole that is not said: \(Set(origin.names).subtracting(held.compactMap { $0 })), \(report)")
+        }
+    }
+}

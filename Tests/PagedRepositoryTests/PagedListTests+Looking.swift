@@ -1,0 +1,88 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+// Whoever looks at a list: what is fetched ahead, what listeners and the model are told.
+extension PagedListTests {
+    @Test("C16, C23: a source that answers at once works, also when more is loaded from where the event is heard; the end is told once")
+    func synchronous() async throws {
+        let list = list(StagedOrigin(35))
+        let events = list.events
+        try await list.load()
+        var ends = 0
+        var ranges: [Range<Int>] = []
+        let loading = Task { while list.current.hasMore { try await list.loadNext() } }
+        for await event in events {
+            if case .pageLoaded(let range, let rows) = event {
+                ranges.append(range)
+                #expect(rows.map(\.number) == Array(range), "C24: an event carries its range and its items")
+            }
+            if case .endReached = event {
+                ends += 1
+                #expect(try await list.loadNext() == .endReached)
+                break
+            }
+        }
+        try await loading.value
+        #expect(ends == 1)
+        #expect(ranges.last == 30..<35)
+    }
+
+    @Test("X13: looking at items fetches ahead, as far as the options say, and no further")
+    func prefetch() async throws {
+        let origin = StagedOrigin(200)
+        let list = list(origin) {
+            $0.prefetchDistance = 2
+            $0.prefetchLimit = 3
+        }
+        try await list.load()
+        await list.prefetch(from: 0)
+        #expect(list.current.items.count == 30, "two pages ahead of the first item's")
+        await list.prefetch(from: 5)
+        #expect(list.current.items.count == 30)
+        await list.prefetch(from: 29)
+        #expect(list.current.items.count == 60, "at most three pages at a time")
+        try await list.refresh()
+        await list.prefetch(from: 0)
+        #expect(list.current.items.count == 60, "a refresh forgets how far somebody has looked")
+    }
+
+    @Test("X13: a prefetch that fails is silent, and in the ledger; whoever gets to the end sees it")
+    func silentPrefetch() async throws {
+        let origin = StagedOrigin()
+        let list = list(origin)
+        try await list.load()
+        origin.fail(away)
+        await list.prefetch(from: 5)
+        #expect(origin.requests.count == 2)
+        #expect(list.current.failure == nil)
+        #expect(list.current.failingPages == 1)
+        await list.prefetch(from: 9)
+        #expect(list.current.failure?.kind == .next)
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test("a listener that never listens holds up nobody")
+    func neverReads() async throws {
+        let list = list(StagedOrigin(500))
+        let forgotten = (list.snapshots, list.events)
+        try await list.loadAll()
+        #expect(list.current.items.count == 500)
+        withExtendedLifetime(forgotten) {}
+    }
+
+    @Test("the model shows what the list shows, and follows it")
+    @MainActor func model() async throws {
+        let list = list(StagedOrigin(15))
+        let model = PagedListModel(list)
+        let running = Task { await model.run() }
+        while model.items.count < 10 { await Task.yield() }
+        #expect(model.displayState == .items || model.displayState == .refreshing)
+        await model.loadNext()
+        while model.items.count < 15 { await Task.yield() }
+        #expect(!model.hasMore)
+        running.cancel()
+        await running.value
+    }
+}

@@ -1,0 +1,104 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+// The tool, the origin or the reader goes away in the middle (R14, R31).
+extension ToolTests {
+    @Test("R31: kill -9 in the middle; the next run asks for page one and for what was not committed, and nothing else", arguments: [
+        "items", "pages", "linked", "feed",
+    ])
+    func killAndResume(path: String) async throws {
+        let committed = 12
+        // From the thirteenth request on nothing is answered: whatever is asked for then is in flight when it dies.
+        let origin = DemoOrigin(count: 3_000) { number, _ in number > committed ? .hold : nil }
+        try await withOrigin(origin) { root in
+            let url = "\(root)/\(path)"
+            let first = try await Tool.start(["sync", url, "--store", folder.store, "--overlap", "0"])
+            let isChain = path == "linked" || path == "feed"
+            try await eventually("everything that may be in flight is") { origin.held >= (isChain ? 1 : 4) }
+            let inFlight = Set(origin.requests.dropFirst(committed))
+            #expect(inFlight.count == (isChain ? 1 : 4))
+            first.signal(SIGKILL)
+            #expect(try await first.ended().status == SIGKILL)
+
+            // Offline meanwhile: what was committed is served, whole pages only.
+            let served = try await shownIDs(folder, url)
+            // One request of a chain found out how it can be asked.
+            let stored = isChain ? committed - 1 : committed
+            #expect(served.count == stored * 100)
+            #expect(Set(served).isSubset(of: Set(origin.ids)))
+            let pages = try await Tool.run(["pages", url, "--store", folder.store, "--json"]).jsonArray
+            #expect(pages.count { $0["state"] as? String == "in_flight" } == inFlight.count)
+
+            origin.release()
+            let before = origin.requests.count
+            let answered = Set(origin.requests.prefix(committed))
+            let second = try await sync(url, ["--overlap", "0"])
+            #expect(second.status == 0, "\(second.errors)")
+            #expect(second.json["reconciliation"] as? String == "resumed")
+            let asked = origin.requests.dropFirst(before)
+            #expect(asked.count == 1 + (30 - stored))
+            #expect(Set(asked.dropFirst()).isDisjoint(with: answered), "a committed page was asked for again")
+            #expect(second.json["pages_kept"] as? Int == stored - 1)
+            #expect(try await shownIDs(folder, url) == origin.ids)
+        }
+    }
+
+    @Test("R14: with the origin gone, show and list work, sync exits 75 with one clear line, and nothing is lost")
+    func offline() async throws {
+        let origin = DemoOrigin(count: 250)
+        let url = try await withOrigin(origin) { (root: String) async throws -> String in
+            let url = "\(root)/items"
+            #expect(try await sync(url).status == 0)
+            return url
+        }
+        let ended = try await Tool.run(["sync", url, "--store", folder.store, "--quiet"])
+        #expect(ended.status == 75)
+        #expect(ended.errors.split(separator: "\n").count == 1)
+        #expect(ended.errors.contains("connection refused"))
+        #expect(ended.errors.contains("250 cached items"))
+        let json = try await sync(url)
+        #expect(json.status == 75)
+        #expect(json.json["outcome"] as? String == "offline")
+        #expect(json.json["items"] as? Int == 250)
+        #expect((json.json["failures"] as? [[String: Any]])?.first?["error_class"] as? String == "transport")
+        #expect(try await Tool.run(["list", "--store", folder.store]).status == 0)
+        #expect(try await shownIDs(folder, url) == origin.ids)
+        let untouched = try await Tool.run(["sync", url, "--offline", "--store", folder.store, "--json"])
+        #expect(untouched.status == 0)
+        #expect(untouched.json["requests"] as? Int == 0)
+    }
+
+    @Test("SIGINT and SIGTERM: what was fetched is kept, within a second, and the code says which", arguments: [SIGINT, SIGTERM])
+    func signals(number: Int32) async throws {
+        let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
+        try await withOrigin(origin) { root in
+            let tool = try await Tool.start(["sync", "\(root)/items", "--store", folder.store, "--overlap", "0"])
+            try await eventually("it waits for four pages") { origin.held == 4 }
+            let asked = ContinuousClock.now
+            tool.signal(number)
+            let ended = try await tool.ended()
+            #expect(ended.status == 128 + number)
+            // Beside hundreds of other tests a second may take several; the answers that are held would take a minute.
+            #expect(ContinuousClock.now - asked < .seconds(15))
+            #expect(try await shownIDs(folder, "\(root)/items").count == 600)
+            let pages = try await Tool.run(["pages", "\(root)/items", "--store", folder.store, "--json"]).jsonArray
+            #expect(pages.count { $0["state"] as? String == "in_flight" } == 0)
+        }
+    }
+
+    @Test("| head is quiet")
+    func brokenPipe() async throws {
+        let origin = DemoOrigin(count: 3_000)
+        try await withOrigin(origin) { root in
+            _ = try await sync("\(root)/items")
+            let command = "'\(Tool.path)' show '\(root)/items' --store '\(folder.store)' | head -n 1 >/dev/null"
+            #expect(try await Program.run("/bin/sh", ["-c", command]).errors.isEmpty)
+        }
+    }
+}
+#endif

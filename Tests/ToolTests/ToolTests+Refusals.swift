@@ -1,0 +1,113 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+
+// What goes wrong: the exit code, one line that says what, and nothing made or changed by it.
+extension ToolTests {
+    @Test("nothing cached and nobody there: 69, one line, and no store is made")
+    func unreachable() async throws {
+        let ended = try await Tool.run(["sync", "http://127.0.0.1:1/items", "--store", folder.store, "--quiet"])
+        #expect(ended.status == 69)
+        #expect(ended.errors == "pagecache: http://127.0.0.1:1/items: connection refused\n")
+        let host = try await Tool.run(["sync", "http://no-such-host.invalid/items", "--store", folder.store, "--quiet"])
+        #expect(host.status == 69)
+        #expect(host.errors.split(separator: "\n").count == 1)
+        #expect(folder.contents == [])
+    }
+
+    @Test("errors of the origin: retried where that helps, told where it does not", arguments: [
+        (404, 65), (410, 65), (401, 77), (403, 77),
+    ])
+    func refused(status: Int, exit: Int32) async throws {
+        let origin = DemoOrigin(count: 10) { _, _ in .status(status, retryAfter: nil) }
+        try await withOrigin(origin) { root in
+            let ended = try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--quiet"])
+            #expect(ended.status == exit)
+            #expect(ended.errors.contains("the origin answered \(status) ("))
+            #expect(ended.errors.split(separator: "\n").count == 1)
+            #expect(origin.requests.count == 1)
+            #expect(folder.contents == [])
+        }
+    }
+
+    @Test("500s and a 429 with Retry-After on the way: waited out, and all is there")
+    func faults() async throws {
+        let origin = DemoOrigin(count: 2_000) { number, _ in
+            number == 7 ? .status(429, retryAfter: 1) : number % 5 == 0 ? .status(500, retryAfter: nil) : nil
+        }
+        try await withOrigin(origin) { root in
+            let ended = try await sync("\(root)/items")
+            #expect(ended.status == 0, "\(ended.errors)")
+            #expect(try await shownIDs(folder, "\(root)/items") == origin.ids)
+            #expect((ended.json["failures"] as? [Any])?.isEmpty == true)
+        }
+    }
+
+    @Test("what is not a URL of ours, or no usage at all: 64, one line, nothing made", arguments: [
+        ["sync", "ftp://example.com/x"], ["sync", "file:///etc/passwd"], ["sync", "http://"], ["sync"], ["frobnicate"],
+        ["sync", "http://h/", "--paging", "sideways"], ["sync", "http://h/", "--items", "items"], ["sync", "http://h/", "--wait", "soon"],
+        ["sync", "http://h/", "--concurrency", "0"], ["purge"], ["purge", "--all", "--stale"], ["list", "--format", "xml"],
+    ])
+    func usage(arguments: [String]) async throws {
+        let ended = try await Tool.run(arguments, environment: ["PAGECACHE_STORE": folder.store])
+        #expect(ended.status == 64)
+        #expect(ended.errors.split(separator: "\n").count == 1, "\(ended.errors)")
+        #expect(ended.errors.hasPrefix("pagecache: "))
+        #expect(ended.output.isEmpty)
+        #expect(folder.contents == [])
+    }
+
+    @Test("--json errors are JSON, on standard error")
+    func jsonErrors() async throws {
+        let ended = try await Tool.run(["list", "--json", "--store", folder.store])
+        #expect(ended.status == 66)
+        let error = try #require(
+            (try JSONSerialization.jsonObject(with: Data(ended.errors.utf8)) as? [String: Any])?["error"] as? [String: Any])
+        #expect(error["code"] as? String == "not_found")
+        #expect(error["message"] is String)
+        #expect(error["hint"] is String)
+    }
+
+    @Test("stores that cannot be: the right code, one line, nothing changed")
+    func badStores() async throws {
+        let origin = DemoOrigin(count: 10)
+        try await withOrigin(origin) { root in
+            let text = "\(folder.path)/notes.txt"
+            try "my notes".write(toFile: text, atomically: true, encoding: .utf8)
+            for (path, status) in [(text, 65), ("\(text)/store.sqlite", 73), (folder.path, 65), ("/proc/none/store.sqlite", 73)] as [(String, Int32)] {
+                let ended = try await Tool.run(["sync", "\(root)/items", "--store", path])
+                #expect(ended.status == status, "\(path): \(ended.errors)")
+                #expect(ended.errors.split(separator: "\n").count == 1)
+            }
+            #expect(try String(contentsOfFile: text, encoding: .utf8) == "my notes")
+            #expect(folder.contents == ["notes.txt"])
+        }
+    }
+
+    @Test("damaged bytes are left out and said, and the next sync fetches them again")
+    func damage() async throws {
+        let origin = DemoOrigin(count: 950)
+        try await withOrigin(origin) { root in
+            let url = "\(root)/feed"
+            _ = try await sync(url)
+            let script = try await Program.run("/usr/bin/env", [
+                "python3", "-c",
+                "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit()",
+            ])
+            #expect(script.status == 0)
+            let shown = try await Tool.run(["show", url, "--store", folder.store])
+            #expect(shown.status == 65)
+            #expect(shown.output.split(separator: "\n").count == 850)
+            #expect(shown.errors.contains("100 items from position 300 on are damaged"))
+            let before = origin.requests.count
+            #expect(try await sync(url).status == 0)
+            #expect(origin.requests.count == before + 2)
+            #expect(try await shownIDs(folder, url) == origin.ids)
+        }
+    }
+}
+#endif
