@@ -25,6 +25,40 @@ extension HTTPPageSource {
         }
     }
 
+    /// What HEAD said of the total, where that was not known before.
+    private enum HeadFinding {
+        case total(HTTPSourceConfiguration.Place, Total)
+        case nothing(String)
+        /// The origin is not well: what it answers now proves nothing.
+        case silent(String)
+        case wantsQuiet
+    }
+
+    private func findTotalByHead(
+        _ url: OriginURL, _ description: SourceDescription, atLeast count: Int, most: Int? = nil
+    ) async throws -> HeadFinding {
+        let response: HTTPPageResponse
+        do {
+            response = try await send(url, [], method: "HEAD", most: most)
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            let isForGood = (error as? FetchFailure)?.isRetryable == false
+            return isForGood ? .nothing("no answer") : .silent("no answer")
+        }
+        switch response.status {
+        case 200...299: break
+        case 429: return .wantsQuiet
+        case 408, 425, 500, 502...599: return .silent("answered \(response.status)")
+        default: return .nothing("answered \(response.status)")
+        }
+        let isSaid = if case .header = configuration.total { true } else { false }
+        var described = description
+        described.total = isSaid ? configuration.total : Detector.totalPlace(inHeaders: response, atLeast: count)
+        guard let place = described.total else { return .nothing("no total there") }
+        let total = totalInHeaders(response, described)
+        return total == .unknown ? .nothing("no total there") : .total(place, total)
+    }
+
     /// First contact: page one shows no total. Once HEAD is asked, where knowing it changes what is done next: the list goes on,
     /// or may go on.
     func askHead(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
@@ -37,29 +71,51 @@ extension HTTPPageSource {
         guard draft.evidence.total == .unknown, draft.evidence.count > 0, !PagingChoice.isWhole(draft.evidence),
             isSaid || configuration.paging == .auto, mayAskHead(contact), left(contact) > 0
         else { return }
-        do {
-            let response = try await send(contact.answer.url, [], method: "HEAD", most: left(contact))
-            let place = isSaid ? configuration.total : Detector.totalPlace(inHeaders: response, atLeast: draft.evidence.count)
-            var described = draft.description
-            described.total = place
-            let total = totalInHeaders(response, described)
-            guard (200...299).contains(response.status), let place, total != .unknown else {
-                if response.status == 429 { interrupt(&draft, "answered 429") }
-                return draft.explain("total", "HEAD", .failed, response.status == 200 ? "no total there" : "answered \(response.status)")
-            }
+        let finding = try await findTotalByHead(
+            contact.answer.url, draft.description, atLeast: draft.evidence.count, most: left(contact))
+        switch finding {
+        case .total(let place, let total):
             draft.description.total = place
             draft.description.isTotalByHead = true
             draft.evidence.total = total
             draft.explain("total", place.description, .proved, "on HEAD only")
-        } catch {
-            if Task.isCancelled { throw CancellationError() }
-            draft.explain("total", "HEAD", .failed, "no answer")
+        case .nothing(let detail):
+            draft.explain("total", "HEAD", .failed, detail)
+        case .silent(let detail):
+            draft.description.unansweredHeads = (contact.earlier?.unansweredHeads ?? 0) + 1
+            draft.warnings.append("whether HEAD tells the total could not be found out now (\(detail)); the next run asks again")
+            draft.explain("total", "HEAD", .failed, detail)
+        case .wantsQuiet:
+            interrupt(&draft, "answered 429")
+            draft.explain("total", "HEAD", .failed, "answered 429")
         }
     }
 
     /// RFC 9110, 10.2.1: `Allow` lists what is allowed. What was tried in vain on an earlier first contact is not tried again.
     private func mayAskHead(_ contact: FirstContact) -> Bool {
-        if let earlier = contact.earlier, earlier.searched != nil, earlier.isTotalByHead != true { return false }
+        if let earlier = contact.earlier, earlier.searched != nil, earlier.isTotalByHead != true, !earlier.awaitsHead { return false }
         return contact.answer.response.header("Allow").map { $0.uppercased().contains("HEAD") } ?? true
+    }
+
+    /// HEAD once more, with a later page one: a bad minute on first contact does not cost the list its total for good.
+    func totalByHeadAgain(_ url: OriginURL, _ description: inout SourceDescription, atLeast count: Int) async throws -> Total {
+        let finding = try await findTotalByHead(url, description, atLeast: count)
+        var (total, reason) = (Total.unknown, Explained("total", "HEAD", .failed))
+        switch finding {
+        case .silent, .wantsQuiet:
+            description.unansweredHeads = (description.unansweredHeads ?? 0) + 1
+            return .unknown
+        case .nothing(let detail):
+            reason.detail = detail
+        case .total(let place, let known):
+            total = known
+            description.total = place
+            description.isTotalByHead = true
+            reason = Explained("total", place.description, .proved, detail: "on HEAD only")
+        }
+        description.unansweredHeads = nil
+        let others = (description.reasons ?? []).filter { $0.field != reason.field || $0.value != "HEAD" }
+        description.reasons = others + [reason]
+        return total
     }
 }

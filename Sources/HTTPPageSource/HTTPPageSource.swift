@@ -129,7 +129,8 @@ public final class HTTPPageSource: PageSource {
         var conditions: [HTTPField] = []
         // R1: a validator goes with the request that it answered, and with no other.
         // Nor is it sent before it is known how to read what comes: a "not modified" would teach nothing.
-        let sent = request.validator.flatMap { $0.request == url.text && description != nil ? $0 : nil }
+        let isKnown = description != nil && !(description?.awaitsHead ?? false && request.target == .first)
+        let sent = request.validator.flatMap { $0.request == url.text && isKnown ? $0 : nil }
         if let tag = sent?.entityTag { conditions.append(HTTPField("If-None-Match", tag)) }
         if let date = sent?.lastModified { conditions.append(HTTPField("If-Modified-Since", date)) }
         let requestsBefore = usage.requests
@@ -166,20 +167,26 @@ public final class HTTPPageSource: PageSource {
             answer: answer, description: description, base: firstPage(request.size), isFirst: isFirst, limits: configuration.limits)
         var page = try reader.page()
         if isFirst {
-            if page.total == .unknown { page.total = try await totalByHead(url, description) }
-            adopt(&page, description, PageReader.total(of: answer, description).nonsense)
+            var latest = description
+            if page.total == .unknown {
+                page.total = description.awaitsHead
+                    ? try await totalByHeadAgain(url, &latest, atLeast: page.content.count) : try await totalByHead(url, description)
+            }
+            adopt(&page, latest, known: description, PageReader.total(of: answer, description).nonsense)
         }
         return .page(try sealed(page, response))
     }
 
     /// Page one says how long the pages of this origin are now, for these parameters: a grid learned with another size
     /// would put items in wrong places.
-    private func adopt(_ page: inout FetchedPage, _ description: SourceDescription, _ nonsense: String?) {
-        var description = description
+    private func adopt(
+        _ page: inout FetchedPage, _ latest: SourceDescription, known: SourceDescription, _ nonsense: String?
+    ) {
+        var description = latest
         let isWhole = page.total.exactCount.map { $0 <= page.content.count } ?? false
         let isOtherGrid = description.style == .page && !page.content.isEmpty && !isWhole && description.gridSize != page.content.count
         if isOtherGrid { description.gridSize = page.content.count }
-        guard isOtherGrid || nonsense != nil else { return }
+        guard description != known || nonsense != nil else { return }
         state.withLock { [description] in $0.description = description }
         page.lesson = SourceLesson(
             paging: description.style.rawValue, source: description.json, warnings: [nonsense].compactMap(\.self))

@@ -9,16 +9,16 @@ import Testing
 /// State: the requests, in order; under a mutex.
 final class ScriptedOrigin: HTTPTransport {
     private let log = Mutex<[HTTPPageRequest]>([])
-    private let answer: @Sendable (OriginURL, HTTPPageRequest) -> HTTPPageResponse
+    private let answer: @Sendable (OriginURL, HTTPPageRequest) throws -> HTTPPageResponse
 
-    init(_ answer: @escaping @Sendable (OriginURL, HTTPPageRequest) -> HTTPPageResponse) { self.answer = answer }
+    init(_ answer: @escaping @Sendable (OriginURL, HTTPPageRequest) throws -> HTTPPageResponse) { self.answer = answer }
 
     var requests: [HTTPPageRequest] { log.withLock { $0 } }
     var urls: [String] { requests.map(\.url) }
 
     func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
         log.withLock { $0.append(request) }
-        return answer(try #require(OriginURL(request.url)), request)
+        return try answer(try #require(OriginURL(request.url)), request)
     }
 }
 

@@ -132,6 +132,52 @@ struct TotalTests {
         #expect(!forbidden.requests.contains { $0.method == "HEAD" })
     }
 
+    @Test("HEAD that gets no answer on first contact is asked with the next page one, and its total is kept from then on",
+        arguments: [nil, 500, 503, 408])
+    func silentHead(status: Int?) async throws {
+        let isWell = Mutex(false)
+        let origin = ScriptedOrigin { url, request in
+            guard request.method == "HEAD" else {
+                if request.headers.contains(where: { $0.name == "If-None-Match" }) { return HTTPPageResponse(status: 304) }
+                return .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#, [HTTPField("ETag", "\"x\"")])
+            }
+            if isWell.withLock({ $0 }) { return HTTPPageResponse(status: 200, headers: [HTTPField("Total-Objects", "45")]) }
+            guard let status else { throw FetchFailure(.transport, "reset", isRetryable: true) }
+            return HTTPPageResponse(status: status)
+        }
+        let first = try await scripted("http://h/api", origin).first()
+        #expect(first.total == .unknown)
+        #expect(first.lesson?.warnings.first?.contains("the next run asks again") == true)
+        #expect(first.next != nil, "how the list goes on is known all the same")
+
+        let still = try await scripted("http://h/api", origin, stored: first.lesson?.source).first()
+        #expect(still.total == .unknown)
+        isWell.withLock { $0 = true }
+        let source = try scripted("http://h/api", origin, stored: still.lesson?.source)
+        // Nothing conditional: "not modified" would bring no lesson, and what was learned would be lost.
+        guard case .page(let page) = try await source.fetch(PageRequest(.first, validator: first.validator)) else {
+            Issue.record("no page")
+            return
+        }
+        #expect(page.total == .exact(45))
+        #expect(source.explanation.contains(Explained("total", "header:Total-Objects", .proved, detail: "on HEAD only")))
+        let last = try scripted("http://h/api", origin, stored: page.lesson?.source)
+        #expect(try await last.fetch(PageRequest(.first, validator: page.validator)) == .notModified(total: .exact(45), validator: nil))
+    }
+
+    @Test("an origin that never answers HEAD is asked five times, and left alone then")
+    func silentForEver() async throws {
+        let origin = ScriptedOrigin { _, request in
+            request.method == "HEAD" ? HTTPPageResponse(status: 503) : .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#)
+        }
+        var stored: String?
+        for _ in 0..<9 {
+            let page = try await scripted("http://h/api", origin, stored: stored).first()
+            stored = page.lesson?.source ?? stored
+        }
+        #expect(origin.requests.count { $0.method == "HEAD" } == 5)
+    }
+
     @Test("HEAD that is refused costs one request and no page")
     func refusedHead() async throws {
         let origin = ScriptedOrigin { _, request in

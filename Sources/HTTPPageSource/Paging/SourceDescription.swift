@@ -23,6 +23,8 @@ struct SourceDescription: Codable, Hashable, Sendable {
     var total: HTTPSourceConfiguration.Place?
     /// The total stands on the answer to HEAD, and not on that to GET (R16).
     var isTotalByHead: Bool?
+    /// How often HEAD was asked whether it tells the total, and nobody was well enough to say.
+    var unansweredHeads: Int?
     /// What says whether the total is an estimate.
     var estimateMark: JSONPointer?
     /// Its name says that the total is one.
@@ -89,6 +91,10 @@ struct SourceDescription: Codable, Hashable, Sendable {
         self.init(json: json)
         if isProvisional == true || !fits(saying) { return nil }
     }
+
+    /// Whether HEAD is to be asked with page one again. An origin that never answers it is left alone after some runs: each may
+    /// cost the time of a whole request.
+    var awaitsHead: Bool { (1..<5).contains(unansweredHeads ?? 0) }
 
     /// Who says nothing goes by what was said before.
     func fits(_ saying: String?) -> Bool { saying == nil || saying == said }

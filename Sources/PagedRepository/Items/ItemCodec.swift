@@ -78,14 +78,16 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     /// The page as one JSON array: the decoder begins once, and not once for each item.
     public func values(of page: PageContent) -> [Value]? {
         guard page.count > 1 else { return nil }
-        var array = Data(capacity: page.bytes.count + page.count + 1)
+        // An array of bytes grows by whole items at the cost of copying them; `Data` takes several times that.
+        var array: [UInt8] = []
+        array.reserveCapacity(page.bytes.count + page.count + 1)
         for index in 0..<page.count {
-            array.append(UInt8(ascii: index == 0 ? "[" : ","))
+            array.append(index == 0 ? UInt8(ascii: "[") : UInt8(ascii: ","))
             array.append(contentsOf: page.payload(at: index))
         }
         array.append(UInt8(ascii: "]"))
         // Where a payload is not one JSON value, there are more values than items, or fewer.
-        guard let decoded = try? decoder.decode([Value].self, from: array), decoded.count == page.count else { return nil }
+        guard let decoded = try? decoder.decode([Value].self, from: Data(array)), decoded.count == page.count else { return nil }
         // The decoder's array has room for more: these stay in memory for long.
         var values: [Value] = []
         values.reserveCapacity(decoded.count)
