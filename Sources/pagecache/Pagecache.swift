@@ -9,10 +9,10 @@ struct Pagecache: AsyncParsableCommand {
         abstract: "Keeps paginated lists of slow, changing, often absent APIs on disk, and reads them without the network.",
         discussion: """
             EXAMPLES
-              pagecache sync 'https://api.example.com/items'   every page into the store; later: what is new
+              pagecache sync 'https://api.example.com/items'   every page; later: new ones
               pagecache list                                   what is in the store
-              pagecache show api.example.com/items             its items, without the network
-              pagecache demo                                   the whole story in half a minute
+              pagecache show api.example.com/items             its items, from the disk
+              pagecache demo                                   the story in half a minute
 
             EXIT CODES
                0  done
@@ -29,6 +29,8 @@ struct Pagecache: AsyncParsableCommand {
              130  stopped by SIGINT, and everything kept that was fetched; 143 by SIGTERM
             """,
         version: toolVersion,
+        // Each says its name: without one the parser makes it from the type, for all of them and whatever is asked, and that took a
+        // quarter of `--version`.
         subcommands: [
             Sync.self, List.self, Show.self, Pages.self, Purge.self, Pin.self, Unpin.self,
             CollectGarbage.self, Verify.self, Demo.self,
@@ -64,6 +66,8 @@ struct Pagecache: AsyncParsableCommand {
             "durations are written 30s, 5m, 2h or 7d"
         } else if text.contains("<size>") {
             "sizes are written 500M or 2G"
+        } else if text.contains("<rate>") {
+            "rates are written 5/s, 30/m or 100/h"
         } else {
             "see 'pagecache --help'"
         }

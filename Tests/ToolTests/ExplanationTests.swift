@@ -112,7 +112,7 @@ struct ExplanationTests {
             ledger: [Sample.failing(100), Sample.failing(200, next: .seconds(50)), Sample.failing(300, next: nil, isRetryable: false, attempts: 1, "not JSON", .undecodable)])
         let failures = sentences(list, .failure)
         #expect(failures.count == 3)
-        #expect(failures[0] == "2 pages fail, the first at position 100: the origin answered 500. 2 attempts, since 5 min (2027-01-15T07:55:00.000Z).")
+        #expect(failures[0] == "2 pages fail, the first at position 100: the origin answered 500. 2 attempts, the first 5 min ago (2027-01-15T07:55:00.000Z).")
         #expect(failures[1].hasPrefix("The page at position 300 fails: not JSON. 1 attempt,"))
         #expect(failures[2].contains("--items"))
         let next = sentences(list, .next)
@@ -123,14 +123,14 @@ struct ExplanationTests {
     @Test("page one is a matter of its own, and is not promised twice")
     func pageOne() {
         let list = Sample.list([], validated: nil, ledger: [Sample.failing(0, next: nil, attempts: 8, "cannot connect", .transport)], isPinned: true)
-        #expect(sentences(list, .failure) == ["Page one fails: cannot connect. 8 attempts, since 5 min (2027-01-15T07:55:00.000Z)."])
+        #expect(sentences(list, .failure) == ["Page one fails: cannot connect. 8 attempts, the first 5 min ago (2027-01-15T07:55:00.000Z)."])
         #expect(sentences(list, .next) == ["It was given up for now: 'pagecache retry \(id)' tries again."])
     }
 
     @Test("what is due, and was not tried, is told")
     func due() {
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: .seconds(-90))])
-        #expect(sentences(list, .next) == ["It is due since 90 s: the next 'pagecache sync --due', or a service that runs, tries again; 'pagecache retry \(id)' does so now."])
+        #expect(sentences(list, .next) == ["It has been due for 90 s: the next 'pagecache sync --due', or a service that runs, tries again; 'pagecache retry \(id)' does so now."])
     }
 
     @Test("R28: an origin that asked to be left alone is told")
@@ -147,7 +147,7 @@ struct ExplanationTests {
         let dead = LedgerEntry(offset: 0, state: .inFlight, leaseOwner: "b", leaseExpiresAt: Sample.ago(.seconds(1)))
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [dead, living])
         #expect(sentences(list, .fetching).first?.hasPrefix("Page one was being fetched when whoever did it was cut off") == true)
-        #expect(sentences(list, .fetching).last?.hasPrefix("The page at position 100 is being fetched since 3 s") == true)
+        #expect(sentences(list, .fetching).last?.hasPrefix("The page at position 100 is being fetched, begun 3 s ago") == true)
     }
 
     @Test("G1: what is only believed is said, and how it is proven")

@@ -67,12 +67,19 @@ struct HintTests {
 
     @Test("a value that is refused comes with what would be taken", arguments: [
         (["purge", "--older-than", "soon"], "durations are written 30s, 5m, 2h or 7d"), (["gc", "--max-bytes", "much"], "sizes are written 500M or 2G"),
+        (["sync", "https://a.example", "--rate", "fast"], "rates are written 5/s, 30/m or 100/h"),
         (["list", "--format", "yaml"], "see 'pagecache --help'"), (["show"], "see 'pagecache --help'"),
     ])
     func values(arguments: [String], hint: String) async throws {
         let ended = try await Tool.run(arguments)
         #expect(ended.status == 64)
         #expect(ended.errors.hasSuffix("(\(hint))\n"), "\(ended.errors)")
+    }
+
+    /// One without a name gets it from its type, by a search of the whole program, whatever command is asked for.
+    @Test("every command says its name itself")
+    func names() {
+        #expect(Pagecache.configuration.subcommands.filter { $0.configuration.commandName == nil }.isEmpty)
     }
 
     @Test("no hint is a command without quotes, which nobody would check")

@@ -52,7 +52,7 @@ final class Connection {
     /// Runs a script of statements without parameters.
     func execute(_ script: String) throws(StorageError) {
         let code = sqlite3_exec(handle, script, nil, nil, nil)
-        guard code == SQLITE_OK else { throw failure(code, doing: "running a statement") }
+        guard code == SQLITE_OK else { throw failure(code, doing: "running a statement on") }
     }
 
     /// Runs one statement that returns nothing.
@@ -136,7 +136,7 @@ final class Connection {
     /// Sets a Boolean option of the connection.
     func configure(_ option: Int32, _ value: Bool) throws(StorageError) {
         let code = pagecache_db_config(handle, option, value ? 1 : 0)
-        guard code == SQLITE_OK else { throw failure(code, doing: "configuring the connection") }
+        guard code == SQLITE_OK else { throw failure(code, doing: "configuring the connection to") }
     }
 
     /// Sets a limit of the connection (https://www.sqlite.org/c3ref/limit.html).
@@ -185,7 +185,7 @@ final class Connection {
         // DIRECTONLY: nothing in a schema can call it (https://www.sqlite.org/c3ref/c_deterministic.html).
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
         let code = sqlite3_create_function_v2(handle, name, arguments, flags, nil, function, nil, nil, nil)
-        guard code == SQLITE_OK else { throw failure(code, doing: "defining a function") }
+        guard code == SQLITE_OK else { throw failure(code, doing: "defining a function for") }
     }
 
     // MARK: Plumbing
@@ -202,7 +202,7 @@ final class Connection {
         var statement: OpaquePointer?
         let flags = persistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
         let code = sqlite3_prepare_v3(handle, text, -1, flags, &statement, nil)
-        guard code == SQLITE_OK, let statement else { throw failure(code, doing: "preparing a statement") }
+        guard code == SQLITE_OK, let statement else { throw failure(code, doing: "preparing a statement for") }
         return Statement(statement, connection: handle, path: path)
     }
 

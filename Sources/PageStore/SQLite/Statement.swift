@@ -101,7 +101,7 @@ final class Statement {
     }
 
     private func check(_ code: Int32) throws(StorageError) {
-        guard code == SQLITE_OK else { throw .sqlite(code, doing: "binding a value", path: path, handle: connection) }
+        guard code == SQLITE_OK else { throw .sqlite(code, doing: "binding a value for", path: path, handle: connection) }
     }
 
     /// True when there is a row.

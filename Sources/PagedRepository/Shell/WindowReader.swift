@@ -19,6 +19,8 @@ struct WindowReader<Value: Sendable>: Sendable {
     private let builder: SnapshotBuilder<Value>
     private let clock: any SyncClock
     private let kept: BoundedCache<Key, Kept>
+    /// What lists were when they were read last: whose changes are counted has to be known before their record is read.
+    private let queries = BoundedCache<QueryKey, QueryID>(budget: 4_096)
 
     /// - Parameter budget: bytes of payloads whose windows are kept.
     init(_ builder: SnapshotBuilder<Value>, clock: any SyncClock, budget: Int) {
@@ -35,9 +37,10 @@ struct WindowReader<Value: Sendable>: Sendable {
     ) async throws(StorageError) -> ItemWindow<Value>? {
         let key = Key(list: list, range: range)
         let known = kept.element(key)
-        let count = known.flatMap { storage.changeCount(of: $0.record.id) }
+        let query = known?.record.id ?? queries.element(list)
+        let count = query.flatMap { storage.changeCount(of: $0) }
         if let known, let window = settled(known, count, source) { return window }
-        return try await read(key, known?.record.id, count, source)
+        return try await read(key, query, count, source)
     }
 
     private func settled(_ known: Kept, _ count: UInt64?, _ source: any PageSource) -> ItemWindow<Value>? {
@@ -49,23 +52,19 @@ struct WindowReader<Value: Sendable>: Sendable {
         return window
     }
 
-    /// - Parameters:
-    ///   - known: the list, as it was known before.
-    ///   - before: what was counted of its changes before this was called.
+    /// - Parameter count: of the changes to `query`, as it was before this was called.
     private func read(
-        _ key: Key, _ known: QueryID?, _ before: UInt64?, _ source: any PageSource
+        _ key: Key, _ query: QueryID?, _ count: UInt64?, _ source: any PageSource
     ) async throws(StorageError) -> ItemWindow<Value>? {
         let now = clock.now()
-        guard let record = try await storage.query(key.list) else { return nil }
-        if record.id != known, let count = storage.changeCount(of: record.id) {
-            // The count has to be older than the record that it is to stand for, and only the record says whose count it is.
-            return try await read(key, record.id, count, source)
-        }
-        guard (try? source.takeUp(record)) != nil, let (window, bytes) = try await builder.window(record, key.range, now: now)
+        guard let record = try await storage.query(key.list), (try? source.takeUp(record)) != nil,
+            let (window, bytes) = try await builder.window(record, key.range, now: now)
         else { return nil }
-        if let before, record.id == known, window.unusable.isEmpty {
+        if record.id != query {
+            queries.keep(record.id, key.list, cost: 1)
+        } else if let count, window.unusable.isEmpty {
             kept.keep(
-                Kept(window: window, record: record, mark: ReadMark(changeCount: before, readAt: now), source: source), key,
+                Kept(window: window, record: record, mark: ReadMark(changeCount: count, readAt: now), source: source), key,
                 cost: bytes + WindowReader.overhead)
         }
         return window

@@ -4,6 +4,7 @@ import ArgumentParser
 /// `pagecache completions`: what a shell needs to complete commands, options and queries.
 struct Completions: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "completions",
         abstract: "Print a completion script for a shell.",
         discussion: """
             Completes commands, options, and the ids of queries in the store.

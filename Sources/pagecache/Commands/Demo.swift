@@ -9,9 +9,11 @@ import PagedRepository
 /// `pagecache demo`: the whole story on an embedded origin.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "demo",
         abstract: "See it work: an origin with ten thousand items, a kill, a change, and the origin gone.",
         discussion: """
-            Needs no network and no arguments, takes less than a minute, and leaves nothing behind.
+            Needs no network and no arguments, takes less than a minute, and leaves nothing
+            behind.
 
             EXAMPLES
               pagecache demo

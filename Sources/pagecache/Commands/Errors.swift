@@ -7,9 +7,11 @@ import PagedRepository
 /// `pagecache errors`: what fails, in all queries.
 struct Errors: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "errors",
         abstract: "Show the failing pages of all queries, the soonest next attempt first.",
         discussion: """
-            Pages that failed for good, and those that were given up for now, come last: nothing tries them again by itself.
+            Pages that failed for good, and those that were given up for now, come last:
+            nothing tries them again by itself.
 
             EXAMPLES
               pagecache errors

@@ -6,12 +6,15 @@ import PageStore
 /// `pagecache export`: the whole list, into a pipe or a file.
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "export",
         abstract: "Write all items of a query as NDJSON, JSON or CSV, without the network.",
         discussion: """
-            NDJSON, which is the default, and JSON have each item exactly as the origin sent it; line breaks inside an item
-            become spaces in NDJSON. CSV has a column for each member of the first page's items that is neither an object
-            nor an array, or the columns that --fields names. A file is there in whole or not at all. What is missing from
-            the list is told, and the exit code is 75 then; what is damaged is left out and told, and it is 65.
+            NDJSON, which is the default, and JSON have each item exactly as the origin
+            sent it; line breaks inside an item become spaces in NDJSON. CSV has a column
+            for each member of the first page's items that is neither an object nor an
+            array, or the columns that --fields names. A file is there in whole or not at
+            all. What is missing from the list is told, and the exit code is 75 then; what
+            is damaged is left out and told, and it is 65.
 
             EXAMPLES
               pagecache export 4k2m9xqa > items.ndjson
@@ -35,6 +38,7 @@ struct Export: AsyncParsableCommand {
 
     func validate() throws {
         if common.format == .table { throw ValidationError("export writes ndjson, json or csv, and no table") }
+        if output?.isEmpty == true { throw ValidationError("--output must name a file, or be '-'") }
         try FieldPointer.validate(fields)
     }
 
@@ -141,7 +145,7 @@ struct Export: AsyncParsableCommand {
                 hint: "'pagecache verify --repair' drops them, and 'pagecache sync \(id)' fetches them again")
         }
         if let first = gaps.first {
-            let missing = "\(SizeText.count(gaps.reduce(0) { $0 + $1.count })) positions are missing or not up to date"
+            let missing = "\(SizeText.count(gaps.reduce(0) { $0 + $1.count }, "position is", "positions are")) missing or not up to date"
             terminal.complain(
                 "incomplete: \(missing), from \(SizeText.count(first.lowerBound)) on; 'pagecache sync \(id)' fetches them")
         } else if !list.isComplete {

@@ -7,6 +7,7 @@ import PagedRepository
 /// `pagecache pin`: exempts a query from eviction.
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "pin",
         abstract: "Exempt a query from eviction.",
         discussion: """
             EXAMPLES
@@ -23,6 +24,7 @@ struct Pin: AsyncParsableCommand {
 /// `pagecache unpin`: lets a query be evicted again.
 struct Unpin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "unpin",
         abstract: "Let a query be evicted again.",
         discussion: """
             EXAMPLES
@@ -53,7 +55,8 @@ struct CollectGarbage: AsyncParsableCommand {
         commandName: "gc",
         abstract: "Remove the pages that were not used for longest, until a budget is kept.",
         discussion: """
-            What is removed leaves a gap in its list; the next sync fetches it again. Pinned queries stay.
+            What is removed leaves a gap in its list; the next sync fetches it again.
+            Pinned queries stay.
 
             EXAMPLES
               pagecache gc --max-bytes 500M --dry-run
@@ -86,7 +89,7 @@ struct CollectGarbage: AsyncParsableCommand {
     }
 
     private func write(_ report: EvictionReport) {
-        let removed = "\(SizeText.count(report.pages)) pages, \(SizeText.bytes(report.bytes))"
+        let removed = "\(SizeText.count(report.pages, "page", "pages")), \(SizeText.bytes(report.bytes))"
         let left = "\(SizeText.bytes(report.bytesLeft)) \(dryRun ? "would be" : "are") left"
         ResultTable.render(
             one: [

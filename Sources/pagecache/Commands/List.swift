@@ -7,6 +7,7 @@ import PagedRepository
 /// `pagecache list`: what is in the store.
 struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "list",
         abstract: "Show every query in the store.",
         discussion: """
             EXAMPLES

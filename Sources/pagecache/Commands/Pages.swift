@@ -7,11 +7,12 @@ import PagedRepository
 /// `pagecache pages`: every page of a query, with its ledger.
 struct Pages: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "pages",
         abstract: "Show every page of a query, and how fetching it went.",
         discussion: """
             EXAMPLES
               pagecache pages 4k2m9xqa
-              pagecache pages 4k2m9xqa --map     the list as a coloured map, as wide as the terminal
+              pagecache pages 4k2m9xqa --map     a coloured map, as wide as the terminal
               pagecache pages https://api.example.com/items --json
             """)
 

@@ -7,9 +7,11 @@ import PagedRepository
 /// `pagecache purge`: removes queries with all they hold.
 struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "purge",
         abstract: "Remove queries, with all their pages.",
         discussion: """
-            What is removed is gone from the file, too: its bytes are overwritten. A purge that matches nothing is done.
+            What is removed is gone from the file, too: its bytes are overwritten. A purge
+            that matches nothing is done.
 
             EXAMPLES
               pagecache purge 4k2m9xqa --dry-run
@@ -83,7 +85,7 @@ struct Purge: AsyncParsableCommand {
     }
 
     private func sentence(_ report: PurgeReport) -> String {
-        "\(report.queries) \(report.queries == 1 ? "query" : "queries"), \(SizeText.count(report.pages)) pages, \(SizeText.bytes(report.bytes))"
+        "\(report.queries) \(report.queries == 1 ? "query" : "queries"), \(SizeText.count(report.pages, "page", "pages")), \(SizeText.bytes(report.bytes))"
     }
 
     private func write(_ report: PurgeReport, _ doomed: [QuerySummary]) {

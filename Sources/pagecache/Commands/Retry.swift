@@ -8,10 +8,12 @@ import PagedRepository
 /// `pagecache retry`: what failed is tried again now.
 struct Retry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "retry",
         abstract: "Make failed pages due now, and fetch them.",
         discussion: """
-            Of one query, or of all. An explicit retry waits neither for the schedule nor for a Retry-After of the origin. Of
-            several queries, each is sent the credential that is given only if it was fetched with it.
+            Of one query, or of all. An explicit retry waits neither for the schedule nor
+            for a Retry-After of the origin. Of several queries, each is sent the
+            credential that is given only if it was fetched with it.
 
             EXAMPLES
               pagecache retry

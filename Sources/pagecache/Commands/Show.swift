@@ -7,10 +7,12 @@ import PagedRepository
 /// `pagecache show`: the items of a query, without the network.
 struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "show",
         abstract: "Show the items of a query, without the network.",
         discussion: """
-            Into a pipe or file each item is written exactly as the origin sent it, one a line. With --fields an object with a
-            member for each field that is named, at a terminal a table; the values are exactly those that the origin sent.
+            Into a pipe or file each item is written exactly as the origin sent it, one a
+            line. With --fields an object with a member for each field that is named, at a
+            terminal a table; the values are exactly those that the origin sent.
 
             EXAMPLES
               pagecache show 4k2m9xqa
@@ -59,7 +61,7 @@ struct Show: AsyncParsableCommand {
             throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "'pagecache sync \(list.record.key.shortID)' fetches it")
         }
         if let id { return try await show(id, of: list, in: store) }
-        if offset >= length, length > 0 { terminal.note("pagecache: the list has \(SizeText.count(length)) items; there is none at \(offset)") }
+        if offset >= length, length > 0 { terminal.note("pagecache: the list has \(SizeText.count(length)) items; there is none at \(SizeText.count(offset))") }
 
         var writer = try writer(terminal)
         var damaged: [Range<Int>] = []
@@ -79,7 +81,7 @@ struct Show: AsyncParsableCommand {
             await giveUp(damaged, of: list)
             let count = damaged.reduce(0) { $0 + $1.count }
             throw ToolFailure(
-                .unusableData, "damaged", "\(count) items from position \(damaged[0].lowerBound) on are damaged and were left out",
+                .unusableData, "damaged", "\(SizeText.count(count)) items from position \(SizeText.count(damaged[0].lowerBound)) on are damaged and were left out",
                 hint: "'pagecache sync \(list.record.key.shortID)' fetches them again")
         }
     }
@@ -119,7 +121,7 @@ struct Show: AsyncParsableCommand {
         if let first = gaps.first {
             let count = gaps.reduce(0) { $0 + $1.count }
             terminal.note(
-                "pagecache: \(SizeText.count(count)) positions are missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(list.record.key.shortID)' shows them")
+                "pagecache: \(SizeText.count(count, "position is", "positions are")) missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(list.record.key.shortID)' shows them")
         }
         if terminal.outputIsTerminal, range.upperBound < list.length {
             terminal.note("… \(SizeText.count(list.length - range.upperBound)) more; --limit and --offset show them")

@@ -7,16 +7,18 @@ import PagedRepository
 /// `pagecache stats`: what a store holds, takes up and spares.
 struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "stats",
         abstract: "Show sizes, hit rates and requests saved, by query and in all.",
         discussion: """
-            Hit rate: the share of pages that were up to date without a body being taken. Requests saved: what asking for every
-            page in every run would have cost, less what was sent. Both are of runs of 'pagecache sync' and 'pagecache retry'; a
+            Hit rate: the share of pages that were up to date without a body being taken.
+            Requests saved: what asking for every page in every run would have cost, less
+            what was sent. Both are of runs of 'pagecache sync' and 'pagecache retry'; a
             program that embeds the library counts its own by PageStore.add.
 
             EXAMPLES
               pagecache stats
               pagecache stats --json | jq .total.requests_saved
-              pagecache stats --html report.html     a page for a browser, on its own: no network, no scripts
+              pagecache stats --html report.html     a page for a browser, without scripts
             """)
 
     @Option(help: ArgumentHelp("Write a report with charts to this file as well.", valueName: "file"), completion: .file())

@@ -9,20 +9,21 @@ import PagedRepository
 /// `pagecache sync`: brings a paginated API into the store, or up to date.
 struct Sync: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "sync",
         abstract: "Bring a paginated HTTP API into the store, or up to date.",
         discussion: """
-            The first run fetches every page; later ones ask for page one, work out what changed, and fetch what is
-            missing. Interrupted, it goes on where it was.
+            The first run fetches every page; later ones ask for page one, work out what
+            changed, and fetch what is missing. Interrupted, it goes on where it was.
 
             EXAMPLES
               pagecache sync 'https://api.example.com/items'
-              pagecache sync 'https://api.example.com/items' --paging offset --items /results --total /count
-              pagecache sync 'https://api.example.com/items' --explain
-              pagecache sync 'https://api.example.com/items' --bearer-env API_TOKEN --page-size 200
+              pagecache sync "$URL" --paging offset --items /results --total /count
+              pagecache sync "$URL" --explain
+              pagecache sync "$URL" --bearer-env API_TOKEN --page-size 200
               pagecache sync 4k2m9xqa --refresh     a known query, page one only
               pagecache sync 4k2m9xqa --sweep       compare every page with the origin's
-              pagecache sync 4k2m9xqa --stale-after 10m     leave page one alone where it is younger
-              pagecache sync --due --quiet          from cron: whatever is due, of all queries
+              pagecache sync 4k2m9xqa --stale-after 10m     leave a younger page one alone
+              pagecache sync --due --quiet          from cron: what is due, of all queries
             """)
 
     @Argument(help: "A URL, or a query that is in the store.", completion: .queries)
@@ -69,6 +70,8 @@ struct Sync: AsyncParsableCommand {
         if due, refresh || sweep || offline || source.key != nil || source.scope != nil {
             throw ValidationError("--due decides for itself what to do; it takes no --refresh, --sweep, --offline, --key or --scope")
         }
+        // Nobody could name such a query.
+        if source.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
         if let maxPages, maxPages < 1 { throw ValidationError("--max-pages must be at least 1") }
         guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
         guard overlap >= 0 else { throw ValidationError("--overlap must not be negative") }

@@ -8,10 +8,12 @@ import PagedRepository
 /// `pagecache verify`: is everything in the store what was stored?
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "verify",
         abstract: "Check every byte and every rule of a store; mend it, or set it aside.",
         discussion: """
-            Exit code 65 when something is wrong. --repair drops what is damaged, and the next sync fetches it again;
-            nothing that is whole is lost. --set-aside renames a store that cannot be read to '….corrupt-<time>'.
+            Exit code 65 when something is wrong. --repair drops what is damaged, and the
+            next sync fetches it again; nothing that is whole is lost. --set-aside renames
+            a store that cannot be read to '….corrupt-<time>'.
 
             EXAMPLES
               pagecache verify

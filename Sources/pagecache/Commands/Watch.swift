@@ -8,14 +8,16 @@ import Synchronization
 /// `pagecache watch`: what is happening in a store, whoever does it.
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "watch",
         abstract: "Watch commits, failures and retries as they happen, from any process.",
         discussion: """
-            On a terminal a view that is kept up to date; elsewhere a line for each event. With --format ndjson or json an
-            object for each event, one a line; with csv a row. Ends with Ctrl-C.
+            On a terminal a view that is kept up to date; elsewhere a line for each event.
+            With --format ndjson or json an object for each event, one a line; with csv a
+            row. Ends with Ctrl-C.
 
             EXAMPLES
               pagecache watch
-              pagecache watch 4k2m9xqa --format ndjson | jq -r 'select(.event == "failed") | .error_message'
+              pagecache watch 4k2m9xqa --json | jq -r 'select(.event == "failed") | .offset'
             """)
 
     @Argument(help: "A query: its id, its key, or the beginning of either. Default: all of them.", completion: .queries)

@@ -7,6 +7,7 @@ import PagedRepository
 /// `pagecache why`: explains the state of a list, or of a place in it.
 struct Why: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "why",
         abstract: "Explain why a query is stale or failing, and what will happen next, and when.",
         discussion: """
             Asks nobody: everything it says comes from the store.

@@ -99,7 +99,7 @@ struct CSVItems {
         case UInt8(ascii: "\"") where value.count >= 2:
             let inner = UnsafeRawBufferPointer(rebasing: value[1..<value.count - 1])
             if inner.isEmpty { return try writeNothing(to: sink) }
-            if inner.contains(UInt8(ascii: "\\")) {
+            if JSONBytes.first(UInt8(ascii: "\\"), in: inner) != nil {
                 try CSVItems.write(text: JSONText.unescape(inner).bytes, to: sink)
             } else {
                 try CSVItems.write(text: inner, to: sink)
@@ -121,7 +121,9 @@ struct CSVItems {
 
     private static func write(text: UnsafeRawBufferPointer, to sink: ByteSink) throws(ToolFailure) {
         let quote = UInt8(ascii: "\"")
-        let needsQuotes = text.contains { $0 == quote || $0 == UInt8(ascii: ",") || $0 == 0x0A || $0 == 0x0D }
+        let needsQuotes =
+            JSONBytes.first(quote, in: text) != nil || JSONBytes.first(UInt8(ascii: ","), in: text) != nil
+            || JSONBytes.first(0x0A, in: text) != nil || JSONBytes.first(0x0D, in: text) != nil
         guard needsQuotes else { return try sink.append(text) }
         try sink.append(quote)
         var start = 0

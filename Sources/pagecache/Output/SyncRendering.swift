@@ -65,7 +65,9 @@ struct SyncRendering {
         let failing = report.list?.failures ?? []
         var parts: [String] = []
         if !gaps.isEmpty {
-            parts.append("\(SizeText.count(gaps.reduce(0) { $0 + $1.count })) positions in \(gaps.count) \(gaps.count == 1 ? "gap" : "gaps") are missing")
+            let positions = gaps.reduce(0) { $0 + $1.count }
+            parts.append(
+                "\(SizeText.count(positions, "position", "positions")) in \(SizeText.count(gaps.count, "gap", "gaps")) \(positions == 1 ? "is" : "are") missing")
         }
         if let first = failing.first, let failure = first.failure {
             parts.append("\(failing.count) failing, first at \(first.offset): \(failure.message)")
@@ -99,7 +101,7 @@ struct SyncRendering {
         return [
             "\(key.shortID): \(report.outcome.rawValue)", items, described(report.reconciliation),
             "\(SizeText.count(report.usage.requests)) \(report.usage.requests == 1 ? "request" : "requests")",
-            "\(SizeText.count(report.pagesFetched)) pages fetched, \(SizeText.count(report.pagesUnchanged)) unchanged, \(SizeText.count(report.pagesKept)) kept",
+            "\(SizeText.count(report.pagesFetched, "page", "pages")) fetched, \(SizeText.count(report.pagesUnchanged)) unchanged, \(SizeText.count(report.pagesKept)) kept",
             SizeText.bytes(report.usage.bytesReceived), TimeText.seconds(report.duration),
         ].joined(separator: " · ")
     }

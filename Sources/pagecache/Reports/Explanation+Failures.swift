@@ -19,7 +19,7 @@ extension Explanation {
 
     mutating func tellFetching(_ entries: [LedgerEntry]) {
         for entry in entries {
-            let since = entry.lastAttemptAt.map { " since \(TimeText.age(now - $0))" } ?? ""
+            let since = entry.lastAttemptAt.map { ", begun \(TimeText.age(now - $0)) ago" } ?? ""
             if let expiry = entry.leaseExpiresAt, expiry > now {
                 say(.fetching, """
                     \(page(entry)) is being fetched\(since); if whoever does it dies, another may begin in \
@@ -43,7 +43,7 @@ extension Explanation {
         let message = first.failure?.message ?? "nobody noted why"
         let attempts = group.map(\.attempts).max() ?? 0
         let since = group.compactMap(\.firstFailureAt).min()
-            .map { ", since \(TimeText.age(now - $0)) (\(TimeText.rfc3339($0)))" } ?? ""
+            .map { ", \(attempts == 1 ? "" : "the first ")\(TimeText.age(now - $0)) ago (\(TimeText.rfc3339($0)))" } ?? ""
         let who =
             group.count == 1
             ? "\(page(first)) fails" : "\(SizeText.count(group.count)) pages fail, the first at position \(SizeText.count(first.offset))"
@@ -73,9 +73,11 @@ extension Explanation {
         let one = group.count == 1
         if let next = group.compactMap(\.nextAttemptAt).min() {
             guard next > now else {
-                let since = now - next >= .seconds(1) ? " since \(TimeText.age(now - next))" : " now"
+                let due =
+                    now - next >= .seconds(1)
+                    ? "\(one ? "has" : "have") been due for \(TimeText.age(now - next))" : "\(one ? "is" : "are") due now"
                 return """
-                    \(what) \(one ? "is" : "are") due\(since): the next 'pagecache sync --due', or a service that runs, tries \
+                    \(what) \(due): the next 'pagecache sync --due', or a service that runs, tries \
                     again; 'pagecache retry \(id)' does so now.
                     """
             }

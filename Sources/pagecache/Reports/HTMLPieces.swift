@@ -137,7 +137,7 @@ enum HTMLStyle {
         @media (prefers-color-scheme:dark){:root{--ground:#14171a;--ink:#e6e9ec;--faint:#9aa3ad;--line:#30363c;--fresh:#4cc38a;--stale:#e0b13c;--inferred:#6aa9e9;--failing:#f07167;--gap:#59626b;--old:#b794e0}}
         *{box-sizing:border-box}body{margin:0 auto;max-width:72rem;padding:1.5rem;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
         h1{font-size:1.3rem;overflow-wrap:anywhere;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:0;overflow-wrap:anywhere}p{color:var(--faint);margin:.25rem 0}code{color:var(--faint);font-weight:normal}
-        .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(7.5rem,1fr));gap:.5rem;margin-top:1rem}.tile{border:1px solid var(--line);border-radius:6px;padding:.75rem .6rem}.tile b{display:block;font-size:1.4rem}.tile span{color:var(--faint)}
+        .tiles{display:grid;grid-template-columns:repeat(4,minmax(0,1fr));gap:.5rem;margin-top:1rem}.tile{border:1px solid var(--line);border-radius:6px;padding:.75rem .6rem}.tile b{display:block;font-size:1.4rem;overflow-wrap:anywhere}.tile span{color:var(--faint)}
         .bar{display:grid;grid-template-columns:minmax(6rem,18rem) 1fr 12rem;gap:.75rem;align-items:center;margin:.3rem 0}.label{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.value{text-align:right;color:var(--faint)}
         .track{display:flex;height:14px;background:var(--line);border-radius:3px;overflow:hidden}.track i{height:100%}
         .legend span{margin-right:1rem;white-space:nowrap}.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.35em}
@@ -145,7 +145,8 @@ enum HTMLStyle {
         article{border-top:1px solid var(--line);padding:.9rem 0}.map{display:block;width:100%;height:28px;margin-top:.4rem}
         rect.fresh{fill:var(--fresh)}rect.stale{fill:var(--stale)}rect.inferred{fill:var(--inferred)}rect.failing{fill:var(--failing)}rect.gap{fill:var(--gap)}rect.old{fill:var(--old)}
         table{width:100%;border-collapse:collapse}th,td{text-align:left;padding:.3rem .5rem;border-bottom:1px solid var(--line)}th,.number{white-space:nowrap}.number{text-align:right}.text{min-width:9rem;overflow-wrap:anywhere}.wide{overflow-x:auto}
-        @media (max-width:40rem){.bar{grid-template-columns:1fr}.value{text-align:left}}
+        @media (max-width:50rem){.tiles{grid-template-columns:repeat(2,minmax(0,1fr))}}
+        @media (max-width:40rem){.bar{grid-template-columns:minmax(0,1fr) auto;gap:.2rem .75rem;margin:.6rem 0}.track{grid-row:2;grid-column:1/-1}}
         """
 }
 #endif

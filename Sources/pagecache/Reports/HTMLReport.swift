@@ -99,7 +99,7 @@ struct HTMLReport {
             return HTMLBar(
                 label: query.name, value: "\(SizeText.count(tally.requests)) sent, \(SizeText.count(tally.requestsSaved)) saved", whole: most,
                 parts: [
-                    HTMLBar.Part(name: "fetched", size: tally.pagesFetched, style: "failing"),
+                    HTMLBar.Part(name: "fetched", size: tally.pagesFetched, style: "inferred"),
                     HTMLBar.Part(name: "unchanged", size: tally.pagesUnchanged, style: "stale"),
                     HTMLBar.Part(name: "kept", size: tally.pagesKept, style: "fresh"),
                 ]
@@ -108,7 +108,7 @@ struct HTMLReport {
         return """
             <section><h2>Requests</h2>
             <p>Pages that \(SizeText.count(statistics.tally.runs)) runs brought up to date, by what it took.</p>
-            \(HTMLBar.legend([("failing", "fetched"), ("stale", "asked for, and unchanged"), ("fresh", "kept without asking")]))
+            \(HTMLBar.legend([("inferred", "fetched"), ("stale", "asked for, and unchanged"), ("fresh", "kept without asking")]))
             \(bars.joined(separator: "\n"))
             </section>
             """

@@ -1,4 +1,12 @@
 #if Tool
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// Looks into JSON without decoding it. Payloads come from a store that may hold anything (R46): nothing here reads past the
 /// end, and what is not JSON has no members.
 enum JSONBytes {
@@ -47,6 +55,14 @@ enum JSONBytes {
         return first != UInt8(ascii: "{") && first != UInt8(ascii: "[")
     }
 
+    /// Where a byte comes up first, from `start` on. An export looks at every byte several times: memchr(3) takes many at once.
+    static func first(_ wanted: UInt8, in value: Buffer, from start: Int = 0) -> Int? {
+        guard let base = value.baseAddress, start < value.count,
+            let found = memchr(base + start, Int32(wanted), value.count - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - base
+    }
+
     // MARK: Steps
 
     private static func byte(_ value: Buffer, _ position: Int) -> UInt8? { position < value.count ? value[position] : nil }
@@ -69,9 +85,12 @@ enum JSONBytes {
     /// Behind the closing quote; the end where there is none.
     private static func skipString(_ value: Buffer, _ start: Int) -> Int {
         var position = start + 1
-        while position < value.count {
-            if value[position] == UInt8(ascii: "\"") { return position + 1 }
-            position += value[position] == UInt8(ascii: "\\") ? 2 : 1
+        while let quote = first(UInt8(ascii: "\""), in: value, from: position) {
+            // A quote is escaped by an odd number of backslashes before it (RFC 8259, 7).
+            var backslashes = 0
+            while quote - backslashes > position, value[quote - backslashes - 1] == UInt8(ascii: "\\") { backslashes += 1 }
+            position = quote + 1
+            if backslashes % 2 == 0 { return position }
         }
         return value.count
     }
