@@ -102,8 +102,13 @@ let package = Package(
                 "PageModel", "PageStore", "PagedRepository", "HTTPPageSource", "DemoOrigin",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Tool"])),
+                .product(name: "Subprocess", package: "swift-subprocess", condition: .when(traits: ["Tool"])),
+                .product(name: "SystemPackage", package: "swift-system", condition: .when(traits: ["Tool"])),
             ],
-            swiftSettings: settings
+            swiftSettings: settings,
+            // Dependencies name all of Foundation and use none of what FoundationEssentials lacks. To load it, with the data of
+            // ICU, takes longer than all else that the tool does before its first word.
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--as-needed"], .when(platforms: [.linux]))]
         ),
         .testTarget(name: "PageModelTests", dependencies: ["PageModel"], swiftSettings: settings),
         .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),

@@ -1,7 +1,12 @@
-import Foundation
 public import PageModel
 public import PagedRepository
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A paginated JSON API over HTTP. Point it at a URL; how the origin pages is worked out from its first answer and a few
 /// questions, unless it is said or was stored: see Documentation/Detection.md.
@@ -53,7 +58,7 @@ public final class HTTPPageSource: PageSource {
         hasSecretInURL = url.userInfo != nil || url.parameters.contains(where: ParameterNames.isSecret)
         if let userInfo = url.userInfo {
             // RFC 7617: what stands before the @ goes into a header, or it would end up in stored URLs.
-            let credentials = Data((userInfo.removingPercentEncoding ?? userInfo).utf8).base64EncodedString()
+            let credentials = Data((userInfo.percentDecoded ?? userInfo).utf8).base64EncodedString()
             configuration.headers.append(HTTPField("Authorization", "Basic \(credentials)"))
             url.userInfo = nil
         }

@@ -62,6 +62,32 @@ struct HeaderTests {
 
 @Suite("Origin URLs")
 struct OriginURLTests {
+    @Test("hosts of other scripts are written as the network knows them (RFC 3492, 7.1), and are one host however they are written",
+        arguments: [
+            ("bücher", "bcher-kva"), ("他们为什么不说中文", "ihqwcrb4cv8a8dqg056pqjye"), ("3年b組金八先生", "3b-ww4c5e180e575a65lsy2b"),
+            ("почемужеонинеговорятпорусски", "b1abfaaepdrnnbgefbadotcwatmq2g4l"), ("straße", "strae-oqa"),
+            ("安室奈美恵-with-super-monkeys", "-with-super-monkeys-pc58ag80a8qai00g7n9n"),
+            ("pročprostěnemluvíčesky", "proprostnemluvesky-uyb24dma41a"), ("majiでkoiする5秒前", "majikoi5-783gue6qz075azm5e"),
+        ])
+    func otherScripts(label: String, written: String) throws {
+        #expect(HostName.punycode(label) == written)
+        let url = try #require(OriginURL("http://www.\(label).example:8080/ä?q=ü"))
+        #expect(url.host == "www.xn--\(written).example")
+        #expect(url.text == "http://www.xn--\(written).example:8080/%C3%A4?q=%C3%BC")
+        #expect(url.hasSameOrigin(as: try #require(OriginURL(url.text))))
+        #expect(OriginURL("http://WWW.\(label).EXAMPLE:8080/")?.host == url.host)
+        #expect(try #require(OriginURL("http://h/")).resolving("//\(label)/x")?.host == "xn--\(written)")
+    }
+
+    @Test("a host whose label is longer than the network takes is none")
+    func longLabel() { #expect(OriginURL("http://\(String(repeating: "ü", count: 70)).example/") == nil) }
+
+    @Test("percent signs are read where they stand for text, and nowhere else (RFC 3986, 2.1)", arguments: [
+        ("a%20b", "a b"), ("%C3%BC", "ü"), ("", ""), ("plain+", "plain+"), ("%41%4a%4A", "AJJ"), ("ü%25", "ü%"),
+        ("%", nil), ("%4", nil), ("%zz", nil), ("%ff", nil), ("a%C3", nil),
+    ])
+    func percent(text: String, plain: String?) { #expect(text.percentDecoded == plain) }
+
     @Test("only absolute http and https URLs are origins", arguments: ["ftp://x/a", "file:///etc/passwd", "x", "/a", "http://", "https:///a", "", "http//x"])
     func foreign(text: String) {
         #expect(OriginURL(text) == nil)

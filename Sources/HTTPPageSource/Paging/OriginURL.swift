@@ -1,5 +1,10 @@
-import Foundation
 import PageModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// A URL taken apart so far that parameters can be set and taken away, with everything else kept as it was written.
 ///
@@ -11,8 +16,8 @@ struct OriginURL: Hashable, Sendable {
         /// Encoded; nil when there is no equals sign.
         var value: String?
 
-        var plainName: String { name.removingPercentEncoding ?? name }
-        var plainValue: String { value.map { $0.replacingOccurrences(of: "+", with: " ").removingPercentEncoding ?? $0 } ?? "" }
+        var plainName: String { name.percentDecoded ?? name }
+        var plainValue: String { value.map { String($0.map { $0 == "+" ? " " : $0 }).percentDecoded ?? $0 } ?? "" }
     }
 
     private var components: URLComponents
@@ -25,6 +30,10 @@ struct OriginURL: Hashable, Sendable {
         else { return nil }
         components.scheme = scheme
         components.fragment = nil
+        if !host.utf8.allSatisfy({ $0 < 0x80 }) {
+            guard let ascii = HostName.ascii(host) else { return nil }
+            components.percentEncodedHost = ascii
+        }
         parameters = OriginURL.parse(components.percentEncodedQuery)
         components.percentEncodedQuery = nil
         self.components = components
@@ -49,7 +58,8 @@ struct OriginURL: Hashable, Sendable {
     }
 
     var scheme: String { components.scheme ?? "" }
-    var host: String { (components.host ?? "").lowercased() }
+    /// In small letters, and as the network knows it. Where Foundation is in the program, `components` gives it in its own script.
+    var host: String { (components.host.flatMap { HostName.ascii($0) } ?? "").lowercased() }
     /// As it is written.
     var path: String { components.percentEncodedPath }
     var port: Int { components.port ?? usualPort }

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
 import Foundation
+#endif
 
 /// Everything that was decided about an origin: how to ask it, and where things stand in its answers. Stored with the
 /// query as JSON; holds no secrets.

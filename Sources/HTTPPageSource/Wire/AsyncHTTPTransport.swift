@@ -1,11 +1,16 @@
 #if HTTP
 import AsyncHTTPClient
-import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
 import PageModel
 import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The real network, through AsyncHTTPClient. Close it when done: its connections are kept open between requests.
 ///

@@ -1,4 +1,8 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
 import Foundation
+#endif
 
 /// What the caller proves itself with, to be recognised wherever an origin echoes it (R45).
 ///
@@ -41,7 +45,7 @@ struct SecretWords: Sendable {
     /// Whether the text has a secret in it, as it is or percent-encoded.
     func isIn(_ text: String) -> Bool {
         guard !words.isEmpty else { return false }
-        let spellings = [text, text.removingPercentEncoding].compactMap { $0.map { SecretWords.folded($0) } }
+        let spellings = [text, text.percentDecoded].compactMap { $0.map { SecretWords.folded($0) } }
         return words.contains { word in spellings.contains { !$0.ranges(of: word).isEmpty } }
     }
 

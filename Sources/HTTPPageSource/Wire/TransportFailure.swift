@@ -1,11 +1,16 @@
 #if HTTP
 import AsyncHTTPClient
-import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
 import NIOPosix
 import PageModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The network's errors in the words of the ledger (R26, R27). Such texts end up on terminals: they are one line each, name no
 /// types, and hold nothing of the request.

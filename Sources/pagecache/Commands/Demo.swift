@@ -1,10 +1,15 @@
 #if Tool
 import ArgumentParser
 import DemoOrigin
-import Foundation
 import PageModel
 import PageStore
 import PagedRepository
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// `pagecache demo`: the whole story on an embedded origin.
 struct Demo: AsyncParsableCommand {
@@ -81,11 +86,11 @@ private final class DemoStory {
 
     private func firstSyncAndKill() async throws {
         heading("1  First sync, killed half way")
-        let child = try Child(["sync", url, "--store", store, "--quiet"])
+        let child = Child(["sync", url, "--store", store, "--quiet"])
         while origin.answered < pages / 2, child.isRunning {
             try await watch("fetching")
         }
-        child.kill()
+        await child.kill()
         terminal.progress("")
         let list = try await outline()
         say("kill -9 after \(origin.answered) answers. In the store: \(count(list.coverage.count)) items in \(list.heldPages.count) whole pages, none half.")
@@ -97,14 +102,13 @@ private final class DemoStory {
         heading("2  Run again: it goes on")
         let before = origin.requests.count
         let held = try await outline().heldPages.count
-        let child = try Child(["sync", url, "--store", store, "--json"])
+        let child = Child(["sync", url, "--store", store, "--json"])
         while child.isRunning { try await watch("resuming") }
-        await child.wait()
         terminal.progress("")
-        let result = try child.result(expecting: 0)
+        let result = try await child.wait().result()
         let sent = origin.requests.count - before
         say("\(sent) requests for the \(pages - held) pages that were missing: page one again, and a retry for each error.")
-        say("\(count(result.int("items"))) of \(count(result.int("total"))) items, \(result.int("runs")) run, \(result.arrayCount("gaps")) gaps.")
+        say("\(count(result.items)) of \(count(result.total)) items, \(result.runs) run, \(result.gaps.count) gaps.")
         rows.append(Row(what: "first sync, killed half way, and resumed", sent: origin.requests.count, plain: "\(before) + \(pages) + retries"))
         let stored = Set(try await ids())
         guard stored == Set(origin.ids), stored.count == 10_000 else { throw broken("the store and the origin differ") }
@@ -120,7 +124,7 @@ private final class DemoStory {
         let sent = origin.requests.count - before
         say("\(sent) \(sent == 1 ? "request" : "requests"): page one and its total explain what happened; everything behind is shifted, not fetched.")
         guard try await ids() == origin.ids else { throw broken("the store is not what the origin has") }
-        say("Checked: \(count(result.int("items"))) items in the store, in the origin's order.")
+        say("Checked: \(count(result.items)) items in the store, in the origin's order.")
         rows.append(Row(what: "3 inserts and 2 deletes taken in", sent: sent, plain: "\(pages + 1)"))
 
         before = origin.requests.count
@@ -134,16 +138,15 @@ private final class DemoStory {
         heading("4  The origin is gone")
         await origin.stop()
         let started = SystemClock().now()
-        let shown = try Child(["show", url, "--store", store, "--offset", "5000", "--limit", "2"])
-        await shown.wait()
+        let shown = try await Child(["show", url, "--store", store, "--offset", "5000", "--limit", "2"]).wait()
         say("pagecache show --offset 5000 --limit 2, after \((SystemClock().now() - started).wholeMilliseconds) ms:")
         for line in shown.output.split(separator: "\n") { say("  " + TextWidth.prefix(line, columns: terminal.width - 6)) }
-        let child = try Child(["sync", url, "--store", store, "--wait", "2s"])
+        let child = Child(["sync", url, "--store", store, "--wait", "2s"])
         while child.isRunning { try await watch("trying to reach the origin") }
-        await child.wait()
+        let ended = try await child.wait()
         terminal.progress("")
-        guard child.status == ExitStatus.incomplete.rawValue else { throw broken("sync did not end with 75") }
-        say("pagecache sync ends with \(child.status): \(child.errors.split(separator: "\n").last ?? "")")
+        guard let code = ended.code, code == ExitStatus.incomplete.rawValue else { throw broken("sync did not end with 75") }
+        say("pagecache sync ends with \(code): \(ended.errors.split(separator: "\n").last ?? "")")
         rows.append(Row(what: "read with the origin gone", sent: 0, plain: "impossible"))
     }
 
@@ -175,11 +178,7 @@ private final class DemoStory {
         try await Task.sleep(for: .milliseconds(20))
     }
 
-    private func run(_ arguments: [String]) async throws -> ChildResult {
-        let child = try Child(arguments)
-        await child.wait()
-        return try child.result(expecting: 0)
-    }
+    private func run(_ arguments: [String]) async throws -> Child.SyncWord { try await Child(arguments).wait().result() }
 
     private func broken(_ what: String) -> ToolFailure {
         ToolFailure(.internal, "demo", "the demo failed: \(what)")

@@ -55,6 +55,7 @@ struct Retry: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
+        Arenas.limit()
         try await common.withStore(.mustExist) { store in try await retry(in: store) }
     }
 

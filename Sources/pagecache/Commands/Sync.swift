@@ -1,10 +1,15 @@
 #if Tool
 import ArgumentParser
-import Foundation
 import HTTPPageSource
 import PageModel
 import PageStore
 import PagedRepository
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// `pagecache sync`: brings a paginated API into the store, or up to date.
 struct Sync: AsyncParsableCommand {
@@ -82,6 +87,7 @@ struct Sync: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
+        Arenas.limit()
         guard let target else { return try await syncDue() }
         let store = try await DeferredStore(at: common.storePath)
         do {

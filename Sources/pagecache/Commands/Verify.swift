@@ -1,9 +1,14 @@
 #if Tool
 import ArgumentParser
-import Foundation
 import PageModel
 import PageStore
 import PagedRepository
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// `pagecache verify`: is everything in the store what was stored?
 struct Verify: AsyncParsableCommand {

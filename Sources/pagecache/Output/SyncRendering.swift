@@ -113,11 +113,11 @@ struct SyncRendering {
         case .unchanged: report.pagesFetched > 0 ? "page one unchanged" : "nothing new"
         case .shifted: "changes at the head taken in"
         case .repaired: "changes found and mended"
-        case .spliced: "new items taken in"
+        case .spliced: "changes taken in"
         case .staleTail: "the tail is stale"
         case .replaced: "list read again"
         case .swept: "every page verified"
-        case .resumed: "resumed"
+        case .resumed: report.pagesFetched + report.pagesUnchanged > 0 ? "resumed" : "not refreshed"
         }
     }
 

@@ -42,12 +42,14 @@ extension Explanation {
         let first = group.min { $0.offset < $1.offset } ?? group[0]
         let message = first.failure?.message ?? "nobody noted why"
         let attempts = group.map(\.attempts).max() ?? 0
+        // What is said of many is true of each.
+        let upTo = group.allSatisfy { $0.attempts == attempts } ? "" : "Up to "
         let since = group.compactMap(\.firstFailureAt).min()
             .map { ", \(attempts == 1 ? "" : "the first ")\(TimeText.age(now - $0)) ago (\(TimeText.rfc3339($0)))" } ?? ""
         let who =
             group.count == 1
             ? "\(page(first)) fails" : "\(SizeText.count(group.count)) pages fail, the first at position \(SizeText.count(first.offset))"
-        return "\(who): \(message). \(attempts) \(attempts == 1 ? "attempt" : "attempts")\(since)."
+        return "\(who): \(message). \(upTo)\(attempts) \(attempts == 1 ? "attempt" : "attempts")\(since)."
     }
 
     /// What the class of a failure means, where its message may not say.

@@ -50,7 +50,8 @@ extension Explanation {
     /// R23: a page one that explains everything says nothing of edits in place farther down.
     mutating func tellOldestPage(besides validatedAt: Timestamp) {
         guard let oldest = list.heldPages.min(by: { $0.validatedAt < $1.validatedAt }),
-            validatedAt - oldest.validatedAt >= policy.staleAfter(list.record)
+            // Where the origin calls nothing fresh, what has just been had is not old all the same.
+            validatedAt - oldest.validatedAt >= max(policy.staleAfter(list.record), .seconds(60))
         else { return }
         say(
             .freshness,

@@ -1,5 +1,6 @@
 #if Tool
 import PageModel
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -41,12 +42,25 @@ struct AtomicFile: ~Copyable {
         // As any other file that somebody makes; one that is replaced keeps its mode.
         let descriptor = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, exists ? status.st_mode & 0o777 : 0o666)
         guard descriptor >= 0 else { throw failure("cannot create \(path)", isNew: true) }
+        unfinished.withLock { _ = $0.insert(name) }
         return (place, name, descriptor)
     }
 
     deinit {
         close(descriptor)
-        if let temporary { unlink(temporary) }
+        if let temporary {
+            unlink(temporary)
+            AtomicFile.unfinished.withLock { _ = $0.remove(temporary) }
+        }
+    }
+
+    /// Names of files that are not in their place yet.
+    private static let unfinished = Mutex<Set<String>>([])
+
+    /// For a process that leaves at once, and has no time to let its values go. A name that is just being taken or given back is
+    /// not waited for.
+    static func removeUnfinished() {
+        _ = unfinished.withLockIfAvailable { names in for name in names { unlink(name) } }
     }
 
     /// - Throws: `ToolFailure` with 74, also where the disk or a limit on the file's size is full.
@@ -75,6 +89,7 @@ struct AtomicFile: ~Copyable {
         // First the bytes, then the name: after a power loss there is the old file or the whole new one.
         guard fsync(descriptor) == 0, rename(name, path) == 0 else { throw AtomicFile.failure("cannot write \(path)") }
         temporary = nil
+        AtomicFile.unfinished.withLock { _ = $0.remove(name) }
         let slash = path.lastIndex(of: "/")
         let directory = open(slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
         // Not every file system syncs directories; the file is there in any case.

@@ -1,6 +1,11 @@
 #if Tool
 import ArgumentParser
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
 import Foundation
+#endif
 
 /// A command as the argument parser describes it (`--experimental-dump-help`): what `--help` is made of.
 struct CommandDescription: Decodable {

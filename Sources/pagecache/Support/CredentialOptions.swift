@@ -1,7 +1,12 @@
 #if Tool
 import ArgumentParser
-import Foundation
 import HTTPPageSource
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// What is sent along with every request, and which of it is secret.
 struct Credential {
@@ -72,8 +77,7 @@ struct CredentialOptions: ParsableArguments {
             throw ToolFailure(
                 .usage, "usage", "a line of \(Printable.text(place)) is no header", hint: "write 'Name: value', one a line")
         }
-        let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
-        return try field(line[..<colon].trimmingCharacters(in: .whitespaces), value, place)
+        return try field(line[..<colon].trimmed(), line[line.index(after: colon)...].trimmed(), place)
     }
 
     private static func field(_ name: String, _ value: String, _ place: String) throws -> HTTPField {
@@ -85,7 +89,7 @@ struct CredentialOptions: ParsableArguments {
     }
 
     private func token(_ path: String) throws -> String {
-        let token = try SecretFile.text(path).trimmingCharacters(in: .whitespacesAndNewlines)
+        let token = try SecretFile.text(path).trimmed()
         guard !token.isEmpty else {
             throw ToolFailure(.usage, "usage", "\(Printable.text(path)) is empty", hint: "put the token into it")
         }
@@ -100,33 +104,10 @@ struct CredentialOptions: ParsableArguments {
     }
 }
 
-/// A file with a secret in it, or a pipe from a program that knows one.
-enum SecretFile {
-    /// More is no credential.
-    private static let largest = 1 << 16
-
-    /// - Throws: `ToolFailure`: 64 where there is none, or what is there is no short text; 77 where it may not be read.
-    static func text(_ path: String) throws -> String {
-        let name = Printable.text(path)
-        guard let file = FileHandle(forReadingAtPath: path) else {
-            throw FileManager.default.fileExists(atPath: path)
-                ? ToolFailure(.permission, "permission", "\(name) may not be read")
-                : ToolFailure(.usage, "usage", "there is no file \(name)", hint: "name the file that holds the credential")
-        }
-        defer { try? file.close() }
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        if attributes?[.type] as? FileAttributeType == .typeRegular, let mode = attributes?[.posixPermissions] as? Int,
-            mode & 0o077 != 0
-        {
-            Terminal.standard.warn("\(name) can be read by others on this machine; 'chmod 600' keeps it to yourself")
-        }
-        var data = Data()
-        // A pipe hands over as much as was written at a time.
-        while data.count <= largest, let piece = try? file.read(upToCount: largest), !piece.isEmpty { data += piece }
-        guard data.count <= largest, let text = String(data: data, encoding: .utf8) else {
-            throw ToolFailure(.usage, "usage", "\(name) is no short text", hint: "name the file that holds the credential")
-        }
-        return text
+extension StringProtocol {
+    fileprivate func trimmed() -> String {
+        let rest = drop(while: \.isWhitespace)
+        return String(rest.prefix(rest.lastIndex { !$0.isWhitespace }.map { rest.distance(from: rest.startIndex, to: $0) + 1 } ?? 0))
     }
 }
 #endif

@@ -1,9 +1,14 @@
 #if Tool
 import ArgumentParser
-import Foundation
 import PageModel
 import PageStore
 import PagedRepository
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// How results are written.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
@@ -55,7 +60,7 @@ struct CommonOptions: ParsableArguments {
         if let path = given("PAGECACHE_STORE") { return path }
         // The specification: relative paths in XDG_CACHE_HOME are to be ignored.
         if let cache = given("XDG_CACHE_HOME"), cache.hasPrefix("/") { return "\(cache)/pagecache/store.sqlite" }
-        return "\(given("HOME") ?? NSHomeDirectory())/.cache/pagecache/store.sqlite"
+        return "\(given("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path)/.cache/pagecache/store.sqlite"
     }
 
     /// Commands that only look open the store for reading only: they work where nothing may be written.

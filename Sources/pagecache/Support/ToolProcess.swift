@@ -14,7 +14,6 @@ import Darwin
 enum ToolProcess {
     /// Runs the tool, and ends the process with the right code.
     static func run(_ body: @escaping @Sendable () async throws -> Void) async -> Never {
-        Arenas.limit()
         // A reader that goes away (`| head`) is no reason to die loudly, and a file size limit none to die at all:
         // both come back as errors of the write.
         signal(SIGPIPE, SIG_IGN)
@@ -56,6 +55,7 @@ enum ToolProcess {
 
     private static func leaveNow(_ number: Int32) -> Never {
         Terminal.standard.restore()
+        AtomicFile.removeUnfinished()
         _exit(128 + number)
     }
 
