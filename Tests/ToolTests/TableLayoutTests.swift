@@ -24,6 +24,20 @@ struct TableLayoutTests {
         return (layout.heading().map { [$0] } ?? []) + rows.flatMap { layout.lines(of: $0) }
     }
 
+    @Test("URLs that begin alike are told apart by their ends, and what is missed least is left out first")
+    func telling() {
+        let columns: [TableLayout.Column] = [
+            .init(heading: "QUERY", least: 16, isCutInside: true), .init(heading: "RUNS", isNumber: true, isMinor: true),
+            .init(heading: "AGE", isWhole: true), .init(heading: "FAILING", isNumber: true),
+        ]
+        let rows = ["labels", "tasks?done=1"].map { ["https://api.example.com/v1/\($0)", "1", "stale (5 min)", "0"] }
+        let layout = TableLayout(columns, rows: rows, width: 40)
+        #expect(layout.leftOut == ["RUNS"])
+        #expect(layout.lines(of: rows[0]) == ["https…/v1/labels  stale (5 min)        0"])
+        #expect(layout.lines(of: rows[1]) == ["https…sks?done=1  stale (5 min)        0"])
+        #expect(TextWidth.cutInside("日本語のとても長い名前", to: 9) == "日…い名前")
+    }
+
     @Test("where there is room, everything is there, numbers to the right")
     func roomy() {
         #expect(lines(.max) == [

@@ -9,6 +9,10 @@ struct ResultTable {
         var isNumber = false
         /// Nobody can do anything with a part of it: an id, a moment.
         var isWhole = false
+        /// As in `TableLayout.Column`.
+        var least = TableLayout.narrowest
+        var isCutInside = false
+        var isMinor = false
     }
 
     /// One value: for machines, and for people.
@@ -76,8 +80,12 @@ struct ResultTable {
         let headed = columns.indices.filter { columns[$0].heading != nil }
         let texts = rows.map { row in headed.map { Printable.text(row[$0].text) } }
         let layout = TableLayout(
-            headed.map { .init(heading: columns[$0].heading ?? "", isNumber: columns[$0].isNumber, isWhole: columns[$0].isWhole) },
-            rows: texts, width: width)
+            headed.map { index in
+                let column = columns[index]
+                return .init(
+                    heading: column.heading ?? "", isNumber: column.isNumber, isWhole: column.isWhole, least: column.least,
+                    isCutInside: column.isCutInside, isMinor: column.isMinor)
+            }, rows: texts, width: width)
         var lines = layout.heading(bold: bold).map { [$0] } ?? []
         for row in texts {
             if layout.isStacked, !lines.isEmpty { lines.append("") }

@@ -2,7 +2,7 @@
 /// Rows of texts laid out for people, in so many columns of a terminal: pure.
 ///
 /// What is cut off must not mislead: numbers and ids are shown whole, and only texts are cut, each to a few characters at least.
-/// Columns that do not fit then are left out, those that say nothing first, then from the right. Where not even three of them
+/// Columns that do not fit then are left out, those that say nothing first, then the minor ones, then from the right. Where not even three of them
 /// fit, nothing is left out and nothing is cut: the rows stand one below another, a line or more for each value.
 struct TableLayout {
     struct Column: Equatable {
@@ -11,9 +11,15 @@ struct TableLayout {
         var isNumber = false
         /// Means something else, or nothing, when it is cut off.
         var isWhole = false
+        /// A text is not cut below this.
+        var least = TableLayout.narrowest
+        /// What is left out is left out of its middle.
+        var isCutInside = false
+        /// Missed less than others.
+        var isMinor = false
     }
 
-    /// A text is not cut below this.
+    /// A text is not cut below this, unless its column says otherwise.
     static let narrowest = 6
     /// A table of fewer columns, of those that there are, is none.
     private static let fewest = 3
@@ -40,13 +46,13 @@ struct TableLayout {
         }
         let natural = widths
         let least = columns.indices.map { index in
-            columns[index].isNumber || columns[index].isWhole ? natural[index] : min(natural[index], TableLayout.narrowest)
+            columns[index].isNumber || columns[index].isWhole ? natural[index] : min(natural[index], columns[index].least)
         }
         func sum(_ widths: [Int], _ shown: [Int]) -> Int { shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1) }
         var shown = Array(columns.indices)
         while sum(least, shown) > width, shown.count > min(TableLayout.fewest, columns.count) {
             let silent = shown.lastIndex { index in rows.allSatisfy { $0[index] == TableLayout.nothing || $0[index].isEmpty } }
-            shown.remove(at: silent ?? shown.count - 1)
+            shown.remove(at: silent ?? shown.lastIndex { columns[$0].isMinor } ?? shown.count - 1)
         }
         isStacked = sum(least, shown) > width
         self.shown = isStacked ? Array(columns.indices) : shown
@@ -80,7 +86,9 @@ struct TableLayout {
 
     private func line(_ row: [String]) -> String {
         let padded = shown.map { index in
-            let text = columns[index].isNumber ? row[index] : TextWidth.cut(row[index], to: widths[index])
+            let column = columns[index]
+            let text = column.isNumber ? row[index]
+                : column.isCutInside ? TextWidth.cutInside(row[index], to: widths[index]) : TextWidth.cut(row[index], to: widths[index])
             let space = String(repeating: " ", count: max(0, widths[index] - TextWidth.columns(text)))
             return columns[index].isNumber ? space + text : text + space
         }

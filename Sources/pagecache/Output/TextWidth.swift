@@ -27,6 +27,14 @@ enum TextWidth {
         columns(text) <= room ? text : prefix(text, columns: room - 1) + "…"
     }
 
+    /// The same with its beginning and its end: what tells one URL from another mostly stands there.
+    static func cutInside(_ text: String, to room: Int) -> String {
+        guard columns(text) > room else { return text }
+        let beginning = prefix(text, columns: (room - 1) / 3)
+        let end = prefix(String(text.reversed()), columns: room - 1 - columns(beginning))
+        return beginning + "…" + String(end.reversed())
+    }
+
     private static func columns(_ character: Character) -> Int {
         var scalars = character.unicodeScalars.makeIterator()
         guard let first = scalars.next() else { return 0 }
