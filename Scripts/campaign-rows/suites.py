@@ -1,6 +1,6 @@
 """The experiments that are suites in Swift, told as rows of the same table; and the sanitizers, which are whole builds."""
 
-import os, re, subprocess
+import os, re, shutil, subprocess
 from bench import HERE, ROOT, Outcome
 from broken import WORK, Broken
 
@@ -86,6 +86,20 @@ def lives(subject, mode):
     return run
 
 
+def copied(kind):
+    """A copy of the package to be built for a sanitizer; for that of threads with a mutex that it knows (mutex.swift)."""
+    tree = WORK / f"{kind}-tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    for part in ["Sources", "Tests", "Migrations"]:
+        shutil.copytree(ROOT / part, tree / part, symlinks=True)
+    shutil.copy(ROOT / "Package.swift", tree)
+    if kind == "thread":
+        users = {path.relative_to(tree).parts[:2] for path in tree.rglob("*.swift") if "Mutex" in path.read_text()}
+        for module in users:
+            shutil.copy(HERE / "mutex.swift", tree.joinpath(*module) / "SanitizerMutex.swift")
+    return tree
+
+
 def sanitizer(kind, control):
     """All suites but those that are timed, in a build of its own. The control: a few lines with the bug it is there for."""
 
@@ -113,7 +127,7 @@ def sanitizer(kind, control):
         }
         result = subprocess.run(
             [*SWIFT, "test", f"--sanitize={kind}", "--scratch-path", str(WORK / kind), "--filter", filter],
-            cwd=ROOT,
+            cwd=copied(kind),
             capture_output=True,
             text=True,
             env=environment,
