@@ -122,7 +122,7 @@ def sanitizer(kind, control):
             **os.environ,
             "PAGECACHE_SEEDS": "200",
             "FUZZ_CASES": "2000",
-            "TSAN_OPTIONS": "halt_on_error=0",
+            "TSAN_OPTIONS": f"halt_on_error=0 suppressions={HERE / 'threads.supp'}",
             "ASAN_OPTIONS": "detect_leaks=0",
         }
         result = subprocess.run(
