@@ -107,7 +107,8 @@ let package = Package(
             ],
             swiftSettings: settings,
             // Dependencies name all of Foundation and use none of what FoundationEssentials lacks. To load it, with the data of
-            // ICU, takes longer than all else that the tool does before its first word.
+            // ICU, takes longer than all else that the tool does before its first word. Who depends on a package by version may
+            // depend on no target with unsafe flags: the libraries must have none.
             linkerSettings: [.unsafeFlags(["-Xlinker", "--as-needed"], .when(platforms: [.linux]))]
         ),
         .testTarget(name: "PageModelTests", dependencies: ["PageModel"], swiftSettings: settings),

@@ -25,6 +25,8 @@ extension HTTPPageSource {
         }
     }
 
+    private var isTotalHeaderSaid: Bool { if case .header = configuration.total { true } else { false } }
+
     /// What HEAD said of the total, where that was not known before.
     private enum HeadFinding {
         case total(HTTPSourceConfiguration.Place, Total)
@@ -51,9 +53,8 @@ extension HTTPPageSource {
         case 408, 425, 500, 502...599: return .silent("answered \(response.status)")
         default: return .nothing("answered \(response.status)")
         }
-        let isSaid = if case .header = configuration.total { true } else { false }
         var described = description
-        described.total = isSaid ? configuration.total : Detector.totalPlace(inHeaders: response, atLeast: count)
+        described.total = isTotalHeaderSaid ? configuration.total : Detector.totalPlace(inHeaders: response, atLeast: count)
         guard let place = described.total else { return .nothing("no total there") }
         let total = totalInHeaders(response, described)
         return total == .unknown ? .nothing("no total there") : .total(place, total)
@@ -62,14 +63,9 @@ extension HTTPPageSource {
     /// First contact: page one shows no total. Once HEAD is asked, where knowing it changes what is done next: the list goes on,
     /// or may go on.
     func askHead(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
-        let isSaid: Bool
-        switch configuration.total {
-        case .header: isSaid = true
-        case .body: return
-        case nil: isSaid = false
-        }
+        if case .body = configuration.total { return }
         guard draft.evidence.total == .unknown, draft.evidence.count > 0, !PagingChoice.isWhole(draft.evidence),
-            isSaid || configuration.paging == .auto, mayAskHead(contact), left(contact) > 0
+            isTotalHeaderSaid || configuration.paging == .auto, mayAskHead(contact), left(contact) > 0
         else { return }
         let finding = try await findTotalByHead(
             contact.answer.url, draft.description, atLeast: draft.evidence.count, most: left(contact))

@@ -133,7 +133,8 @@ public final class HTTPPageSource: PageSource {
         let description = state.withLock { $0.description }
         var conditions: [HTTPField] = []
         // R1: a validator goes with the request that it answered, and with no other.
-        // Nor is it sent before it is known how to read what comes: a "not modified" would teach nothing.
+        // Nor is it sent before it is known how to read what comes, or while HEAD is to be asked again: a "not modified" would teach
+        // nothing, and keep nothing of what HEAD says.
         let isKnown = description != nil && !(description?.awaitsHead ?? false && request.target == .first)
         let sent = request.validator.flatMap { $0.request == url.text && isKnown ? $0 : nil }
         if let tag = sent?.entityTag { conditions.append(HTTPField("If-None-Match", tag)) }

@@ -187,15 +187,7 @@ private final class DemoStory {
     // MARK: Looking into the store
 
     private func withStore<Value>(_ body: (PageStore) async throws -> Value) async throws -> Value {
-        let open = try await PageStore.open(at: store, mode: .mustExist, now: SystemClock().now())
-        do {
-            let value = try await body(open)
-            await open.close()
-            return value
-        } catch {
-            await open.close()
-            throw error
-        }
+        try await PageStore.open(at: store, mode: .mustExist, now: SystemClock().now()).closed(after: body)
     }
 
     private func outline() async throws -> ListOutline {

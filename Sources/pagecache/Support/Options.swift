@@ -70,13 +70,19 @@ struct CommonOptions: ParsableArguments {
 
     /// Opens the store for this work, and closes it however that ends.
     func withStore<Value>(_ mode: PageStore.Mode, _ work: (PageStore) async throws -> Value) async throws -> Value {
-        let store = try await openStore(mode)
+        try await openStore(mode).closed(after: work)
+    }
+}
+
+extension PageStore {
+    /// Does this work, and closes the store however that ends.
+    func closed<Value>(after work: (PageStore) async throws -> Value) async throws -> Value {
         do {
-            let value = try await work(store)
-            await store.close()
+            let value = try await work(self)
+            await close()
             return value
         } catch {
-            await store.close()
+            await close()
             throw error
         }
     }
