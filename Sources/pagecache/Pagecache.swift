@@ -39,24 +39,31 @@ struct Pagecache: AsyncParsableCommand {
         ])
 
     /// The arguments are parsed here and not by the library's own `main`, so that every error is one line, in the
-    /// format that was asked for.
+    /// format that was asked for; and before there is a task or a signal source, because each starts threads, which `--version` and
+    /// `--help` have no use for.
+    @MainActor
     static func main() async {
-        await ToolProcess.run {
-            do {
-                var command = try await asyncParseAsRoot()
-                if var command = command as? any AsyncParsableCommand {
-                    try await command.run()
-                } else {
-                    try command.run()
-                }
-            } catch where ToolFailure(error) == nil && exitCode(for: error) == .success {
-                exit(withError: error)  // --help, --version, completions of a shell
-            } catch where ToolFailure(error) == nil && !(error is CancellationError) && exitCode(for: error) == .validationFailure {
-                if asksForJSON(CommandLine.arguments) { Terminal.standard.configure(quiet: false, json: true, colour: false) }
-                let text = message(for: error).split(separator: "\n").first.map(String.init) ?? "wrong arguments"
-                throw ToolFailure(.usage, "usage", text, hint: hint(for: text))
+        ToolProcess.outliveReaders()
+        do {
+            var command = try parseAsRoot()
+            if let command = command as? any AsyncParsableCommand {
+                await ToolProcess.run(command)
             }
+            try command.run()
+            ToolProcess.end(nil)
+        } catch where ToolFailure(error) == nil && exitCode(for: error) == .success {
+            exit(withError: error)  // --help, --version, completions of a shell
+        } catch {
+            ToolProcess.end(error)
         }
+    }
+
+    /// What the parser says of arguments that it does not take, as an error of ours. Commands throw such errors too.
+    static func usageFailure(_ error: any Error) -> ToolFailure? {
+        guard ToolFailure(error) == nil, !(error is CancellationError), exitCode(for: error) == .validationFailure else { return nil }
+        if asksForJSON(CommandLine.arguments) { Terminal.standard.configure(quiet: false, json: true, colour: false) }
+        let text = message(for: error).split(separator: "\n").first.map(String.init) ?? "wrong arguments"
+        return ToolFailure(.usage, "usage", text, hint: hint(for: text))
     }
 
     /// The parser says which value it does not take, and not which it would.

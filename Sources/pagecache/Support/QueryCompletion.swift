@@ -1,18 +1,34 @@
 #if Tool
 import ArgumentParser
+import Dispatch
 import PageModel
 import PageStore
 import PagedRepository
+import Synchronization
 
 extension CompletionKind {
     /// The ids of the queries in the store: of the one that `--store` names in what was typed so far, else of the default one.
     static var queries: CompletionKind {
-        .custom { (words: [String], _: Int, prefix: String) in await QueryCompletion.ids(words: words, prefix: prefix) }
+        .custom { (words: [String], _: Int, prefix: String) in QueryCompletion.awaitedIDs(words: words, prefix: prefix) }
     }
 }
 
 /// Completes the names of queries. Whatever goes wrong there is nothing to complete: a shell is no place for errors.
 enum QueryCompletion {
+    /// For the parser, which is called before anything here is asynchronous: the main thread waits, and none of those that the
+    /// answer needs.
+    static func awaitedIDs(words: [String], prefix: String) -> [String] {
+        let found = Mutex<[String]>([])
+        let isDone = DispatchSemaphore(value: 0)
+        Task.detached {
+            let ids = await ids(words: words, prefix: prefix)
+            found.withLock { $0 = ids }
+            isDone.signal()
+        }
+        isDone.wait()
+        return found.withLock { $0 }
+    }
+
     static func ids(words: [String], prefix: String) async -> [String] {
         var options = CommonOptions()
         options.store = store(in: words)

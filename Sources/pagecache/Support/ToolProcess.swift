@@ -1,4 +1,5 @@
 #if Tool
+import ArgumentParser
 import Dispatch
 import Synchronization
 
@@ -12,14 +13,20 @@ import Darwin
 
 /// The tool as a process: signals, and how it ends.
 enum ToolProcess {
-    /// Runs the tool, and ends the process with the right code.
-    static func run(_ body: @escaping @Sendable () async throws -> Void) async -> Never {
-        // A reader that goes away (`| head`) is no reason to die loudly, and a file size limit none to die at all:
-        // both come back as errors of the write.
+    /// A reader that goes away (`| head`) is no reason to die loudly, and a file size limit none to die at all: both come back as
+    /// errors of the write.
+    static func outliveReaders() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
+    }
+
+    /// Runs a command until it is done or a signal stops it, and ends the process with the right code.
+    static func run(_ command: sending any AsyncParsableCommand) async -> Never {
         let caught = Mutex<Int32?>(nil)
-        let task = Task { try await body() }
+        let task = Task {
+            var command = command
+            try await command.run()
+        }
         let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
@@ -37,20 +44,28 @@ enum ToolProcess {
             return source
         }
         let told = TerminalSignals.listen(for: .standard)
-        let status: Int32
-        do {
-            try await task.value
-            status = 0
-        } catch let ended as Ended {
+        let outcome = await task.result
+        // A reader that does not read can still hold up the last words; signals are listened to until the end.
+        withExtendedLifetime((sources, told)) {
+            switch outcome {
+            case .success: end(nil, signal: caught.withLock { $0 })
+            case .failure(let error): end(error, signal: caught.withLock { $0 })
+            }
+        }
+    }
+
+    /// Says what has to be said of the error, and ends the process. `signal`: which one stopped it; nothing needs saying then.
+    static func end(_ error: (any Error)?, signal: Int32? = nil) -> Never {
+        var status = ExitStatus.done.rawValue
+        if let ended = error as? Ended {
             status = ended.status.rawValue
-        } catch {
-            let failure = ToolFailure(error) ?? ToolFailure(.internal, "internal", "\(error)")
-            if caught.withLock({ $0 }) == nil { Terminal.standard.fail(failure) }
+        } else if let error {
+            let failure = ToolFailure(error) ?? Pagecache.usageFailure(error) ?? ToolFailure(.internal, "internal", "\(error)")
+            if signal == nil { Terminal.standard.fail(failure) }
             status = failure.status.rawValue
         }
         Terminal.standard.finish()
-        withExtendedLifetime((sources, told)) {}
-        exit(caught.withLock { $0 }.map { 128 + $0 } ?? status)
+        exit(signal.map { 128 + $0 } ?? status)
     }
 
     private static func leaveNow(_ number: Int32) -> Never {
