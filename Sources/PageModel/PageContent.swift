@@ -85,10 +85,11 @@ public struct PageContent: Hashable, Sendable {
     /// The identity of each item, in order.
     public var identities: [ItemIdentity] {
         bytes.withUnsafeBytes { buffer in
-            (0..<count).map { index in
-                let content = XXH64.hash(
-                    UnsafeRawBufferPointer(rebasing: buffer[byteRange(of: index)]), seed: ItemIdentity.contentSeed)
-                return ItemIdentity(id: ids[index], content: content)
+            var start = 0
+            return zip(ends, ids).map { end, id in
+                let content = XXH64.hash(UnsafeRawBufferPointer(rebasing: buffer[start..<end]), seed: ItemIdentity.contentSeed)
+                start = end
+                return ItemIdentity(id: id, content: content)
             }
         }
     }

@@ -9,21 +9,31 @@ enum BodyCodec {
     static let format: UInt8 = 1
 
     static func layout(of content: PageContent) -> [UInt8] {
-        var layout: [UInt8] = []
-        // Enough for every number that is less than 2^21, so that it need not grow; more is grown into.
-        layout.reserveCapacity(content.ids.reduce(8 + 6 * content.count) { $0 + ($1?.utf8.count ?? 0) })
-        layout.append(format)
-        append(content.count, to: &layout)
-        for index in 0..<content.count {
-            append(content.byteRange(of: index).count, to: &layout)
-            guard let id = content.ids[index] else {
-                layout.append(0)
-                continue
-            }
-            append(id.utf8.count + 1, to: &layout)
-            layout.append(contentsOf: id.utf8)
+        // No number in it is larger than the largest of these, or takes more bytes.
+        let (letters, longest) = content.ids.reduce((0, 0)) { sizes, id in
+            let length = id?.utf8.count ?? 0
+            return (sizes.0 + length, max(sizes.1, length + 1))
         }
-        return layout
+        let width = (Int.bitWidth - max(content.bytes.count, content.count, longest, 1).leadingZeroBitCount + 6) / 7
+        return Array(unsafeUninitializedCapacity: 1 + letters + width * (1 + 2 * content.count)) { buffer, used in
+            var writer = Writer(bytes: UnsafeMutableRawBufferPointer(buffer))
+            writer.put(format)
+            writer.put(number: content.count)
+            var start = 0
+            for (end, id) in zip(content.ends, content.ids) {
+                writer.put(number: end - start)
+                start = end
+                guard var id else {
+                    writer.put(0)
+                    continue
+                }
+                id.withUTF8 {
+                    writer.put(number: $0.count + 1)
+                    writer.put(UnsafeRawBufferPointer($0))
+                }
+            }
+            used = writer.position
+        }
     }
 
     /// The items, or nil when layout and payload do not fit together.
@@ -81,13 +91,29 @@ enum BodyCodec {
         UInt64(littleEndian: hashes.loadUnaligned(fromByteOffset: index * 16 + 8, as: UInt64.self))
     }
 
-    private static func append(_ number: Int, to bytes: inout [UInt8]) {
-        var rest = UInt(number)
-        while rest >= 0x80 {
-            bytes.append(UInt8(rest & 0x7f) | 0x80)
-            rest >>= 7
+    private struct Writer {
+        let bytes: UnsafeMutableRawBufferPointer
+        var position = 0
+
+        mutating func put(_ byte: UInt8) {
+            bytes[position] = byte
+            position += 1
         }
-        bytes.append(UInt8(rest))
+
+        mutating func put(number: Int) {
+            var rest = UInt(number)
+            while rest >= 0x80 {
+                put(UInt8(truncatingIfNeeded: rest) | 0x80)
+                rest >>= 7
+            }
+            put(UInt8(truncatingIfNeeded: rest))
+        }
+
+        mutating func put(_ text: UnsafeRawBufferPointer) {
+            guard !text.isEmpty else { return }
+            UnsafeMutableRawBufferPointer(rebasing: bytes[position..<position + text.count]).copyMemory(from: text)
+            position += text.count
+        }
     }
 
     private struct Reader {

@@ -83,11 +83,9 @@ extension CommitTransaction {
     private mutating func makeRoom(
         for identities: [ItemIdentity], of page: PageWrite
     ) throws(StorageError) -> CommitOutcome? {
-        let keys = identities.map(\.key)
-        let ascending = keys.sorted()
-        guard !zip(ascending, ascending.dropFirst()).contains(where: ==) else { return .duplicates([page.range]) }
+        guard !KeyTable.repeatsKey(identities) else { return .duplicates([page.range]) }
         var conflicts: [Range<Int>] = []
-        for (body, offset) in try session.identities.bodies(holding: keys, in: query, connection) {
+        for (body, offset) in try session.identities.bodies(holding: identities, in: query, connection) {
             // A row that is not whole, or not where it is said to be, holds nothing.
             // The index may be out of date, and hashes may be equal by chance: the items decide.
             guard let row = try PageTable.row(at: offset, of: query, in: connection), row.body == body,

@@ -1,3 +1,4 @@
+import PageModel
 import PagedRepositoryTesting
 import Testing
 
@@ -22,5 +23,22 @@ struct KeyTableTests {
         }
         #expect(model.allSatisfy { table[$0.key] == $0.value })
         #expect(table.count == model.keys.count { $0 != 0 })
+    }
+
+    @Test("of a page's items it says whether two have the same key, as a set does", arguments: [0, 1, 2, 7, 50, 1_000], 1..<6 as Range<UInt64>)
+    func repeats(count: Int, seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        for mask in [UInt64.max, 0x1FFF, UInt64(count), 0xFFFF_0000_0000_0000] {
+            let keys = (0..<count).map { _ in random.next() & mask }
+            let items = keys.map { ItemIdentity(key: $0, content: 1) }
+            #expect(KeyTable.repeatsKey(items) == (Set(keys).count < count))
+        }
+    }
+
+    @Test("a key of 0 is a key like any other")
+    func zero() {
+        func repeats(_ keys: [UInt64]) -> Bool { KeyTable.repeatsKey(keys.map { ItemIdentity(key: $0, content: 1) }) }
+        #expect(!repeats([0, 1, 2]))
+        #expect(repeats([0, 1, 0]))
     }
 }

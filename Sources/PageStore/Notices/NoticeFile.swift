@@ -36,8 +36,8 @@ final class NoticeFile: Sendable {
     func stamp(_ queries: [QueryID]) {
         own.withLock { own in
             var (row, stamp) = own ?? (takeRow(), UInt64.random(in: 0...UInt64.max))
-            var told: Set<Int> = []
-            for query in queries where told.insert(NoticeHub.column(of: query)).inserted {
+            // One query, nearly always; of several that share a column the second stamp says nothing new, and costs a call.
+            for query in queries {
                 stamp &+= 1
                 let offset = (row * NoticeHub.columns + NoticeHub.column(of: query)) * 8
                 // A notice that cannot be written is late, not wrong: whoever reads the store reads the truth.

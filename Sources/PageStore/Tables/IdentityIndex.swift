@@ -30,12 +30,12 @@ struct IdentityIndex {
     mutating func forgetAll() { lists.removeAll() }
     mutating func forget(_ query: QueryID) { lists[query] = nil }
 
-    /// The bodies that hold any of these keys, and where.
+    /// The bodies that hold any of these items, and where.
     mutating func bodies(
-        holding keys: [UInt64], in query: QueryID, _ connection: Connection
+        holding items: [ItemIdentity], in query: QueryID, _ connection: Connection
     ) throws(StorageError) -> [Int64: Int] {
         if lists[query] == nil { try load(query, connection) }
-        return lists[query]?.bodies(holding: keys) ?? [:]
+        return lists[query]?.bodies(holding: items) ?? [:]
     }
 
     mutating func add(_ body: Int64, at offset: Int, _ identities: [ItemIdentity], in query: QueryID) {
@@ -74,10 +74,10 @@ extension IdentityIndex.List {
         for identity in identities { owners.set(identity.key, body) }
     }
 
-    fileprivate func bodies(holding keys: [UInt64]) -> [Int64: Int] {
+    fileprivate func bodies(holding items: [ItemIdentity]) -> [Int64: Int] {
         var found: [Int64: Int] = [:]
-        for key in keys {
-            if let body = owners[key], let offset = offsets[body] { found[body] = offset }
+        for item in items {
+            if let body = owners[item.key], let offset = offsets[body] { found[body] = offset }
         }
         return found
     }

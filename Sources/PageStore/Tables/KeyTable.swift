@@ -1,3 +1,5 @@
+import PageModel
+
 /// A map from hashes to numbers that only grows: open addressing with linear probing.
 ///
 /// The keys are hashes already; one multiplication says where they lie. Its factor is drawn per process, so that nobody can
@@ -7,8 +9,10 @@
 /// items take 32 MiB, and never half as much again.
 struct KeyTable: Sendable {
     private static let partBits = 4
-    private static let factor = UInt64.random(in: 0 ... .max) | 1
+    private static let processFactor = UInt64.random(in: 0 ... .max) | 1
 
+    // Here, too: a look at what is made once a process costs more than the multiplication.
+    private let factor = KeyTable.processFactor
     private var parts: [Part]
     /// The value of the key 0, which no place can hold.
     private var ofZero: Int64?
@@ -20,15 +24,15 @@ struct KeyTable: Sendable {
 
     subscript(key: UInt64) -> Int64? {
         guard key != 0 else { return ofZero }
-        let product = key &* KeyTable.factor
+        let product = key &* factor
         return parts[KeyTable.part(of: product)].value(of: key, product)
     }
 
     /// Sets the value of a key, whatever it was before.
     mutating func set(_ key: UInt64, _ value: Int64) {
         guard key != 0 else { return ofZero = value }
-        let product = key &* KeyTable.factor
-        parts[KeyTable.part(of: product)].set(Part.Place(key: key, value: value), product)
+        let product = key &* factor
+        parts[KeyTable.part(of: product)].set(Part.Place(key: key, value: value), product, factor)
     }
 
     /// By bits that do not say where in a part a key lies.
@@ -57,22 +61,22 @@ struct KeyTable: Sendable {
             }
         }
 
-        mutating func set(_ place: Place, _ product: UInt64) {
-            if (count + 1) * 8 > places.count * 5 { grow() }
+        mutating func set(_ place: Place, _ product: UInt64, _ factor: UInt64) {
+            if (count + 1) * 8 > places.count * 5 { grow(factor) }
             let isNew = places.withUnsafeMutableBufferPointer { Part.put(place, product, in: $0) }
             if isNew { count += 1 }
         }
 
-        private mutating func grow() {
+        private mutating func grow(_ factor: UInt64) {
             var wider = Part(size: places.count * 2)
             wider.places.withUnsafeMutableBufferPointer { target in
-                for place in places where place.key != 0 { _ = Part.put(place, place.key &* KeyTable.factor, in: target) }
+                for place in places where place.key != 0 { _ = Part.put(place, place.key &* factor, in: target) }
             }
             places = wider.places
         }
 
         /// Where a key lies if nothing is in its way: the upper bits of the product, of which all bits of the key are part.
-        private static func home(of product: UInt64, _ count: Int) -> Int {
+        fileprivate static func home(of product: UInt64, _ count: Int) -> Int {
             Int(product >> UInt64(64 - count.trailingZeroBitCount))
         }
 
@@ -88,6 +92,33 @@ struct KeyTable: Sendable {
             }
             places[index] = place
             return true
+        }
+    }
+}
+
+extension KeyTable {
+    /// Whether two of these items have the same key. In a table of its own on the stack, where a page fits: this is asked of every
+    /// page that is stored.
+    static func repeatsKey(_ items: [ItemIdentity]) -> Bool {
+        let factor = processFactor
+        let size = 2 << (Int.bitWidth - items.count.leadingZeroBitCount)
+        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: size) { places in
+            places.initialize(repeating: 0)
+            var hasZero = false
+            for item in items {
+                guard item.key != 0 else {
+                    if hasZero { return true }
+                    hasZero = true
+                    continue
+                }
+                var index = Part.home(of: item.key &* factor, size)
+                while places[index] != 0 {
+                    if places[index] == item.key { return true }
+                    index = (index + 1) & (size - 1)
+                }
+                places[index] = item.key
+            }
+            return false
         }
     }
 }
