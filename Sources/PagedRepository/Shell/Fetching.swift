@@ -117,15 +117,21 @@ extension SyncRun {
             leased.formUnion(granted)
             targets.removeAll { !granted.contains($0.offset) }
             for target in wanted where !granted.contains(target.offset) { leaveToOthers(target) }
-            for target in targets where try await isHeldByNow(target, query) {
+            for target in targets {
+                guard let list = try await surroundings(of: target, query) else { continue }
+                // Of several looks the first: what has moved between two of them has moved.
+                version = version ?? list.record.version
+                guard isHeld(target, in: list) else { continue }
                 // Somebody brought it between our plan and our lease.
                 try await storage.record([.succeeded(offset: target.offset)], for: query, at: now)
                 leased.remove(target.offset)
                 targets.removeAll { $0 == target }
                 leaveToOthers(target)
             }
+            if version == nil, targets.contains(where: \.hasPlace) {
+                version = try await storage.excerpt(of: query, 0..<0)?.record.version
+            }
         }
-        if let query, targets.contains(where: \.hasPlace) { version = try await storage.excerpt(of: query, 0..<0)?.record.version }
         let asked = Asked(at: now, under: version)
         for target in targets + questions {
             let request = try await request(for: target)
@@ -150,18 +156,25 @@ extension SyncRun {
         tellLeftToOthers(target)
     }
 
-    /// Asked under the lease: from here on nobody else brings it.
-    private func isHeldByNow(_ target: FetchTarget, _ query: QueryID) async throws(StorageError) -> Bool {
-        let range: Range<Int>
+    /// What is held where the target's items belong, asked under the lease: from here on nobody else brings them. Nil where that
+    /// is no reason to leave it.
+    private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         switch target {
-        case .head, .probe, .sweep: return false
-        case .span(let span, _): range = span
-        case .follow(_, let offset):
-            // What is walked through again is held, of course.
-            if tailWalk != nil { return false }
-            range = offset..<offset + 1
+        case .head, .probe, .sweep: nil
+        // What is walked through again is held, of course.
+        case .follow where tailWalk != nil: nil
+        case .span(let span, _): try await storage.excerpt(of: query, span)
+        case .follow(_, let offset): try await storage.excerpt(of: query, offset..<offset + 1)
         }
-        guard let list = try await storage.excerpt(of: query, range) else { return false }
+    }
+
+    /// Whether all that the target would bring is held by now. `list`: its surroundings.
+    private func isHeld(_ target: FetchTarget, in list: ListOutline) -> Bool {
+        let range =
+            switch target {
+            case .span(let span, _): span
+            default: target.offset..<target.offset + 1
+            }
         if pass.rechecksEnd, let end = list.record.end, range.upperBound > end { return false }
         // Where the list ends is not known to be missing.
         let end = list.record.end ?? list.record.total.exactCount ?? .max

@@ -8,13 +8,14 @@ extension SyncRun {
     /// - Parameter looks: how often others have stored parts of it while it was looked at.
     func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int, looks: Int = 0) async throws(StorageError) {
         // What was asked for before the list was seen to have moved is of no use: nobody knows which list it was.
-        guard let query, !pass.mustRestart, try await isStillThere(query) else { return }
+        guard let query, !pass.mustRestart else { return }
         guard case .page(let page) = answer, page.content.count > overlap else {
+            guard try await isStillThere(query) else { return }
             return try await nothingThere(answer, range, overlap, query)
         }
         let start = range.lowerBound - overlap
         let arrived = start..<start + page.content.count
-        guard let list = try await storage.excerpt(of: query, arrived) else { return }
+        guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
         if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then {
             return listMoved(page, at: start)
         }
@@ -67,10 +68,12 @@ extension SyncRun {
 
     /// R4: whether the list is the one that the place was chosen in. An answer for a place that has moved is dropped, and what
     /// is missing is planned anew.
-    func isStillThere(_ query: QueryID) async throws(StorageError) -> Bool {
-        guard let planned = asked.under else { return true }
-        return try await storage.excerpt(of: query, 0..<0)?.record.version == planned
+    private func isStillThere(_ query: QueryID) async throws(StorageError) -> Bool {
+        guard asked.under != nil else { return true }
+        return try await storage.excerpt(of: query, 0..<0).map(isStillThere) ?? false
     }
+
+    private func isStillThere(_ list: ListOutline) -> Bool { asked.under.map { $0 == list.record.version } ?? true }
 
     /// Whether what was received twice is what is held: otherwise the list moved between the two answers.
     private func agrees(
