@@ -63,12 +63,12 @@ struct Pagecache: AsyncParsableCommand {
         guard ToolFailure(error) == nil, !(error is CancellationError), exitCode(for: error) == .validationFailure else { return nil }
         if asksForJSON(CommandLine.arguments) { Terminal.standard.configure(quiet: false, json: true, colour: false) }
         let text = message(for: error).split(separator: "\n").first.map(String.init) ?? "wrong arguments"
-        return ToolFailure(.usage, "usage", text, hint: hint(for: text))
+        return ToolFailure(.usage, "usage", text, hint: valueHint(for: text) ?? helpHint(for: error))
     }
 
     /// The parser says which value it does not take, and not which it would.
-    static func hint(for text: String) -> String {
-        guard text.hasPrefix("The value ") else { return "see 'pagecache --help'" }
+    private static func valueHint(for text: String) -> String? {
+        guard text.hasPrefix("The value ") else { return nil }
         return if text.contains("<duration>") {
             "durations are written 30s, 5m, 2h or 7d"
         } else if text.contains("<size>") {
@@ -76,8 +76,14 @@ struct Pagecache: AsyncParsableCommand {
         } else if text.contains("<rate>") {
             "rates are written 5/s, 30/m or 100/h"
         } else {
-            "see 'pagecache --help'"
+            nil
         }
+    }
+
+    /// Where to read on: the help of the command that was meant, which the parser names in the last words of what it would print.
+    private static func helpHint(for error: any Error) -> String {
+        let command = fullMessage(for: error).split(separator: "\n").last?.firstMatch(of: /See '(pagecache [^']*--help)'/)?.output.1
+        return "see '\(command ?? "pagecache --help")'"
     }
 
     /// What could not be parsed still says in which format somebody expects to hear of it.

@@ -68,7 +68,8 @@ struct HintTests {
     @Test("a value that is refused comes with what would be taken", arguments: [
         (["purge", "--older-than", "soon"], "durations are written 30s, 5m, 2h or 7d"), (["gc", "--max-bytes", "much"], "sizes are written 500M or 2G"),
         (["sync", "https://a.example", "--rate", "fast"], "rates are written 5/s, 30/m or 100/h"),
-        (["list", "--format", "yaml"], "see 'pagecache --help'"), (["show"], "see 'pagecache --help'"),
+        (["list", "--format", "yaml"], "see 'pagecache list --help'"), (["show"], "see 'pagecache show --help'"),
+        (["purge"], "see 'pagecache purge --help'"), (["nope"], "see 'pagecache --help'"), (["--nope"], "see 'pagecache --help'"),
     ])
     func values(arguments: [String], hint: String) async throws {
         let ended = try await Tool.run(arguments)
