@@ -65,7 +65,11 @@ def random_moments(bench, broken):
                     if chance.random() < 0.5:
                         # Standing still, it can be compared: what others could read is what must be there afterwards.
                         program.send_signal(signal.SIGSTOP)
+                        asked = time.monotonic()
                         before = place.held(url)[0]
+                        waited = time.monotonic() - asked
+                        # Twice the busy budget: who stands still keeps nobody longer, whatever lock they hold.
+                        outcome.expect(waited < 12, lambda: f"{words}: a reader beside one that stands still took {waited:.0f} s")
                     end(program)
                     outcome.cases += 1
                     held = check_death(outcome, place, origin, url, words, before)

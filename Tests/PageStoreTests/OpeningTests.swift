@@ -55,6 +55,24 @@ struct OpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
+    @Test("a process that stands still while it makes the store keeps others for the busy budget, and no longer", arguments: [
+        PageStore.Mode.createIfMissing, .mustExist, .readOnly,
+    ])
+    func standstill(mode: PageStore.Mode) async throws {
+        await (try await open()).close()
+        let other = try Connection(path: folder.store)
+        // As the file is before it is switched to a write-ahead log, which takes all locks.
+        try other.execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
+        var options = PageStore.Options()
+        options.busyBudget = .milliseconds(300)
+        let began = ContinuousClock.now
+        #expect(await code { _ = try await PageStore.open(at: folder.store, mode: mode, options: options, now: noon) } == .busy)
+        let took = began.duration(to: .now)
+        // Each of thirty attempts once waited that long itself.
+        #expect(took >= options.busyBudget && took < .seconds(3), "\(took)")
+        try other.execute("ROLLBACK")
+    }
+
     @Test("R8: a file that is not a store is refused and untouched", arguments: ["text", "sqlite", "short"])
     func foreign(kind: String) async throws {
         switch kind {

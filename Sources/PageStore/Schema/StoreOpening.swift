@@ -17,10 +17,10 @@ enum StoreOpening {
     ) throws(StorageError) -> Connection {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
-        try stampIfBlank(connection, budget: options.busyBudget)
+        try stampIfBlank(connection, options)
         // What is not ours, or newer than we are, is refused here, before anything is written.
-        try retrying(options.busyBudget) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
-        try switchToWAL(connection, budget: options.busyBudget)
+        try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
+        try switchToWAL(connection, options)
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
         // Freed pages of rewritten rows are overwritten where that costs nothing; purge overwrites always.
         try connection.execute("PRAGMA secure_delete = FAST")
@@ -43,7 +43,7 @@ enum StoreOpening {
         let connection = isReadOnly ? try openUntouched(path, options) : try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
         if isReadOnly {
-            try retrying(options.busyBudget) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
+            try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
             switch try Migrator.version(of: connection) {
             case Migration.newest: break
             // Whoever was to make it has been stopped before there was anything in it.
@@ -64,7 +64,7 @@ enum StoreOpening {
         // Where the last process was killed, somebody is making its log good, and holds the others off meanwhile.
         connection.setBusyBudget(options.busyBudget)
         do throws(StorageError) {
-            try retrying(options.busyBudget) { () throws(StorageError) in _ = try connection.pragma("user_version") }
+            try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
             return connection
         } catch {
             guard [.cannotCreate, .permission].contains(error.code), StoreFile.hasNoLog(path) else { throw error }
@@ -95,8 +95,8 @@ enum StoreOpening {
     ///
     /// One transaction: a process killed in the middle leaves an empty file, or a journal that makes it empty again, and
     /// so whether the file is blank is asked of SQLite and not of the header.
-    private static func stampIfBlank(_ connection: Connection, budget: Duration) throws(StorageError) {
-        try retrying(budget) { () throws(StorageError) in
+    private static func stampIfBlank(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
+        try retrying(connection, options) { () throws(StorageError) in
             // Both in one look: somebody else may be making a store of it right now.
             let (stamp, objects) = try connection.transaction(.read) { () throws(StorageError) in
                 (try connection.pragma("application_id"), try connection.number(schemaObjects) ?? 0)
@@ -123,8 +123,8 @@ enum StoreOpening {
     }
 
     /// Switching to WAL can report BUSY without asking the busy handler, so it is retried here.
-    private static func switchToWAL(_ connection: Connection, budget: Duration) throws(StorageError) {
-        try retrying(budget) { () throws(StorageError) in
+    private static func switchToWAL(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
+        try retrying(connection, options) { () throws(StorageError) in
             var mode = ""
             try connection.pragma("journal_mode = WAL") { row throws(StorageError) in mode = row.text(0) }
             guard mode == "wal" else {
@@ -133,17 +133,21 @@ enum StoreOpening {
         }
     }
 
-    private static func retrying(_ budget: Duration, _ body: () throws(StorageError) -> Void) throws(StorageError) {
-        let step = Duration.milliseconds(10)
-        var waited = Duration.zero
+    /// Tries again while somebody else is in the way, for no longer than the busy budget in all: an attempt may wait itself, and gets
+    /// what is left of it.
+    private static func retrying(
+        _ connection: Connection, _ options: PageStore.Options, _ body: () throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let deadline = ContinuousClock.now + min(options.busyBudget, .milliseconds(Int32.max))
+        defer { connection.setBusyBudget(options.busyBudget) }
         while true {
             do throws(StorageError) {
                 return try body()
             } catch {
-                guard error.code == .busy, waited < budget else { throw error }
+                guard error.code == .busy, ContinuousClock.now < deadline else { throw error }
             }
-            usleep(UInt32(step.wholeMilliseconds * 1_000))
-            waited += step
+            usleep(10_000)
+            connection.setBusyBudget(max(.zero, ContinuousClock.now.duration(to: deadline)))
         }
     }
 }
