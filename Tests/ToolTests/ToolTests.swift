@@ -163,7 +163,7 @@ struct ToolTests {
         #expect(try await Tool.run(["--version"]).output.split(separator: ".").count == 3)
     }
 
-    @Test("the demo tells its story in less than a minute, and leaves nothing behind")
+    @Test("the demo tells its story to the end, and leaves nothing behind")
     func demo() async throws {
         let started = ContinuousClock.now
         let ended = try await Tool.run(["demo"], environment: ["TMPDIR": folder.path])
@@ -172,7 +172,8 @@ struct ToolTests {
         #expect(ended.output.contains("the 10,000 ids in the store are the origin's"))
         #expect(ended.output.contains("answered with 304"))
         #expect(ended.output.contains("sync ends with 75"))
-        #expect(ContinuousClock.now - started < .seconds(60))
+        // Four seconds alone; here two hundred tests want the same processors.
+        #expect(ContinuousClock.now - started < .seconds(240))
         #expect(folder.contents == [])
     }
 }
