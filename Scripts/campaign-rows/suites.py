@@ -119,7 +119,7 @@ def sanitizer(kind, control):
             return outcome
         environment = {
             **os.environ,
-            "PAGECACHE_SEEDS": "40",
+            "PAGECACHE_SEEDS": "200",
             "FUZZ_CASES": "2000",
             "TSAN_OPTIONS": f"halt_on_error=0 suppressions={HERE / 'threads.supp'}",
             "ASAN_OPTIONS": "detect_leaks=0",

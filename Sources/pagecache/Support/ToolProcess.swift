@@ -44,28 +44,35 @@ enum ToolProcess {
             return source
         }
         let told = TerminalSignals.listen(for: .standard)
-        let outcome = await task.result
-        // A reader that does not read can still hold up the last words; signals are listened to until the end.
-        withExtendedLifetime((sources, told)) {
-            switch outcome {
-            case .success: end(nil, signal: caught.withLock { $0 })
-            case .failure(let error): end(error, signal: caught.withLock { $0 })
-            }
+        let result = await task.result
+        let stopped = caught.withLock { $0 }
+        let status: Int32
+        switch result {
+        case .success: status = conclude(nil, signal: stopped)
+        case .failure(let error): status = conclude(error, signal: stopped)
         }
+        // A reader that does not read can hold up the last words, so signals are listened to until they are said. Nothing that never
+        // returns may stand before this: what comes behind it keeps nothing alive.
+        withExtendedLifetime((sources, told)) {}
+        exit(caught.withLock { $0 }.map { 128 + $0 } ?? status)
     }
 
-    /// Says what has to be said of the error, and ends the process. `signal`: which one stopped it; nothing needs saying then.
-    static func end(_ error: (any Error)?, signal: Int32? = nil) -> Never {
-        var status = ExitStatus.done.rawValue
+    /// Ends a process in which nothing was begun.
+    static func end(_ error: (any Error)?) -> Never { exit(conclude(error)) }
+
+    /// Says what has to be said of the error, and with which status the process ends. `signal`: which one stopped it; nothing needs
+    /// saying then.
+    private static func conclude(_ error: (any Error)?, signal: Int32? = nil) -> Int32 {
+        var status = ExitStatus.done
         if let ended = error as? Ended {
-            status = ended.status.rawValue
+            status = ended.status
         } else if let error {
             let failure = ToolFailure(error) ?? Pagecache.usageFailure(error) ?? ToolFailure(.internal, "internal", "\(error)")
             if signal == nil { Terminal.standard.fail(failure) }
-            status = failure.status.rawValue
+            status = failure.status
         }
         Terminal.standard.finish()
-        exit(signal.map { 128 + $0 } ?? status)
+        return status.rawValue
     }
 
     private static func leaveNow(_ number: Int32) -> Never {
