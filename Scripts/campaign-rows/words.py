@@ -39,7 +39,8 @@ def arguments(bench, broken):
             # What asks somebody on purpose, or waits for something on purpose, is given no time to.
             ended = place.run(*words, command=tool, timeout=45)
             said = f"arguments {case}, seed {bench.seed}: {[word[:40] for word in words]}"
-            outcome.expect_tidy(ended, said, CODES - {70}, lines=10 if {"-v", "--verbose", "--explain"} & set(words) else 2)
+            # A warning, a line of progress where retries take their time, and why it failed.
+            outcome.expect_tidy(ended, said, CODES - {70}, lines=10 if {"-v", "--verbose", "--explain"} & set(words) else 3)
             outcome.expect(b"\x1b[" not in ended.errors, f"{said}: an escape sequence was printed")
             made = {path.name for path in place.files() if not path.name.startswith("store.sqlite")} - known
             outcome.expect(not made, f"{said}: made {sorted(made)}")

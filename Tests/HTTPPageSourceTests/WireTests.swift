@@ -79,6 +79,15 @@ struct OriginURLTests {
         #expect(try #require(OriginURL("http://h/")).resolving("//\(label)/x")?.host == "xn--\(written)")
     }
 
+    @Test("brackets without an address are no host, neither typed nor named by an origin; an address in brackets is one", arguments: [
+        "[", "]", "[]", "[]:80", "a[b", "[::1", "::1]", "[[::1]]",
+    ])
+    func brackets(host: String) throws {
+        #expect(OriginURL("http://\(host)/x") == nil)
+        #expect(try #require(OriginURL("http://h/")).resolving("http://\(host)/x") == nil)
+        #expect(OriginURL("http://[::1]:8080/x") != nil)
+    }
+
     @Test("a host whose label is longer than the network takes is none")
     func longLabel() { #expect(OriginURL("http://\(String(repeating: "ü", count: 70)).example/") == nil) }
 

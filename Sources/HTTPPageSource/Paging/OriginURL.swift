@@ -26,7 +26,7 @@ struct OriginURL: Hashable, Sendable {
     /// Nil unless `text` is an absolute http or https URL with a host.
     init?(_ text: String) {
         guard var components = URLComponents(string: text), let scheme = components.scheme?.lowercased(),
-            scheme == "http" || scheme == "https", let host = components.host, !host.isEmpty
+            scheme == "http" || scheme == "https", let host = components.host, OriginURL.isHost(host)
         else { return nil }
         components.scheme = scheme
         components.fragment = nil
@@ -39,6 +39,13 @@ struct OriginURL: Hashable, Sendable {
         self.components = components
         // A host that cannot be written again (`http://%2F`) would make one and the same empty key of many lists (R45).
         if components.string == nil { return nil }
+    }
+
+    /// Brackets stand around an address and nowhere else (RFC 3986, 3.2.2): `http://[` would end the process in the HTTP client.
+    private static func isHost(_ host: String) -> Bool {
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]") && host.count > 1
+        let name = isBracketed ? host.dropFirst().dropLast() : host[...]
+        return !name.isEmpty && !name.contains { $0 == "[" || $0 == "]" }
     }
 
     /// `reference` as seen from this URL (RFC 3986, 5): absolute, or relative to it.
