@@ -36,12 +36,17 @@ final class NoticeFile: Sendable {
     func stamp(_ queries: [QueryID]) {
         own.withLock { own in
             var (row, stamp) = own ?? (takeRow(), UInt64.random(in: 0...UInt64.max))
-            // One query, nearly always; of several that share a column the second stamp says nothing new, and costs a call.
-            for query in queries {
+            func write(_ column: Int) {
                 stamp &+= 1
-                let offset = (row * NoticeHub.columns + NoticeHub.column(of: query)) * 8
+                let offset = (row * NoticeHub.columns + column) * 8
                 // A notice that cannot be written is late, not wrong: whoever reads the store reads the truth.
                 _ = withUnsafeBytes(of: stamp.littleEndian) { pwrite(descriptor, $0.baseAddress, 8, off_t(offset)) }
+            }
+            // Nearly always there is one, and that needs no set.
+            if queries.count == 1 {
+                write(NoticeHub.column(of: queries[0]))
+            } else {
+                Set(queries.map(NoticeHub.column)).forEach(write)
             }
             own = (row, stamp)
         }
