@@ -1,7 +1,5 @@
 #if Tool
-import Hummingbird
-import Logging
-import NIOCore
+import NIOHTTP1
 import Synchronization
 
 /// A paginated API on the loopback interface, with a list that changes, takes its time, fails, and counts what it was
@@ -53,28 +51,10 @@ public final class DemoOrigin: Sendable {
 
     /// Starts serving on a free port, and returns the URL of the root, without a slash at the end.
     public func start() async throws -> String {
-        let router = Router()
-        for path in ["items", "pages", "linked", "feed"] {
-            router.get("/\(path)") { request, _ in await self.answer(request, path) }
-            router.head("/\(path)") { request, _ in await self.answer(request, path) }
-        }
-        var logger = Logger(label: "demo-origin")
-        logger.logLevel = .critical
-        let (ports, found) = AsyncStream.makeStream(of: Int.self)
-        let application = Application(
-            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { channel in
-                found.yield(channel.localAddress?.port ?? 0)
-                found.finish()
-            }, logger: logger)
-        let task = Task {
-            defer { found.finish() }
-            try await application.run()
-        }
+        let server = try await LoopbackServer { await self.answer($0) }
+        let task = Task { try await server.run() }
         state.withLock { $0.task = task }
-        for await port in ports { return "http://127.0.0.1:\(port)" }
-        try await task.value
-        return ""
+        return "http://127.0.0.1:\(server.port)"
     }
 
     /// Stops serving; returns when the port is closed.
@@ -110,25 +90,24 @@ public final class DemoOrigin: Sendable {
 
     // MARK: Answering
 
-    private func answer(_ request: Request, _ path: String) async -> Response {
-        let target = request.uri.description
+    private func answer(_ request: LoopbackServer.Request) async -> LoopbackServer.Answer {
         let number = state.withLock { state in
-            state.requests.append(target)
+            state.requests.append(request.target)
             return state.requests.count
         }
         defer { state.withLock { $0.answered += 1 } }
         if latency > .zero { try? await Task.sleep(for: latency) }
-        switch fault(number, target) {
+        switch fault(number, request.target) {
         case .status(let status, let retryAfter):
-            var headers = HTTPFields()
-            if let retryAfter { headers[.retryAfter] = String(retryAfter) }
-            return Response(status: .init(code: status), headers: headers)
+            var answer = LoopbackServer.Answer(status: .init(statusCode: status))
+            if let retryAfter { answer.headers.add(name: "Retry-After", value: String(retryAfter)) }
+            return answer
         case .hold:
             await hold()
         case nil:
             break
         }
-        return page(request, path)
+        return page(request)
     }
 
     private func hold() async {
@@ -141,43 +120,43 @@ public final class DemoOrigin: Sendable {
         }
     }
 
-    private func page(_ request: Request, _ path: String) -> Response {
-        let parameters = request.uri.queryParameters
-        func number(_ name: String) -> Int? { parameters[Substring(name)].flatMap { Int($0) } }
+    private func page(_ request: LoopbackServer.Request) -> LoopbackServer.Answer {
+        let (path, parameters) = (request.path, request.parameters)
+        func number(_ name: Substring) -> Int? { parameters[name].flatMap { Int($0) } }
         let catalogue = state.withLock { $0.catalogue }
         let total = catalogue.ids.count
-        let size = min(max(number(path == "pages" ? "per_page" : path == "linked" ? "n" : "limit") ?? pageSize, 1), 1_000)
-        var headers: HTTPFields = [.contentType: "application/json"]
+        let size = min(max(number(path == "/pages" ? "per_page" : path == "/linked" ? "n" : "limit") ?? pageSize, 1), 1_000)
+        var headers: HTTPHeaders = ["Content-Type": "application/json"]
         let body: String
         switch path {
-        case "items":
+        case "/items":
             let offset = max(number("offset") ?? 0, 0)
             let end = min(offset + size, total)
             let next = end < total ? #""/items?limit=\#(size)&offset=\#(end)""# : "null"
             body = #"{"count":\#(total),"next":\#(next),"results":[\#(catalogue.json(min(offset, total)..<max(end, min(offset, total))).joined(separator: ","))]}"#
             let tag = "\"\(fingerprint(body))\""
-            headers[.eTag] = tag
-            if request.headers[.ifNoneMatch] == tag { return Response(status: .notModified, headers: headers) }
-        case "pages":
+            headers.add(name: "ETag", value: tag)
+            if request.headers["If-None-Match"] == [tag] { return LoopbackServer.Answer(status: .notModified, headers: headers) }
+        case "/pages":
             let start = min((max(number("page") ?? 1, 1) - 1) * size, total)
-            headers[.init("X-Total-Count")!] = String(total)
+            headers.add(name: "X-Total-Count", value: String(total))
             let page = start / size + 1
-            if start + size < total { headers[.init("Link")!] = "</pages?page=\(page + 1)&per_page=\(size)>; rel=\"next\"" }
+            if start + size < total { headers.add(name: "Link", value: "</pages?page=\(page + 1)&per_page=\(size)>; rel=\"next\"") }
             body = "[\(catalogue.json(start..<min(start + size, total)).joined(separator: ","))]"
-        case "linked":
+        case "/linked":
             let range = after(parameters["after"], catalogue, size)
             if range.upperBound < total {
-                headers[.init("Link")!] = "</linked?after=\(catalogue.ids[range.upperBound - 1])&n=\(size)>; rel=\"next\""
+                headers.add(name: "Link", value: "</linked?after=\(catalogue.ids[range.upperBound - 1])&n=\(size)>; rel=\"next\"")
             }
             body = #"{"items":[\#(catalogue.json(range).joined(separator: ","))]}"#
-        default:
+        case "/feed":
             let range = after(parameters["after"], catalogue, size)
             let next = range.upperBound < total ? #""/feed?after=\#(catalogue.ids[range.upperBound - 1])""# : "null"
             body = #"{"total":\#(total),"data":{"entries":[\#(catalogue.json(range).joined(separator: ","))]},"next":\#(next)}"#
+        default:
+            return LoopbackServer.Answer(status: .notFound)
         }
-        // RFC 9110, 9.3.2: what a GET would have in its header, and no content.
-        if request.method == .head { return Response(status: .ok, headers: headers) }
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+        return LoopbackServer.Answer(headers: headers, content: body)
     }
 
     /// Keyset paging: ids descend, so that what follows an id is what is smaller, whether or not it is still there.
