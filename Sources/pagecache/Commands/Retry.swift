@@ -55,7 +55,7 @@ struct Retry: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        Arenas.limit()
+        Arenas.giveBack()
         try await common.withStore(.mustExist) { store in try await retry(in: store) }
     }
 

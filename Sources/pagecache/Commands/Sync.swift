@@ -87,7 +87,7 @@ struct Sync: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        Arenas.limit()
+        Arenas.giveBack()
         guard let target else { return try await syncDue() }
         let store = try await DeferredStore(at: common.storePath)
         do {

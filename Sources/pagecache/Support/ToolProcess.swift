@@ -22,6 +22,7 @@ enum ToolProcess {
 
     /// Runs a command until it is done or a signal stops it, and ends the process with the right code.
     static func run(_ command: sending any AsyncParsableCommand) async -> Never {
+        Arenas.reuse()
         let caught = Mutex<Int32?>(nil)
         let task = Task {
             var command = command
