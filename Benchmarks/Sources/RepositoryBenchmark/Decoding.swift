@@ -2,6 +2,7 @@ import Foundation
 import Measuring
 import PageModel
 import PagedRepository
+import PageStore
 
 /// Pages that are not in memory, against the decoder alone.
 enum Decoding {
@@ -26,12 +27,21 @@ enum Decoding {
         let forgetful = shelf.repository(memoryBudget: 0)
 
         var (alone, atOnce, slices) = (Samples(), Samples(), Samples())
-        var (load, window, first) = (Samples(), Samples(), Samples())
+        var (byHand, load, window, first) = (Samples(), Samples(), Samples(), Samples())
         var seen = 0
         for _ in 0..<rounds {
             try alone.timeAtOnce { seen += try payloads.map { try decoder.decode(Product.self, from: $0) }.count }
             try atOnce.timeAtOnce { seen += try decoder.decode([Product].self, from: joined).count }
             try slices.timeAtOnce { seen += try (0..<content.count).map { try codec.decode(content.payload(at: $0)) }.count }
+            let wanted = Int.random(in: 0..<hot)
+            try await byHand.time {
+                let key = Shelf<Product>.key(wanted)
+                guard let query = try await shelf.store.query(key)?.id,
+                    let reading = try await shelf.store.list(of: query, reading: { [0..<$0.length] }),
+                    let part = reading.windows.first?.parts.first, let values = codec.values(of: part.content)
+                else { throw Unexpected("a page") }
+                seen += values.count
+            }
             // Of a list that somebody holds the snapshot is in memory: of this one nothing is.
             let opened = Int.random(in: 0..<hot)
             try await load.time {
@@ -50,12 +60,13 @@ enum Decoding {
                 seen += list.current.items.count
             }
         }
-        try expect(seen == rounds * 6 * content.count, "the whole page each time")
+        try expect(seen == rounds * 7 * content.count, "the whole page each time")
 
         Figure.title("50 items × 500 B, not in memory, µs. limit: JSONDecoder alone, item by item")
         Figure("JSONDecoder, item by item", alone, limit: alone).print()
         Figure("  all 50 as one array", atOnce, limit: alone).print()
         Figure("  JSONItemCodec, item by item, from the page's bytes", slices, limit: alone).print()
+        Figure("by hand: record, list and page out of the store, decoded at once", byHand, limit: alone).print()
         Figure("a list's first load(.cacheOnly), nothing kept in memory", load, limit: alone, target: .ratio(1.05)).print()
         Figure("repository.page(0, 50, .cacheOnly)", window, limit: alone, target: .ratio(1.05)).print()
         Figure("a new repository, and its list's first load(.cacheOnly)", first, limit: alone, target: .ratio(1.05)).print()

@@ -32,10 +32,12 @@ package final class TwoStores {
     package static func path(in directory: String) -> String { directory + "/ours.sqlite" }
     package static func limitPath(in directory: String) -> String { directory + "/limit.sqlite" }
 
-    package static func openLimit(in directory: String) throws -> OpaquePointer {
+    /// - Parameter hasChecksum: whether the limit takes the checksum of each page that it stores or reads, as we do.
+    package static func openLimit(in directory: String, hasChecksum: Bool = true) throws -> OpaquePointer {
         let schema = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Migrations/v0001_pages.sql").standardizedFileURL.path
-        guard let limit = limit_open(limitPath(in: directory), schema, limit_options(with_checksum: 1)) else {
+        let path = hasChecksum ? limitPath(in: directory) : directory + "/limit-without-checksum.sqlite"
+        guard let limit = limit_open(path, schema, limit_options(with_checksum: hasChecksum ? 1 : 0)) else {
             throw Unexpected(String(cString: limit_error(nil)))
         }
         return limit
@@ -114,7 +116,11 @@ package final class TwoStores {
     ) -> Int32
 
     /// What the limit stores of a page, and with which of its functions.
-    package func write(_ page: Material.Prepared, at offset: Int, into list: List, _ function: LimitWrite) {
+    /// - Parameter other: a limit that has the same lists under the same numbers. Default: the one that stands beside us.
+    package func write(
+        _ page: Material.Prepared, at offset: Int, into list: List, _ function: LimitWrite, of other: OpaquePointer? = nil
+    ) {
+        let limit = other ?? limit
         let code = page.layout.withUnsafeBytes { layout in
             page.content.bytes.withUnsafeBytes { payload in
                 page.hashes.withUnsafeBytes { hashes in

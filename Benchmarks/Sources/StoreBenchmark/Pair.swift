@@ -1,12 +1,13 @@
 import Measuring
 
-/// Durations of one piece of work, done by us and by the limit.
+/// Durations of one piece of work, done by us and by the limit; here and there also by a limit that takes no checksums.
 final class Pair {
     private let part: String
     private let name: String
     private let target: Double?
     private var ours = Samples()
     private var limit = Samples()
+    private var unchecked = Samples()
 
     /// - Parameters:
     ///   - part: which table it is a line of.
@@ -18,7 +19,7 @@ final class Pair {
     }
 
     /// Takes the limit's times of another, whose work was the same.
-    func compare(with other: Pair) { limit = other.limit }
+    func compare(with other: Pair) { (limit, unchecked) = (other.limit, other.unchecked) }
 
     func ours(_ body: () async throws -> Void) async rethrows { try await ours.time(body) }
 
@@ -27,6 +28,9 @@ final class Pair {
         try await limit.time { value = try await body() }
         return value!
     }
+
+    /// As `limit`, by one that takes no checksums.
+    func unchecked(_ body: () throws -> Void) rethrows { try unchecked.timeAtOnce { try body() } }
 
     /// Both, one after the other.
     func both(_ work: (ours: () throws -> Void, limit: () -> Void)) async throws {
@@ -39,18 +43,19 @@ final class Pair {
         guard !Row.areAsked else {
             Row(part: part, what: name, who: "pagecache", ours).print()
             if !limit.values.isEmpty { Row(part: part, what: name, who: "C", limit).print() }
+            if !unchecked.values.isEmpty { Row(part: part, what: name, who: "C without checksum", unchecked).print() }
             return
         }
         let (a, b) = (ours.median, limit.median)
         let goal = target.map { " ≤ \($0)" } ?? ""
         Swift.print(
             name.left(52), a.shown().left(10), ours.percentile(0.95).shown().left(10), ours.percentile(0.99).shown().left(10),
-            b.shown().left(10), (a / b).shown().left(7), goal)
+            b.shown().left(10), (a / b).shown().left(7), goal.left(7), unchecked.values.isEmpty ? "" : unchecked.median.shown())
     }
 
     static func header(_ title: String) {
         guard !Row.areAsked else { return }
         let columns = [("", 52), ("p50 µs", 10), ("p95 µs", 10), ("p99 µs", 10), ("C p50", 10), ("ratio", 7)]
-        Swift.print("\n\(title)\n" + columns.map { $0.0.left($0.1) }.joined(separator: " "), " target")
+        Swift.print("\n\(title)\n" + columns.map { $0.0.left($0.1) }.joined(separator: " "), " target  C without checksum")
     }
 }
