@@ -36,20 +36,21 @@ final class NoticeFile: Sendable {
     func stamp(_ queries: [QueryID]) {
         own.withLock { own in
             var (row, stamp) = own ?? (takeRow(), UInt64.random(in: 0...UInt64.max))
-            func write(_ column: Int) {
-                stamp &+= 1
-                let offset = (row * NoticeHub.columns + column) * 8
-                // A notice that cannot be written is late, not wrong: whoever reads the store reads the truth.
-                _ = withUnsafeBytes(of: stamp.littleEndian) { pwrite(descriptor, $0.baseAddress, 8, off_t(offset)) }
-            }
-            // Nearly always there is one, and that needs no set.
+            // Nearly always there is one, and that needs no set; and nothing here a closure, which would ask for memory.
             if queries.count == 1 {
-                write(NoticeHub.column(of: queries[0]))
+                write(NoticeHub.column(of: queries[0]), of: row, &stamp)
             } else {
-                Set(queries.map(NoticeHub.column)).forEach(write)
+                for column in Set(queries.map(NoticeHub.column)) { write(column, of: row, &stamp) }
             }
             own = (row, stamp)
         }
+    }
+
+    private func write(_ column: Int, of row: Int, _ stamp: inout UInt64) {
+        stamp &+= 1
+        let offset = (row * NoticeHub.columns + column) * 8
+        // A notice that cannot be written is late, not wrong: whoever reads the store reads the truth.
+        _ = withUnsafeBytes(of: stamp.littleEndian) { pwrite(descriptor, $0.baseAddress, 8, off_t(offset)) }
     }
 
     /// The columns in which the table differs from `seen`, which becomes the table; our own row does not count.

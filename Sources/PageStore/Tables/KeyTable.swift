@@ -76,12 +76,12 @@ struct KeyTable: Sendable {
         }
 
         /// Where a key lies if nothing is in its way: the upper bits of the product, of which all bits of the key are part.
-        private static func home(of product: UInt64, _ count: Int) -> Int {
+        fileprivate static func home(of product: UInt64, _ count: Int) -> Int {
             Int(product >> UInt64(64 - count.trailingZeroBitCount))
         }
 
         /// True when the key was not there.
-        fileprivate static func put(_ place: Place, _ product: UInt64, in places: UnsafeMutableBufferPointer<Place>) -> Bool {
+        private static func put(_ place: Place, _ product: UInt64, in places: UnsafeMutableBufferPointer<Place>) -> Bool {
             var index = home(of: product, places.count)
             while places[index].key != 0 {
                 if places[index].key == place.key {
@@ -97,20 +97,26 @@ struct KeyTable: Sendable {
 }
 
 extension KeyTable {
-    /// Whether two of these items have the same key. In a table of its own on the stack, where a page fits: this is asked of every
-    /// page that is stored.
+    /// Whether two of these items have the same key. This is asked of every page that is stored, so it looks for itself, among keys
+    /// without values: a table of 1 KiB, that of up to 63 items, lies on the stack, and a larger one asks for memory.
     static func repeatsKey(_ items: [ItemIdentity]) -> Bool {
         let factor = processFactor
-        return withUnsafeTemporaryAllocation(of: Part.Place.self, capacity: 2 << (Int.bitWidth - items.count.leadingZeroBitCount)) { places in
-            places.initialize(repeating: Part.Place(key: 0, value: 0))
+        let size = 2 << (Int.bitWidth - items.count.leadingZeroBitCount)
+        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: size) { places in
+            places.initialize(repeating: 0)
             var hasZero = false
             for item in items {
-                if item.key == 0 {
+                guard item.key != 0 else {
                     if hasZero { return true }
                     hasZero = true
-                } else if !Part.put(Part.Place(key: item.key, value: 0), item.key &* factor, in: places) {
-                    return true
+                    continue
                 }
+                var index = Part.home(of: item.key &* factor, size)
+                while places[index] != 0 {
+                    if places[index] == item.key { return true }
+                    index = (index + 1) & (size - 1)
+                }
+                places[index] = item.key
             }
             return false
         }
