@@ -1,17 +1,33 @@
 /// The items of one page: their payloads in one buffer, byte for byte as the origin sent them (R7), and their ids.
-public struct PageContent: Hashable, Sendable {
+public struct PageContent: Sendable {
+    /// Where an item lies.
+    package struct Place: Sendable {
+        /// Where its payload ends in `bytes`; it begins where the one before ends, and the first at 0.
+        package var end: Int
+        /// Where its id begins in `text`.
+        package var idStart: Int
+        /// Bytes of its id; below 0 where it has none.
+        package var idCount: Int
+
+        package init(end: Int, idStart: Int, idCount: Int) {
+            self.end = end
+            self.idStart = idStart
+            self.idCount = idCount
+        }
+    }
+
     /// All payloads, one behind the other.
     public private(set) var bytes: [UInt8]
-    /// Where each payload ends in `bytes`; the first starts at 0.
-    public private(set) var ends: [Int]
-    /// The id of each item, where the origin gives one.
-    public private(set) var ids: [String?]
+    /// One for each item.
+    package private(set) var places: [Place]
+    /// The ids, in UTF-8, and whatever else lies between them.
+    package private(set) var text: [UInt8]
 
     /// A page without items.
     public init() {
         bytes = []
-        ends = []
-        ids = []
+        places = []
+        text = []
     }
 
     /// A page of these items.
@@ -22,23 +38,38 @@ public struct PageContent: Hashable, Sendable {
         }
     }
 
-    /// A page from its stored parts; nil when they do not fit together.
+    /// A page from its parts; nil when they do not fit together.
+    /// - Parameters:
+    ///   - bytes: all payloads, one behind the other.
+    ///   - ends: where each of them ends; the first starts at 0.
+    ///   - ids: of each item; nil where the origin has none.
     public init?(bytes: [UInt8], ends: [Int], ids: [String?]) {
         guard ends.count == ids.count, (ends.last ?? 0) == bytes.count else { return nil }
+        self.bytes = bytes
+        places = []
+        text = []
+        places.reserveCapacity(ends.count)
         var start = 0
-        for end in ends {
+        for (end, id) in zip(ends, ids) {
             guard end >= start else { return nil }
             start = end
+            addPlace(end: end, id: id)
         }
+    }
+
+    /// A page from its stored parts, which fit together: ends ascend, the last is that of `bytes`, and ids lie within `text`.
+    package init(bytes: [UInt8], places: [Place], text: [UInt8]) {
         self.bytes = bytes
-        self.ends = ends
-        self.ids = ids
+        self.places = places
+        self.text = text
     }
 
     /// How many items it has.
-    public var count: Int { ends.count }
+    public var count: Int { places.count }
     /// Whether it has no items.
-    public var isEmpty: Bool { ends.isEmpty }
+    public var isEmpty: Bool { places.isEmpty }
+    /// The id of each item, where the origin gives one.
+    public var ids: ItemIDs { ItemIDs(self) }
 
     /// Adds an item behind the last one.
     /// - Parameters:
@@ -46,8 +77,13 @@ public struct PageContent: Hashable, Sendable {
     ///   - id: what tells it apart; nil where the origin has no ids.
     public mutating func append(_ payload: ArraySlice<UInt8>, id: String?) {
         bytes.append(contentsOf: payload)
-        ends.append(bytes.count)
-        ids.append(id)
+        addPlace(end: bytes.count, id: id)
+    }
+
+    private mutating func addPlace(end: Int, id: String?) {
+        let start = text.count
+        if let id { text.append(contentsOf: id.utf8) }
+        places.append(Place(end: end, idStart: start, idCount: id == nil ? -1 : text.count - start))
     }
 
     /// The payload of the item at `index`, without a copy.
@@ -57,23 +93,39 @@ public struct PageContent: Hashable, Sendable {
 
     /// Where in `bytes` the payload of the item at `index` lies.
     public func byteRange(of index: Int) -> Range<Int> {
-        (index == 0 ? 0 : ends[index - 1])..<ends[index]
+        (index == 0 ? 0 : places[index - 1].end)..<places[index].end
+    }
+
+    /// Calls `body` with the id of the item at `index` in UTF-8; with nil where it has none.
+    func withID<Value>(at index: Int, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
+        let place = places[index]
+        guard place.idCount >= 0 else { return body(nil) }
+        return text.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[place.idStart..<place.idStart + place.idCount])) }
     }
 
     /// The items at `range` as a page of their own.
     public func slice(_ range: Range<Int>) -> PageContent {
         if range == 0..<count { return self }
         var part = PageContent()
-        for index in range {
-            part.append(payload(at: index), id: ids[index])
-        }
+        part.append(range, of: self)
         return part
     }
 
     /// These items followed by those of `other`.
     public mutating func append(contentsOf other: PageContent) {
-        for index in 0..<other.count {
-            append(other.payload(at: index), id: other.ids[index])
+        append(0..<other.count, of: other)
+    }
+
+    private mutating func append(_ range: Range<Int>, of other: PageContent) {
+        guard !range.isEmpty else { return }
+        let begins = other.byteRange(of: range.lowerBound).lowerBound
+        let moved = bytes.count - begins
+        bytes.append(contentsOf: other.bytes[begins..<other.places[range.upperBound - 1].end])
+        places.reserveCapacity(places.count + range.count)
+        for place in other.places[range] {
+            let start = text.count
+            if place.idCount > 0 { text.append(contentsOf: other.text[place.idStart..<place.idStart + place.idCount]) }
+            places.append(Place(end: place.end + moved, idStart: start, idCount: place.idCount))
         }
     }
 
@@ -85,11 +137,16 @@ public struct PageContent: Hashable, Sendable {
     /// The identity of each item, in order.
     public var identities: [ItemIdentity] {
         bytes.withUnsafeBytes { buffer in
-            var start = 0
-            return zip(ends, ids).map { end, id in
-                let content = XXH64.hash(UnsafeRawBufferPointer(rebasing: buffer[start..<end]), seed: ItemIdentity.contentSeed)
-                start = end
-                return ItemIdentity(id: id, content: content)
+            text.withUnsafeBytes { text in
+                var start = 0
+                return places.map { place in
+                    let payload = UnsafeRawBufferPointer(rebasing: buffer[start..<place.end])
+                    start = place.end
+                    let content = XXH64.hash(payload, seed: ItemIdentity.contentSeed)
+                    guard place.idCount >= 0 else { return ItemIdentity(key: content, content: content) }
+                    let id = UnsafeRawBufferPointer(rebasing: text[place.idStart..<place.idStart + place.idCount])
+                    return ItemIdentity(key: ItemIdentity.key(ofID: id), content: content)
+                }
             }
         }
     }
@@ -103,6 +160,42 @@ public struct PageContent: Hashable, Sendable {
     public static func fingerprint(of identities: [ItemIdentity]) -> UInt64 {
         // Two words each, as they lie in memory: every platform of Swift is little-endian.
         identities.withUnsafeBytes { XXH64.hash($0, seed: UInt64(identities.count)) }
+    }
+}
+
+extension PageContent: Hashable {
+    /// The same items, byte by byte, and the same ids.
+    public static func == (one: PageContent, other: PageContent) -> Bool {
+        one.bytes == other.bytes && one.places.elementsEqual(other.places) { $0.end == $1.end } && haveSameIDs(one, other)
+    }
+
+    /// Feeds payloads and ids to `hasher`.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(bytes)
+        for place in places { hasher.combine(place.end) }
+        hashIDs(into: &hasher)
+    }
+
+    static func haveSameIDs(_ one: PageContent, _ other: PageContent) -> Bool {
+        guard one.count == other.count else { return false }
+        return (0..<one.count).allSatisfy { index in
+            one.withID(at: index) { mine in
+                other.withID(at: index) { theirs in
+                    guard let mine, let theirs else { return mine == nil && theirs == nil }
+                    return mine.elementsEqual(theirs)
+                }
+            }
+        }
+    }
+
+    func hashIDs(into hasher: inout Hasher) {
+        hasher.combine(count)
+        for index in 0..<count {
+            withID(at: index) { id in
+                hasher.combine(id?.count ?? -1)
+                if let id { hasher.combine(bytes: id) }
+            }
+        }
     }
 }
 
@@ -145,6 +238,11 @@ public struct ItemIdentity: Hashable, Sendable {
 
     /// The key of an item with this id.
     public static func key(ofID id: String) -> UInt64 {
+        XXH64.hash(id, seed: idSeed)
+    }
+
+    /// The key of an item with this id in UTF-8.
+    static func key(ofID id: UnsafeRawBufferPointer) -> UInt64 {
         XXH64.hash(id, seed: idSeed)
     }
 }

@@ -10,58 +10,46 @@ enum BodyCodec {
 
     static func layout(of content: PageContent) -> [UInt8] {
         // No number in it is larger than the largest of these, or takes more bytes.
-        let (letters, longest) = content.ids.reduce((0, 0)) { sizes, id in
-            let length = id?.utf8.count ?? 0
-            return (sizes.0 + length, max(sizes.1, length + 1))
-        }
+        let (letters, longest) = content.places.reduce((0, 0)) { ($0.0 + max($1.idCount, 0), max($0.1, $1.idCount + 1)) }
         let width = (Int.bitWidth - max(content.bytes.count, content.count, longest, 1).leadingZeroBitCount + 6) / 7
         return Array(unsafeUninitializedCapacity: 1 + letters + width * (1 + 2 * content.count)) { buffer, used in
             var writer = Writer(bytes: UnsafeMutableRawBufferPointer(buffer))
             writer.put(format)
             writer.put(number: content.count)
             var start = 0
-            for (end, id) in zip(content.ends, content.ids) {
-                writer.put(number: end - start)
-                start = end
-                guard var id else {
-                    writer.put(0)
-                    continue
-                }
-                id.withUTF8 {
-                    writer.put(number: $0.count + 1)
-                    writer.put(UnsafeRawBufferPointer($0))
+            content.text.withUnsafeBytes { text in
+                for place in content.places {
+                    writer.put(number: place.end - start)
+                    start = place.end
+                    writer.put(number: place.idCount + 1)
+                    if place.idCount > 0 {
+                        writer.put(UnsafeRawBufferPointer(rebasing: text[place.idStart..<place.idStart + place.idCount]))
+                    }
                 }
             }
             used = writer.position
         }
     }
 
-    /// The items, or nil when layout and payload do not fit together.
+    /// The items, or nil when layout and payload do not fit together. The ids stay where they lie, in a copy of the layout.
     static func content(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer) -> PageContent? {
         guard layout.first == format else { return nil }
         var reader = Reader(bytes: layout, position: 1)
         // Every item takes two bytes of layout at least: a damaged count reserves nothing it cannot fill.
         guard let count = reader.number(), count <= layout.count / 2 else { return nil }
-        var ends: [Int] = []
-        var ids: [String?] = []
-        ends.reserveCapacity(count)
-        ids.reserveCapacity(count)
+        var places: [PageContent.Place] = []
+        places.reserveCapacity(count)
         var end = 0
         for _ in 0..<count {
             guard let length = reader.number(), let idLength = reader.number() else { return nil }
             let (sum, overflow) = end.addingReportingOverflow(length)
             guard !overflow, sum <= payload.count else { return nil }
             end = sum
-            ends.append(end)
-            if idLength == 0 {
-                ids.append(nil)
-            } else {
-                guard let id = reader.text(idLength - 1) else { return nil }
-                ids.append(id)
-            }
+            places.append(PageContent.Place(end: end, idStart: reader.position, idCount: idLength - 1))
+            guard reader.skip(max(idLength - 1, 0)) else { return nil }
         }
-        guard reader.position == layout.count else { return nil }
-        return PageContent(bytes: Array(payload), ends: ends, ids: ids)
+        guard reader.position == layout.count, end == payload.count else { return nil }
+        return PageContent(bytes: Array(payload), places: places, text: Array(layout))
     }
 
     /// The checksum of a body.
@@ -133,10 +121,10 @@ enum BodyCodec {
             return nil
         }
 
-        mutating func text(_ length: Int) -> String? {
-            guard length <= bytes.count - position else { return nil }
-            defer { position += length }
-            return String(decoding: bytes[position..<position + length], as: UTF8.self)
+        mutating func skip(_ length: Int) -> Bool {
+            guard length <= bytes.count - position else { return false }
+            position += length
+            return true
         }
     }
 }

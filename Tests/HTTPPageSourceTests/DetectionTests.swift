@@ -120,7 +120,7 @@ struct DetectionTests {
             (#"{"id":1,"uuid":"a"},{"id":1,"uuid":"b"}"#, ["a", "b"]), ("1,2", ["1", "2"]), ("1,1", [nil, nil]),
         ] as [(String, [String?])] {
             let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json("[\(items)]") })
-            #expect(try await source.first().content.ids == expected, "\(items)")
+            #expect(Array(try await source.first().content.ids) == expected, "\(items)")
         }
     }
 

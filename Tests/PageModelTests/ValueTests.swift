@@ -103,6 +103,26 @@ struct PageContentTests {
         #expect(content.ids == ["1", nil, "drei"])
     }
 
+    @Test("ids are compared byte by byte, wherever their bytes lie")
+    func ids() {
+        let precomposed: ItemIDs = ["é", "", nil]
+        #expect(precomposed != ["e\u{301}", "", nil])
+        #expect(precomposed != ["é", nil, nil])
+        #expect(precomposed != ["é", ""])
+        let first = PageContent([Item(payload: [1], id: "gone"), Item(payload: [2], id: "é")])
+        var cut = first.slice(1..<2)
+        cut.append(contentsOf: PageContent([Item(payload: [], id: ""), Item(payload: [], id: nil)]))
+        #expect(cut.ids == precomposed)
+        #expect(cut.ids.hashValue == precomposed.hashValue)
+        #expect(Array(cut.ids.reversed()) == [nil, "", "é"])
+        // One that lies behind what is no id at all.
+        let stored = PageContent(bytes: [2], places: [.init(end: 1, idStart: 3, idCount: 2)], text: [0, 0, 0] + Array("é".utf8) + [9])
+        #expect(stored == first.slice(1..<2))
+        #expect(stored.hashValue == first.slice(1..<2).hashValue)
+        #expect(stored.fingerprint == first.slice(1..<2).fingerprint)
+        #expect(stored.slice(0..<1) == stored)
+    }
+
     @Test("slices put together again are the page")
     func slices() {
         for cut in 0...3 {

@@ -15,7 +15,7 @@ struct WatchingTests {
             [list.pages[2].range, 155..<158, 400..<410, 5..<5]
         })
         #expect(reading.outline == (try await bench.list))
-        #expect(reading.windows.map { $0.parts.flatMap(\.content.ids) } == [
+        #expect(reading.windows.map { $0.parts.flatMap { Array($0.content.ids) } } == [
             (20..<30).map { "i\($0)" }, (155..<158).map { "i\($0)" }, [], [],
         ])
         for (window, range) in zip(reading.windows, [20..<30, 155..<158, 400..<410]) {

@@ -106,7 +106,7 @@ struct ItemSourceTests {
         final class Record: Identifiable, Codable, Sendable {}
         func ids<Value>(_ source: ItemSource<Value>) async throws -> [String?] {
             guard case .page(let answer) = try await source.fetch(PageRequest(.first)) else { return [] }
-            return answer.content.ids
+            return Array(answer.content.ids)
         }
         let song = Song(id: 7, title: "x")
         #expect(try await ids(.offsets(pageSize: 1) { _, _ in [song] }) == ["7"])

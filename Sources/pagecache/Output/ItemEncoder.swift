@@ -90,11 +90,7 @@ struct ItemEncoder {
     private func each(
         _ content: PageContent, _ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(ToolFailure) -> Void
     ) throws(ToolFailure) {
-        var start = 0
-        for end in content.ends {
-            try body(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-            start = end
-        }
+        for index in 0..<content.count { try body(UnsafeRawBufferPointer(rebasing: bytes[content.byteRange(of: index)])) }
     }
 
     private static func hasLineBreak(_ bytes: UnsafeRawBufferPointer) -> Bool {
