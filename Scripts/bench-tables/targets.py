@@ -39,8 +39,8 @@ def beyond(part, what):
 
 def greatest(*values):
     def value(rows):
-        found = [one(rows) for one in values if one(rows) is not None]
-        return max(found) if found else None
+        found = [one(rows) for one in values]
+        return None if None in found else max(found)
 
     return value
 
@@ -128,7 +128,13 @@ def table(rows):
 
 
 def unmeasured(rows):
-    return [words.strip() for words, value, *_ in TARGETS if value(rows) is None]
+    """The names of targets for which there is no figure, each with the one below which it stands."""
+    missing, above = [], ""
+    for words, value, *_ in TARGETS:
+        above = words if not words.startswith("  ") else above
+        if value(rows) is None:
+            missing.append(above if words == above else "%s … %s" % (above, words.strip()))
+    return missing
 
 
 def told(measured, unit):

@@ -27,7 +27,7 @@ public final class DemoOrigin: Sendable {
         var answered = 0
         var held: [CheckedContinuation<Void, Never>] = []
         var isReleased = false
-        var task: Task<Void, any Error>?
+        var server: LoopbackServer?
     }
 
     private let state: Mutex<State>
@@ -52,17 +52,14 @@ public final class DemoOrigin: Sendable {
     /// Starts serving on a free port, and returns the URL of the root, without a slash at the end.
     public func start() async throws -> String {
         let server = try await LoopbackServer { await self.answer($0) }
-        let task = Task { try await server.run() }
-        state.withLock { $0.task = task }
+        state.withLock { $0.server = server }
         return "http://127.0.0.1:\(server.port)"
     }
 
     /// Stops serving; returns when the port is closed.
     public func stop() async {
         release()
-        let task = state.withLock { $0.task }
-        task?.cancel()
-        _ = await task?.result
+        await state.withLock { $0.server }?.close()
     }
 
     /// Answers everything that is held, and holds nothing any more.
@@ -91,6 +88,9 @@ public final class DemoOrigin: Sendable {
     // MARK: Answering
 
     private func answer(_ request: LoopbackServer.Request) async -> LoopbackServer.Answer {
+        // Neither counts as a request: it is none that the list was asked.
+        guard ["/items", "/pages", "/linked", "/feed"].contains(request.path) else { return .init(status: .notFound) }
+        guard [.GET, .HEAD].contains(request.method) else { return .init(status: .methodNotAllowed, headers: ["Allow": "GET, HEAD"]) }
         let number = state.withLock { state in
             state.requests.append(request.target)
             return state.requests.count
@@ -149,12 +149,10 @@ public final class DemoOrigin: Sendable {
                 headers.add(name: "Link", value: "</linked?after=\(catalogue.ids[range.upperBound - 1])&n=\(size)>; rel=\"next\"")
             }
             body = #"{"items":[\#(catalogue.json(range).joined(separator: ","))]}"#
-        case "/feed":
+        default:
             let range = after(parameters["after"], catalogue, size)
             let next = range.upperBound < total ? #""/feed?after=\#(catalogue.ids[range.upperBound - 1])""# : "null"
             body = #"{"total":\#(total),"data":{"entries":[\#(catalogue.json(range).joined(separator: ","))]},"next":\#(next)}"#
-        default:
-            return LoopbackServer.Answer(status: .notFound)
         }
         return LoopbackServer.Answer(headers: headers, content: body)
     }

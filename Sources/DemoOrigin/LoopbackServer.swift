@@ -2,6 +2,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Synchronization
 
 /// HTTP/1.1 on a free port of the loopback interface, over swift-nio: requests without content, answers whose content is text.
 struct LoopbackServer: Sendable {
@@ -25,64 +26,104 @@ struct LoopbackServer: Sendable {
         var content = ""
     }
 
-    typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+    private let connections: Connections
+    private let listener: any Channel
 
-    private let listener: NIOAsyncChannel<Connection, Never>
-    private let answer: @Sendable (Request) async -> Answer
-
-    /// Listens from now on; `run` answers.
+    /// Listens from now on, and answers.
     init(answer: @escaping @Sendable (Request) async -> Answer) async throws {
-        self.answer = answer
+        let connections = Connections()
+        self.connections = connections
         listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .bind(host: "127.0.0.1", port: 0) { channel in
-                channel.eventLoop.makeCompletedFuture {
+            .childChannelInitializer { channel in
+                connections.came(channel)
+                return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    return try Connection(wrappingChannelSynchronously: channel)
+                    try channel.pipeline.syncOperations.addHandler(Exchange(answer))
                 }
             }
+            .bind(host: "127.0.0.1", port: 0).get()
     }
 
-    var port: Int { listener.channel.localAddress?.port ?? 0 }
+    var port: Int { listener.localAddress?.port ?? 0 }
 
-    /// Answers until the task is cancelled; when it returns, the port is closed.
-    func run() async throws {
-        try await listener.executeThenClose { connections in
-            try await withThrowingDiscardingTaskGroup { group in
-                for try await connection in connections {
-                    // That a client goes away in the middle of something is its own affair.
-                    group.addTask { try? await serve(connection) }
-                }
+    /// Ends all connections; when it returns, the port is closed. What is being answered is not heard any more.
+    func close() async {
+        try? await listener.close()
+        for channel in connections.close() { try? await channel.close() }
+    }
+}
+
+/// The connections that are open. swift-nio's asynchronous channels would know them as well, and end the process when one comes in
+/// while they are being cancelled.
+///
+/// State: the channels, and whether it is over, under a mutex.
+private final class Connections: Sendable {
+    private struct State {
+        var open: [ObjectIdentifier: any Channel] = [:]
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Nobody stays who comes too late.
+    func came(_ channel: any Channel) {
+        let isOver = state.withLock { state in
+            if !state.isOver { state.open[ObjectIdentifier(channel)] = channel }
+            return state.isOver
+        }
+        guard !isOver else { return channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in self.state.withLock { $0.open[ObjectIdentifier(channel)] = nil } }
+    }
+
+    /// Those that are open; from now on, there are none.
+    func close() -> [any Channel] {
+        state.withLock { state in
+            state.isOver = true
+            defer { state.open = [:] }
+            return Array(state.open.values)
+        }
+    }
+}
+
+/// The requests of one connection, one after the other (`HTTPServerPipelineHandler` sees to that).
+private final class Exchange: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+
+    private let answer: @Sendable (LoopbackServer.Request) async -> LoopbackServer.Answer
+    // The connection's event loop alone looks at it.
+    private var head: HTTPRequestHead?
+
+    init(_ answer: @escaping @Sendable (LoopbackServer.Request) async -> LoopbackServer.Answer) { self.answer = answer }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let next): head = next
+        case .body: break
+        case .end:
+            guard let asked = head else { return }
+            head = nil
+            // That a client goes away in the middle of something is its own affair.
+            Task { [answer, channel = context.channel] in
+                let request = LoopbackServer.Request(method: asked.method, target: asked.uri, headers: asked.headers)
+                try? await Exchange.write(await answer(request), to: asked, channel)
             }
         }
     }
 
-    private func serve(_ connection: Connection) async throws {
-        try await connection.executeThenClose { parts, outbound in
-            var head: HTTPRequestHead?
-            for try await part in parts {
-                switch part {
-                case .head(let next): head = next
-                case .body: break
-                case .end:
-                    guard let asked = head else { return }
-                    let request = Request(method: asked.method, target: asked.uri, headers: asked.headers)
-                    try await write(await answer(request), to: asked, outbound)
-                    guard asked.isKeepAlive else { return }
-                }
-            }
-        }
-    }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    private func write(
-        _ answer: Answer, to asked: HTTPRequestHead, _ outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
-    ) async throws {
+    private static func write(_ answer: LoopbackServer.Answer, to asked: HTTPRequestHead, _ channel: any Channel) async throws {
         var headers = answer.headers
         // RFC 9110, 8.6: none with 304, where it would have to be that of a 200; with HEAD, what a GET would have.
         if answer.status != .notModified { headers.replaceOrAdd(name: "Content-Length", value: String(answer.content.utf8.count)) }
-        var parts = [HTTPServerResponsePart.head(.init(version: asked.version, status: answer.status, headers: headers))]
+        if !asked.isKeepAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
+        channel.write(HTTPServerResponsePart.head(.init(version: asked.version, status: answer.status, headers: headers)), promise: nil)
         // RFC 9110, 9.3.2: what a GET would have in its header, and no content.
-        if asked.method != .HEAD, !answer.content.isEmpty { parts.append(.body(.byteBuffer(ByteBuffer(string: answer.content)))) }
-        try await outbound.write(contentsOf: parts + [.end(nil)])
+        if asked.method != .HEAD, !answer.content.isEmpty {
+            channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: answer.content))), promise: nil)
+        }
+        try await channel.writeAndFlush(HTTPServerResponsePart.end(nil))
+        if !asked.isKeepAlive { try await channel.close() }
     }
 }
 #endif

@@ -64,12 +64,19 @@ public struct PageContent: Sendable {
         self.text = text
     }
 
+    /// A page without items, with room for so many, and for so many bytes of payloads.
+    package init(roomForItems items: Int, bytes: Int) {
+        self.init()
+        self.bytes.reserveCapacity(bytes)
+        places.reserveCapacity(items)
+    }
+
     /// How many items it has.
     public var count: Int { places.count }
     /// Whether it has no items.
     public var isEmpty: Bool { places.isEmpty }
     /// The id of each item, where the origin gives one.
-    public var ids: ItemIDs { ItemIDs(self) }
+    public var ids: ItemIDs { ItemIDs(places, in: text) }
 
     /// Adds an item behind the last one.
     /// - Parameters:
@@ -96,13 +103,6 @@ public struct PageContent: Sendable {
         (index == 0 ? 0 : places[index - 1].end)..<places[index].end
     }
 
-    /// Calls `body` with the id of the item at `index` in UTF-8; with nil where it has none.
-    func withID<Value>(at index: Int, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
-        let place = places[index]
-        guard place.idCount >= 0 else { return body(nil) }
-        return text.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[place.idStart..<place.idStart + place.idCount])) }
-    }
-
     /// The items at `range` as a page of their own.
     public func slice(_ range: Range<Int>) -> PageContent {
         if range == 0..<count { return self }
@@ -121,7 +121,8 @@ public struct PageContent: Sendable {
         let begins = other.byteRange(of: range.lowerBound).lowerBound
         let moved = bytes.count - begins
         bytes.append(contentsOf: other.bytes[begins..<other.places[range.upperBound - 1].end])
-        places.reserveCapacity(places.count + range.count)
+        // Only once: what is joined part by part has to grow by more than it needs.
+        if places.isEmpty { places.reserveCapacity(range.count) }
         for place in other.places[range] {
             let start = text.count
             if place.idCount > 0 { text.append(contentsOf: other.text[place.idStart..<place.idStart + place.idCount]) }
@@ -166,36 +167,14 @@ public struct PageContent: Sendable {
 extension PageContent: Hashable {
     /// The same items, byte by byte, and the same ids.
     public static func == (one: PageContent, other: PageContent) -> Bool {
-        one.bytes == other.bytes && one.places.elementsEqual(other.places) { $0.end == $1.end } && haveSameIDs(one, other)
+        one.bytes == other.bytes && one.places.elementsEqual(other.places) { $0.end == $1.end } && one.ids == other.ids
     }
 
     /// Feeds payloads and ids to `hasher`.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(bytes)
         for place in places { hasher.combine(place.end) }
-        hashIDs(into: &hasher)
-    }
-
-    static func haveSameIDs(_ one: PageContent, _ other: PageContent) -> Bool {
-        guard one.count == other.count else { return false }
-        return (0..<one.count).allSatisfy { index in
-            one.withID(at: index) { mine in
-                other.withID(at: index) { theirs in
-                    guard let mine, let theirs else { return mine == nil && theirs == nil }
-                    return mine.elementsEqual(theirs)
-                }
-            }
-        }
-    }
-
-    func hashIDs(into hasher: inout Hasher) {
-        hasher.combine(count)
-        for index in 0..<count {
-            withID(at: index) { id in
-                hasher.combine(id?.count ?? -1)
-                if let id { hasher.combine(bytes: id) }
-            }
-        }
+        hasher.combine(ids)
     }
 }
 

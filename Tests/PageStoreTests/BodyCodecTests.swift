@@ -39,6 +39,25 @@ struct BodyCodecTests {
         #expect(back == content)
     }
 
+    @Test("a layout that does not fit its payload to the byte is no page: nobody looks again")
+    func misfits() {
+        func content(_ layout: [UInt8], _ payload: [UInt8]) -> PageContent? {
+            layout.withUnsafeBytes { layout in payload.withUnsafeBytes { BodyCodec.content(layout: layout, payload: $0) } }
+        }
+        let largest: [UInt8] = Array(repeating: 0xff, count: 8) + [0x7f]
+        let whole: [UInt8] = [1, 2, 2, 3, 105, 100, 1, 0]
+        #expect(content(whole, [7, 8, 9])?.items == [Item(payload: [7, 8], id: "id"), Item(payload: [9])])
+        #expect(content(whole, [7, 8]) == nil)
+        #expect(content(whole, [7, 8, 9, 10]) == nil)
+        #expect(content(whole + [0], [7, 8, 9]) == nil)
+        // An id that ends a byte behind the layout, and one that ends nowhere.
+        #expect(content([1, 1, 1, 4, 105, 100], [7]) == nil)
+        #expect(content([1, 1, 1] + largest + [105, 100], [7]) == nil)
+        // Lengths, each of which is a number, and whose sum is none.
+        #expect(content([1, 2] + largest + [0] + largest + [0], [7]) == nil)
+        #expect(content([1] + largest, [7]) == nil)
+    }
+
     @Test("no cut of it is taken for a whole one")
     func cuts() {
         let content = PageContent(BodyCodecTests.ids.prefix(6).map { Item(payload: [1, 2, 3], id: $0) })

@@ -10,20 +10,12 @@ extension JSONDocument {
         guard elements.count <= limits.itemsPerPage else {
             throw FetchFailure(.hostile, "the page has more than \(limits.itemsPerPage) items", isRetryable: false)
         }
-        var (payloads, ends, ids): ([UInt8], [Int], [String?]) = ([], [], [])
-        payloads.reserveCapacity(list.end - list.start)
-        ends.reserveCapacity(elements.count)
-        ids.reserveCapacity(elements.count)
+        var content = PageContent(roomForItems: elements.count, bytes: list.end - list.start)
         for element in elements {
             guard element.end - element.start <= limits.item else {
                 throw FetchFailure(.hostile, "an item is larger than \(limits.item) bytes", isRetryable: false)
             }
-            payloads.append(contentsOf: raw(element))
-            ends.append(payloads.count)
-            ids.append(id.flatMap { value(at: $0, below: element) }.flatMap { identifier($0) })
-        }
-        guard let content = PageContent(bytes: payloads, ends: ends, ids: ids) else {
-            preconditionFailure("an end and an id for each item")
+            content.append(raw(element), id: id.flatMap { value(at: $0, below: element) }.flatMap { identifier($0) })
         }
         return content
     }

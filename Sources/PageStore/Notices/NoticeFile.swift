@@ -36,7 +36,7 @@ final class NoticeFile: Sendable {
     func stamp(_ queries: [QueryID]) {
         own.withLock { own in
             var (row, stamp) = own ?? (takeRow(), UInt64.random(in: 0...UInt64.max))
-            // Nearly always there is one, and that needs no set; and nothing here a closure, which would ask for memory.
+            // Nearly always there is one, and that needs no set.
             if queries.count == 1 {
                 write(NoticeHub.column(of: queries[0]), of: row, &stamp)
             } else {
