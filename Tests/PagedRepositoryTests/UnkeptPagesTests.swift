@@ -32,6 +32,13 @@ struct UnkeptPagesTests {
         #expect(pages.next == .cursor(PageCursor("4")), "R37: the same page is asked for again")
     }
 
+    @Test("R5: two ways to write one letter are two ids, and neither hides the other")
+    func spellings() {
+        var pages = UnkeptPages(behind: 0, access: .chain, loopGuard: 3)
+        equal(pages.take(page(["\u{e9}"], next: "1")), .news(named(["\u{e9}"])))
+        equal(pages.take(page(["e\u{301}", "\u{e9}"], next: "2")), .news(named(["e\u{301}"])))
+    }
+
     @Test("R24: a cursor that leads to itself is a loop")
     func circle() {
         var pages = UnkeptPages(behind: 0, access: .chain, loopGuard: 3)

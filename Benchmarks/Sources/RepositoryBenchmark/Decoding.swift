@@ -60,6 +60,8 @@ enum Decoding {
                 seen += list.current.items.count
             }
         }
+        // Where the caller is no main thread, none has to be woken.
+        let pooled = try await Task.detached { try await firstLoads(shelf, forgetful, rounds) }.value
         try expect(seen == rounds * 7 * content.count, "the whole page each time")
 
         Figure.title("50 items × 500 B, not in memory, µs. limit: JSONDecoder alone, item by item")
@@ -68,7 +70,23 @@ enum Decoding {
         Figure("  JSONItemCodec, item by item, from the page's bytes", slices, limit: alone).print()
         Figure("by hand: record, list and page out of the store, decoded at once", byHand, limit: alone).print()
         Figure("a list's first load(.cacheOnly), nothing kept in memory", load, limit: alone, target: .ratio(1.05)).print()
+        Figure("  asked from a task of the pool", pooled, limit: alone).print()
         Figure("repository.page(0, 50, .cacheOnly)", window, limit: alone, target: .ratio(1.05)).print()
         Figure("a new repository, and its list's first load(.cacheOnly)", first, limit: alone, target: .ratio(1.05)).print()
+    }
+
+    private static func firstLoads(
+        _ shelf: Shelf<Product>, _ repository: PagedRepository<Product>, _ rounds: Int
+    ) async throws -> Samples {
+        var samples = Samples()
+        for _ in 0..<rounds {
+            let opened = Int.random(in: 0..<hot)
+            try await samples.time {
+                let list = shelf.list(opened, of: repository)
+                try await list.load(.cacheOnly)
+                try expect(!list.current.items.isEmpty, "a page")
+            }
+        }
+        return samples
     }
 }

@@ -58,8 +58,15 @@ enum Snapshots {
             let id = "product-\(100_000 + Int.random(in: page))"
             try await item.time { seen += try await repository.item(id: id, in: queried)?.id == id ? page.count : 0 }
         }
+        var alone = Samples()
+        for _ in 0..<rounds {
+            let queried = Shelf<Product>.key(Int.random(in: 0..<hot))
+            try await alone.time {
+                seen += try await repository.page(queried, offset: 0, limit: page.count, policy: .cacheOnly).items.count
+            }
+        }
         withExtendedLifetime(listeners) {}
-        try expect(seen == rounds * 10 * page.count, "the whole page each time")
+        try expect(seen == rounds * 11 * page.count, "the whole page each time")
 
         Figure.title("50 items × 500 B, in memory, µs. limit: store.window on the caller's own thread; other: the same, async")
         Figure("store.window, own thread", raw, limit: raw, other: rawAsync).print()
@@ -71,6 +78,7 @@ enum Snapshots {
         Figure("list.load(.cacheOnly), followed by a listener", watched, limit: raw, other: rawAsync, target: .atMost(3)).print()
         Figure("list.load(.cacheOnly), nobody listens", load, limit: raw, other: rawAsync).print()
         Figure("repository.page(0, 50, .cacheOnly)", window, limit: raw, other: rawAsync, target: .atMost(3)).print()
+        Figure("  nothing else in between", alone, limit: raw, other: rawAsync).print()
         Figure("repository.item(id:)", item, limit: raw, other: rawAsync).print()
     }
 }

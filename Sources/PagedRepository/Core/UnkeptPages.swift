@@ -25,7 +25,8 @@ struct UnkeptPages: Equatable {
     private var position: Int
     /// How many items a page has that is not the last; nil while that is not known.
     private var fullPage: Int?
-    private var ids: Set<String> = []
+    // As bytes: two ways to write one letter are two ids (R5), and what is taken for a repetition is not shown.
+    private var ids: Set<[UInt8]> = []
     /// Consecutive answers without a new item.
     private var withoutNews = 0
 
@@ -55,7 +56,7 @@ struct UnkeptPages: Equatable {
             return .failed(FetchFailure(.loop, "the origin's next page is the same page again", isRetryable: false))
         }
         let known = min(max(position - (offset ?? position), 0), page.content.count)
-        let news = (known..<page.content.count).filter { index in page.content.ids[index].map { !ids.contains($0) } ?? true }
+        let news = (known..<page.content.count).filter { index in page.content.ids[index].map { !ids.contains(Array($0.utf8)) } ?? true }
         // That page one itself is short tells nothing.
         let full = pages == 0 && start == 0 ? nil : fullPage
         let ending = EndOfList.decide(page, at: offset ?? position, full: full, access: access)
@@ -70,7 +71,7 @@ struct UnkeptPages: Equatable {
         if page.total != .unknown { total = page.total }
         var content = PageContent()
         for index in news { content.append(page.content.payload(at: index), id: page.content.ids[index]) }
-        ids.formUnion(content.ids.compactMap { $0 })
+        ids.formUnion(content.ids.compactMap { $0.map { Array($0.utf8) } })
         count += content.count
         pages += 1
         next = hasEnded ? nil : target(after: page)
