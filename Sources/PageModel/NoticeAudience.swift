@@ -42,6 +42,7 @@ struct NoticeAudience {
     /// - Parameter exactly: whether those who observe all queries are left out.
     mutating func changed(_ query: QueryID?, exactly: Bool) -> [Int] {
         if let query { counts[NoticeHub.column(of: query)] += 1 }
+        guard !observers.isEmpty else { return [] }
         let told = (observers[query] ?? []) + (exactly ? [] : observers[nil] ?? [])
         guard told.count > 1 else { return told }
         var seen: Set<Int> = []

@@ -85,7 +85,7 @@ public final class NoticeHub: Sendable {
 
     /// Tells the observers of each set's query, and those who observe everything.
     public func publish(_ sets: [ChangeSet]) {
-        deliver(sets.map { (query: $0.query, notice: .changed($0)) })
+        deliver(sets.lazy.map { (query: $0.query, notice: .changed($0)) })
     }
 
     /// Tells the observers of queries in these columns that they may have changed; those who observe everything are told `known`.
@@ -123,7 +123,7 @@ public final class NoticeHub: Sendable {
         for waiter in waiters { waiter.resume(returning: nil) }
     }
 
-    private func deliver(_ notices: [(query: QueryID?, notice: StorageNotice)], exactly: Bool = false) {
+    private func deliver(_ notices: some Sequence<(query: QueryID?, notice: StorageNotice)>, exactly: Bool = false) {
         var woken: [(CheckedContinuation<StorageNotice?, Never>, StorageNotice)] = []
         state.withLock { state in
             for (query, notice) in notices {

@@ -12,7 +12,10 @@ extension CommitTransaction {
         let fingerprint = PageContent.fingerprint(of: identities)
         // A page without items lies somewhere, too.
         let place = page.offset..<page.offset + max(page.content.count, 1)
-        let there = try rows(meeting: place)
+        // One look for what lies where the page will, and for what lies behind it.
+        var there = try rows(meeting: place.lowerBound..<place.upperBound + 1)
+        let isBehind = there.last.map { $0.summary.offset == place.upperBound } ?? false
+        if isBehind { there.removeLast() }
         for row in there {
             let held = row.summary
             if held.generation == record.version.generation, held.count > 0 {
@@ -44,7 +47,7 @@ extension CommitTransaction {
         try insert(summary(of: page, fingerprint), page.content, identities)
         try stored(page, quietly: quietly)
         // G1: what lies behind was seen next to something, but not to this.
-        try doubt(page.range.upperBound)
+        if isBehind || !there.isEmpty || page.content.isEmpty { try doubt(page.range.upperBound) }
         return nil
     }
 

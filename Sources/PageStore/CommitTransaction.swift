@@ -52,6 +52,7 @@ struct CommitTransaction {
     /// Nil when everything was applied; otherwise why nothing may be.
     private mutating func run() throws(StorageError) -> CommitOutcome? {
         let before = record
+        changes.reserveCapacity(plan.edits.count + 1)
         for edit in plan.edits {
             if let refusal = try apply(edit) { return refusal }
         }

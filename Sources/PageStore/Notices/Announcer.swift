@@ -70,7 +70,7 @@ final class Announcer: Sendable {
     /// Call after the commit.
     func announce(_ sets: [ChangeSet]) {
         hub.publish(sets)
-        opened()?.stamp(sets.map(\.query))
+        opened()?.stamp(sets.lazy.map(\.query))
     }
 
     func close() {

@@ -33,12 +33,12 @@ final class NoticeFile: Sendable {
     deinit { close(descriptor) }
 
     /// Tells the other processes that these queries changed. Call after the commit, or they would look too early.
-    func stamp(_ queries: [QueryID]) {
+    func stamp(_ queries: some Collection<QueryID>) {
         own.withLock { own in
             var (row, stamp) = own ?? (takeRow(), UInt64.random(in: 0...UInt64.max))
             // Nearly always there is one, and that needs no set.
-            if queries.count == 1 {
-                write(NoticeHub.column(of: queries[0]), of: row, &stamp)
+            if queries.count == 1, let query = queries.first {
+                write(NoticeHub.column(of: query), of: row, &stamp)
             } else {
                 for column in Set(queries.map(NoticeHub.column)) { write(column, of: row, &stamp) }
             }

@@ -1,47 +1,45 @@
 import Dispatch
 import PageModel
+import Synchronization
 
 /// The connection that writes, on a queue of its own, so that blocking C never runs on Swift's cooperative pool.
+///
+/// Mutable state: the session, under a mutex: whoever may block takes it where they are, and needs no queue for it.
 actor WriterActor {
     private let executor = QueueExecutor(label: "pagecache.writer")
-    private var session: Session?
+    private nonisolated let session = Mutex<Session?>(nil)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// Opens the connection, once.
     func open(_ make: @Sendable () throws(StorageError) -> Session) throws(StorageError) {
-        session = try make()
+        try session.withLock { session throws(StorageError) in session = try make() }
     }
 
     /// Runs `body` on the connection's queue.
     func run<Value: Sendable>(
         _ body: @Sendable (Session) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
-        guard let session else { throw StorageError(.closed, "the store is closed") }
-        return try body(session)
+        try runOnThisThread(body)
     }
 
-    /// Runs `body` on the calling thread, in turn with everything else on the connection's queue.
+    /// Runs `body` on the calling thread, in turn with everybody else who writes.
     nonisolated func runOnThisThread<Value: Sendable>(
         _ body: @Sendable (Session) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
-        let result: Result<Value, StorageError> = executor.queue.sync {
-            assumeIsolated { writer in
-                do throws(StorageError) {
-                    return .success(try writer.run(body))
-                } catch {
-                    return .failure(error)
-                }
-            }
+        try session.withLock { session throws(StorageError) in
+            guard let session else { throw StorageError(.closed, "the store is closed") }
+            return try body(session)
         }
-        return try result.get()
     }
 
     /// Closes the connection; whoever comes later is told that the store is closed. What was read meanwhile is noted
     /// first, if that can be done.
     func close() {
-        if let session { try? session.noteReads(force: true) }
-        session = nil
+        session.withLock { session in
+            if let session { try? session.noteReads(force: true) }
+            session = nil
+        }
     }
 }
 

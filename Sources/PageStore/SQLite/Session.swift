@@ -2,8 +2,8 @@ import PageModel
 
 /// The writing connection, and what is remembered between its transactions.
 ///
-/// Mutable state: the index of items, the owner's lock, the change sets of the running transaction. All of it belongs to
-/// the writer's queue.
+/// Mutable state: the index of items, the owner's lock, the change sets of the running transaction. All of it
+/// belongs to whoever holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
@@ -24,7 +24,7 @@ final class Session {
     func write<Value>(
         at moment: Timestamp? = nil, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
-        pending = []
+        pending.removeAll(keepingCapacity: true)
         let value = try connection.transaction(.write) { () throws(StorageError) in
             let value = try body()
             if let moment, let reads = accesses.drain(at: moment) {
@@ -32,9 +32,8 @@ final class Session {
             }
             return value
         }
-        let sets = pending
-        pending = []
-        if !sets.isEmpty { announce(sets) }
+        if !pending.isEmpty { announce(pending) }
+        pending.removeAll(keepingCapacity: true)
         return value
     }
 

@@ -7,12 +7,14 @@ import PageModel
 /// connection has committed (https://www.sqlite.org/pragma.html#pragma_data_version). A transaction that rolls back
 /// forgets everything.
 struct IdentityIndex {
-    /// One list's items.
-    fileprivate struct List {
+    /// One list's items. A class: a value changed in a dictionary costs allocations on the way there.
+    fileprivate final class List {
         /// Identity key → body.
         var owners = KeyTable()
         /// Body → where its page lies.
-        var offsets: [Int64: Int] = [:]
+        var offsets: [Int64: Int]
+
+        init(offsets: [Int64: Int]) { self.offsets = offsets }
     }
 
     private var lists: [QueryID: List] = [:]
@@ -34,12 +36,10 @@ struct IdentityIndex {
     mutating func bodies(
         holding items: [ItemIdentity], in query: QueryID, _ connection: Connection
     ) throws(StorageError) -> [Int64: Int] {
-        if lists[query] == nil { try load(query, connection) }
-        return lists[query]?.bodies(holding: items) ?? [:]
+        try list(query, connection).bodies(holding: items)
     }
 
     mutating func add(_ body: Int64, at offset: Int, _ identities: [ItemIdentity], in query: QueryID) {
-        // The way into a dictionary takes allocations: once a page, not once an item.
         lists[query]?.add(body, at: offset, identities)
     }
 
@@ -51,25 +51,27 @@ struct IdentityIndex {
     /// Call when stretches of a list have moved.
     mutating func move(_ moves: [Rearrangement.Move], in query: QueryID) {
         let moves = moves.filter { $0.distance != 0 }
-        guard !moves.isEmpty, let offsets = lists[query]?.offsets else { return }
-        lists[query]?.offsets = offsets.mapValues { offset in
+        guard !moves.isEmpty, let list = lists[query] else { return }
+        list.offsets = list.offsets.mapValues { offset in
             offset + (moves.first { $0.range.contains(offset) }?.distance ?? 0)
         }
     }
 
-    private mutating func load(_ query: QueryID, _ connection: Connection) throws(StorageError) {
-        var list = List(offsets: try IdentityTable.offsets(of: query, connection))
+    private mutating func list(_ query: QueryID, _ connection: Connection) throws(StorageError) -> List {
+        if let known = lists[query] { return known }
+        let list = List(offsets: try IdentityTable.offsets(of: query, connection))
         try IdentityTable.scan(query, connection) { body, hashes in
             BodyCodec.eachKey(in: hashes) { _, key in list.owners.set(key, body) }
         }
         // A process works on few lists at a time; more than this would be memory without use.
         if lists.count >= 4 { lists.removeAll() }
         lists[query] = list
+        return list
     }
 }
 
 extension IdentityIndex.List {
-    fileprivate mutating func add(_ body: Int64, at offset: Int, _ identities: [ItemIdentity]) {
+    fileprivate func add(_ body: Int64, at offset: Int, _ identities: [ItemIdentity]) {
         offsets[body] = offset
         for identity in identities { owners.set(identity.key, body) }
     }
