@@ -40,7 +40,7 @@ CREATE TABLE page (
     offset        INTEGER NOT NULL CHECK (offset >= 0),
     count         INTEGER NOT NULL CHECK (count >= 0),
     body          INTEGER NOT NULL,
-    checksum      INTEGER NOT NULL, -- of the body: here and not there, so that no other body can take its place
+    checksum      INTEGER NOT NULL, -- of the body's layout and its items' hashes: here and not there, so that no other body can take its place
     bytes         INTEGER NOT NULL, -- of the body, so that sizes are known without reading bodies
     generation    INTEGER NOT NULL,
     revision      INTEGER NOT NULL,

@@ -143,7 +143,7 @@ public struct PageContent: Sendable {
                 return places.map { place in
                     let payload = UnsafeRawBufferPointer(rebasing: buffer[start..<place.end])
                     start = place.end
-                    let content = XXH64.hash(payload, seed: ItemIdentity.contentSeed)
+                    let content = ItemIdentity.content(of: payload)
                     guard place.idCount >= 0 else { return ItemIdentity(key: content, content: content) }
                     let id = UnsafeRawBufferPointer(rebasing: text[place.idStart..<place.idStart + place.idCount])
                     return ItemIdentity(key: ItemIdentity.key(ofID: id), content: content)
@@ -200,7 +200,6 @@ public struct ItemIdentity: Hashable, Sendable {
     /// Hash of the item's payload.
     public var content: UInt64
 
-    static let contentSeed: UInt64 = 0x636f_6e74_656e_74
     private static let idSeed: UInt64 = 0x69_64
 
     /// An identity of these hashes.
@@ -219,6 +218,9 @@ public struct ItemIdentity: Hashable, Sendable {
     public static func key(ofID id: String) -> UInt64 {
         XXH64.hash(id, seed: idSeed)
     }
+
+    /// The content hash of an item with this payload.
+    package static func content(of payload: UnsafeRawBufferPointer) -> UInt64 { XXH3.hash(payload) }
 
     /// The key of an item with this id in UTF-8.
     static func key(ofID id: UnsafeRawBufferPointer) -> UInt64 {

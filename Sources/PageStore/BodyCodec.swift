@@ -3,10 +3,10 @@ import PageModel
 /// A page's items as they lie in the `body` row: the payloads as they are, and a layout that says where each ends and
 /// what its id is.
 ///
-/// Layout, format 1: the byte 1; the number of items; for each item the length of its payload, then 0 for "no id" or
+/// Layout, format 2: the byte 2; the number of items; for each item the length of its payload, then 0 for "no id" or
 /// the length of the id plus one and the id. Numbers are LEB128.
 enum BodyCodec {
-    static let format: UInt8 = 1
+    static let format: UInt8 = 2
 
     static func layout(of content: PageContent) -> [UInt8] {
         // No number in it is larger than the largest of these, or takes more bytes.
@@ -31,8 +31,23 @@ enum BodyCodec {
         }
     }
 
-    /// The items, or nil when layout and payload do not fit together. The ids stay where they lie, in a copy of the layout.
-    static func content(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer) -> PageContent? {
+    /// The items; nil when these are not the bytes that the checksum was taken of. The ids stay where they lie, in a copy of the
+    /// layout.
+    static func content(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, checksum: UInt64) -> PageContent? {
+        guard let places = places(in: layout, payload: payload.count) else { return nil }
+        var seal = Seal(Seal.body)
+        seal.mix(layout)
+        var start = 0
+        for place in places {
+            seal.mix(ItemIdentity.content(of: UnsafeRawBufferPointer(rebasing: payload[start..<place.end])))
+            start = place.end
+        }
+        guard seal.value == checksum else { return nil }
+        return PageContent(bytes: Array(payload), places: places, text: Array(layout))
+    }
+
+    /// Where the items lie; nil when the layout is none, or does not fit so many bytes of payload.
+    static func places(in layout: UnsafeRawBufferPointer, payload: Int) -> [PageContent.Place]? {
         guard layout.first == format else { return nil }
         var reader = Reader(bytes: layout, position: 1)
         // Every item takes two bytes of layout at least: a damaged count reserves nothing it cannot fill.
@@ -43,22 +58,22 @@ enum BodyCodec {
         for _ in 0..<count {
             guard let length = reader.number(), let idLength = reader.number() else { return nil }
             let (sum, overflow) = end.addingReportingOverflow(length)
-            guard !overflow, sum <= payload.count else { return nil }
+            guard !overflow, sum <= payload else { return nil }
             end = sum
             places.append(PageContent.Place(end: end, idStart: reader.position, idCount: idLength - 1))
             guard reader.skip(max(idLength - 1, 0)) else { return nil }
         }
-        guard reader.position == layout.count, end == payload.count else { return nil }
-        return PageContent(bytes: Array(payload), places: places, text: Array(layout))
+        guard reader.position == layout.count, end == payload else { return nil }
+        return places
     }
 
-    /// The checksum of a body.
-    static func checksum(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer) -> UInt64 {
-        XXH64.hash(payload, seed: XXH64.hash(layout))
-    }
-
-    static func checksum(layout: [UInt8], payload: [UInt8]) -> UInt64 {
-        layout.withUnsafeBytes { layout in payload.withUnsafeBytes { checksum(layout: layout, payload: $0) } }
+    /// The checksum of a body: of its layout, and of the content hash of each item, in order. Who stores a page has these hashes in
+    /// hand, and takes its bytes in once.
+    static func checksum(layout: [UInt8], _ identities: [ItemIdentity]) -> UInt64 {
+        var seal = Seal(Seal.body)
+        layout.withUnsafeBytes { seal.mix($0) }
+        for identity in identities { seal.mix(identity.content) }
+        return seal.value
     }
 
     /// Calls `body` with 16 bytes an item: key and content hash, little-endian.

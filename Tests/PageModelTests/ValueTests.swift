@@ -26,6 +26,49 @@ struct XXH64Tests {
     }
 }
 
+@Suite("XXH3")
+struct XXH3Tests {
+    private let bytes = (0..<30_000).map { UInt8(truncatingIfNeeded: $0 * 7 + ($0 >> 8) * 13) }
+
+    private func hash(_ range: Range<Int>) -> UInt64 {
+        bytes[range].withUnsafeBytes { XXH3.hash($0) }
+    }
+
+    // Vectors computed with libxxhash 0.8.1 on the same inputs.
+    @Test("agrees with the reference implementation on both sides of every place where its way forks")
+    func vectors() {
+        let expected: [(length: Int, hash: UInt64)] = [
+            (0, 0x2d06_8005_38d3_94c2), (1, 0xc44b_dff4_074e_ecdb), (3, 0xc348_9259_e968_ad9e),
+            (4, 0xd3d6_0c15_1901_4e89), (8, 0xb88d_ee77_f6bf_6980), (9, 0x0368_8dca_d730_d826),
+            (16, 0x9da2_3836_adf2_be1e), (17, 0xf34c_3c9c_f5a1_12d1), (128, 0x65f3_c2c0_0fa9_3185),
+            (129, 0x2806_5c6e_c25f_5b25), (240, 0x4917_a75c_0ef8_eed7), (241, 0x541b_1922_6f00_52e8),
+            (512, 0xbb93_b415_b727_2611), (1024, 0xcbeb_9f3a_1aec_cda2), (1025, 0xd958_59be_d319_3f4f),
+            (1089, 0x1c8e_50f7_6b5c_dc7d), (25000, 0x48ff_8bd1_0889_068f),
+        ]
+        for (length, hash) in expected { #expect(self.hash(0..<length) == hash, "\(length) bytes") }
+    }
+
+    @Test("agrees with it on every length up to three blocks, wherever the bytes begin")
+    func everyLength() {
+        var all: UInt64 = 0
+        for length in 0...3_000 { all = (all << 1 | all >> 63) ^ hash(length % 17..<length % 17 + length) }
+        #expect(all == 0x07b1_5b05_a9b3_3342)
+    }
+
+    @Test("a flipped bit anywhere changes the hash", arguments: [1, 3, 8, 16, 100, 200, 300, 1_100])
+    func flips(length: Int) {
+        let original = hash(0..<length)
+        var flipped = Array(bytes[..<length])
+        for index in flipped.indices {
+            for bit in 0..<8 {
+                flipped[index] ^= 1 << bit
+                #expect(flipped.withUnsafeBytes { XXH3.hash($0) } != original)
+                flipped[index] ^= 1 << bit
+            }
+        }
+    }
+}
+
 @Suite("Coverage")
 struct CoverageTests {
     @Test("pages that touch are one run; the hole between runs is a gap")

@@ -11,7 +11,7 @@ struct BodyCodecTests {
         func number(_ value: Int) -> [UInt8] {
             value < 128 ? [UInt8(value)] : [UInt8(value % 128) | 128] + number(value / 128)
         }
-        return [1] + number(content.count)
+        return [2] + number(content.count)
             + content.items.flatMap { item in
                 number(item.payload.count) + (item.id.map { number($0.utf8.count + 1) + Array($0.utf8) } ?? [0])
             }
@@ -33,29 +33,66 @@ struct BodyCodecTests {
         let content = PageContent(items)
         let layout = BodyCodec.layout(of: content)
         #expect(layout == BodyCodecTests.plain(content))
-        let back = layout.withUnsafeBytes { layout in
-            content.bytes.withUnsafeBytes { BodyCodec.content(layout: layout, payload: $0) }
+        let checksum = BodyCodec.checksum(layout: layout, content.identities)
+        #expect(BodyCodecTests.read(layout, content.bytes, checksum) == content)
+        #expect(BodyCodecTests.read(layout, content.bytes, checksum ^ 1) == nil)
+    }
+
+    private static func read(_ layout: [UInt8], _ payload: [UInt8], _ checksum: UInt64) -> PageContent? {
+        layout.withUnsafeBytes { layout in
+            payload.withUnsafeBytes { BodyCodec.content(layout: layout, payload: $0, checksum: checksum) }
         }
-        #expect(back == content)
+    }
+
+    /// The places that a layout gives to so many bytes, as lengths of payloads and of ids.
+    private static func lengths(_ layout: [UInt8], _ payload: Int) -> [[Int]]? {
+        let places = layout.withUnsafeBytes { BodyCodec.places(in: $0, payload: payload) }
+        return places.map { places in zip([0] + places.map(\.end), places).map { [$1.end - $0, $1.idCount] } }
+    }
+
+    @Test("a byte of a payload, a length, or an id that differs does not have its checksum")
+    func differences() {
+        let content = PageContent([Item(payload: [7, 8], id: "id"), Item(payload: [9, 10, 11]), Item(payload: [], id: "")])
+        let layout = BodyCodec.layout(of: content)
+        let checksum = BodyCodec.checksum(layout: layout, content.identities)
+        for index in content.bytes.indices {
+            var payload = content.bytes
+            payload[index] ^= 0x10
+            #expect(BodyCodecTests.read(layout, payload, checksum) == nil)
+        }
+        for index in layout.indices {
+            var layout = layout
+            layout[index] ^= 0x01
+            #expect(BodyCodecTests.read(layout, content.bytes, checksum) == nil)
+        }
+        // The same bytes, and the same letters, dealt out to the items in another way.
+        let others = [
+            [Item(payload: [7], id: "id"), Item(payload: [8, 9, 10, 11]), Item(payload: [], id: "")],
+            [Item(payload: [7, 8], id: "i"), Item(payload: [9, 10, 11]), Item(payload: [], id: "d")],
+            [Item(payload: [7, 8], id: "id"), Item(payload: [9, 10, 11], id: ""), Item(payload: [])],
+        ]
+        for items in others {
+            let other = PageContent(items)
+            #expect(BodyCodecTests.read(BodyCodec.layout(of: other), other.bytes, checksum) == nil)
+        }
     }
 
     @Test("a layout that does not fit its payload to the byte is no page: nobody looks again")
     func misfits() {
-        func content(_ layout: [UInt8], _ payload: [UInt8]) -> PageContent? {
-            layout.withUnsafeBytes { layout in payload.withUnsafeBytes { BodyCodec.content(layout: layout, payload: $0) } }
-        }
+        let lengths = BodyCodecTests.lengths
         let largest: [UInt8] = Array(repeating: 0xff, count: 8) + [0x7f]
-        let whole: [UInt8] = [1, 2, 2, 3, 105, 100, 1, 0]
-        #expect(content(whole, [7, 8, 9])?.items == [Item(payload: [7, 8], id: "id"), Item(payload: [9])])
-        #expect(content(whole, [7, 8]) == nil)
-        #expect(content(whole, [7, 8, 9, 10]) == nil)
-        #expect(content(whole + [0], [7, 8, 9]) == nil)
+        let whole: [UInt8] = [2, 2, 2, 3, 105, 100, 1, 0]
+        #expect(lengths(whole, 3) == [[2, 2], [1, -1]])
+        #expect(lengths(whole, 2) == nil)
+        #expect(lengths(whole, 4) == nil)
+        #expect(lengths(whole + [0], 3) == nil)
+        #expect(lengths([1] + whole.dropFirst(), 3) == nil)
         // An id that ends a byte behind the layout, and one that ends nowhere.
-        #expect(content([1, 1, 1, 4, 105, 100], [7]) == nil)
-        #expect(content([1, 1, 1] + largest + [105, 100], [7]) == nil)
+        #expect(lengths([2, 1, 1, 4, 105, 100], 1) == nil)
+        #expect(lengths([2, 1, 1] + largest + [105, 100], 1) == nil)
         // Lengths, each of which is a number, and whose sum is none.
-        #expect(content([1, 2] + largest + [0] + largest + [0], [7]) == nil)
-        #expect(content([1] + largest, [7]) == nil)
+        #expect(lengths([2, 2] + largest + [0] + largest + [0], 1) == nil)
+        #expect(lengths([2] + largest, 1) == nil)
     }
 
     @Test("no cut of it is taken for a whole one")
@@ -63,10 +100,7 @@ struct BodyCodecTests {
         let content = PageContent(BodyCodecTests.ids.prefix(6).map { Item(payload: [1, 2, 3], id: $0) })
         let layout = BodyCodec.layout(of: content)
         for length in 0..<layout.count {
-            let found = layout[..<length].withUnsafeBytes { layout in
-                content.bytes.withUnsafeBytes { BodyCodec.content(layout: layout, payload: $0) }
-            }
-            #expect(found == nil)
+            #expect(BodyCodecTests.lengths(Array(layout[..<length]), content.bytes.count) == nil)
         }
     }
 }

@@ -1,5 +1,5 @@
 /// Durations of one piece of work, in microseconds.
-public struct Samples {
+public struct Samples: Sendable {
     public private(set) var values: [Double] = []
 
     public init() {}

@@ -1,64 +1,39 @@
-// XXH64, after https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md, for machines whose numbers lie in
-// memory with the lowest byte first.
+// The checksum of a body, as our store takes it, by the library that the hashes come from (https://github.com/Cyan4973/xxHash).
+#define XXH_INLINE_ALL
 #include "limit_internals.h"
 
-static const uint64_t prime1 = 0x9E3779B185EBCA87, prime2 = 0xC2B2AE3D27D4EB4F, prime3 = 0x165667B19E3779F9,
-                      prime4 = 0x85EBCA77C2B2AE63, prime5 = 0x27D4EB2F165667C5;
+#include <xxhash.h>
 
-static inline uint64_t rotated(uint64_t value, int count)
+// Seven bits a byte, lowest first (LEB128).
+static size_t number(const uint8_t **at, const uint8_t *end)
 {
-    return value << count | value >> (64 - count);
-}
-
-static inline uint64_t mixed(uint64_t lane, uint64_t word)
-{
-    return rotated(lane + word * prime2, 31) * prime1;
-}
-
-// The lanes' common value after all whole stripes of 32 bytes; `bytes` moves behind them.
-static uint64_t stripes(const uint8_t **bytes, const uint8_t *end, uint64_t seed)
-{
-    uint64_t a = seed + prime1 + prime2, b = seed + prime2, c = seed, d = seed - prime1;
-    const uint8_t *at = *bytes;
-    for (; end - at >= 32; at += 32) {
-        a = mixed(a, word64(at));
-        b = mixed(b, word64(at + 8));
-        c = mixed(c, word64(at + 16));
-        d = mixed(d, word64(at + 24));
+    size_t value = 0;
+    for (int shift = 0; *at < end && shift < 63; shift += 7) {
+        uint8_t byte = *(*at)++;
+        value |= (size_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) break;
     }
-    *bytes = at;
-    uint64_t hash = rotated(a, 1) + rotated(b, 7) + rotated(c, 12) + rotated(d, 18);
-    hash = (hash ^ mixed(0, a)) * prime1 + prime4;
-    hash = (hash ^ mixed(0, b)) * prime1 + prime4;
-    hash = (hash ^ mixed(0, c)) * prime1 + prime4;
-    return (hash ^ mixed(0, d)) * prime1 + prime4;
+    return value;
 }
 
-static uint64_t rest(uint64_t hash, const uint8_t *at, const uint8_t *end)
+static uint64_t mixed(uint64_t value, uint64_t word)
 {
-    for (; end - at >= 8; at += 8) hash = rotated(hash ^ mixed(0, word64(at)), 27) * prime1 + prime4;
-    if (end - at >= 4) {
-        uint32_t word;
-        memcpy(&word, at, sizeof word);
-        hash = rotated(hash ^ word * prime1, 23) * prime2 + prime3;
-        at += 4;
-    }
-    for (; at < end; at++) hash = rotated(hash ^ *at * prime5, 11) * prime1;
-    return hash;
-}
-
-uint64_t limit_xxh64(const void *bytes, size_t size, uint64_t seed)
-{
-    if (size == 0) bytes = "";
-    const uint8_t *at = bytes, *end = at + size;
-    uint64_t hash = size >= 32 ? stripes(&at, end, seed) : seed + prime5;
-    hash = rest(hash + size, at, end);
-    hash = (hash ^ hash >> 33) * prime2;
-    hash = (hash ^ hash >> 29) * prime3;
-    return hash ^ hash >> 32;
+    value = (value ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return value ^ value >> 32;
 }
 
 uint64_t body_checksum(const void *layout, size_t layout_size, const void *payload, size_t payload_size)
 {
-    return limit_xxh64(payload, payload_size, limit_xxh64(layout, layout_size, 0));
+    if (layout_size == 0) return 0;
+    const uint8_t *at = layout, *end = at + layout_size, *item = payload, *last = item + payload_size;
+    uint64_t value = mixed(4 * UINT64_C(0x9E3779B97F4A7C15), XXH64(layout, layout_size, layout_size));
+    at += 1;
+    for (size_t items = number(&at, end); items > 0; items--) {
+        size_t size = number(&at, end), id = number(&at, end);
+        if (size > (size_t)(last - item) || id > (size_t)(end - at) + 1) return 0;
+        if (id > 0) at += id - 1;
+        value = mixed(value, XXH3_64bits(item, size));
+        item += size;
+    }
+    return value;
 }

@@ -33,7 +33,7 @@ package struct Material {
 
     /// As the store lays it out: a format byte, the count, and per item the length of its payload and of its id, and the id.
     private func layout(of content: PageContent) -> [UInt8] {
-        var layout: [UInt8] = [1]
+        var layout: [UInt8] = [2]
         append(content.count, to: &layout)
         for index in 0..<content.count {
             append(content.byteRange(of: index).count, to: &layout)

@@ -32,7 +32,7 @@ enum BodyTable {
         let body = connection.lastInsertedRow
         try IdentityTable.insert(identities, of: body, query: query, in: connection)
         return PageRow(
-            summary: summary, body: body, checksum: BodyCodec.checksum(layout: layout, payload: content.bytes),
+            summary: summary, body: body, checksum: BodyCodec.checksum(layout: layout, identities),
             bytes: layout.count + content.bytes.count)
     }
 
@@ -41,10 +41,8 @@ enum BodyTable {
         let content = try connection.first(find, .int(row.body)) { found throws(StorageError) -> PageContent? in
             found.withBlob(0) { layout in
                 found.withBlob(1) { payload in
-                    guard layout.count + payload.count == row.bytes,
-                        BodyCodec.checksum(layout: layout, payload: payload) == row.checksum
-                    else { return nil }
-                    return BodyCodec.content(layout: layout, payload: payload)
+                    guard layout.count + payload.count == row.bytes else { return nil }
+                    return BodyCodec.content(layout: layout, payload: payload, checksum: row.checksum)
                 }
             }
         }

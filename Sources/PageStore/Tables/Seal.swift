@@ -43,6 +43,7 @@ struct Seal {
     static let query: UInt64 = 1
     static let page: UInt64 = 2
     static let identity: UInt64 = 3
+    static let body: UInt64 = 4
 }
 
 extension Seal {

@@ -25,8 +25,8 @@ typedef struct limit limit;
 
 /// How a store is opened.
 typedef struct limit_options {
-    /// Not 0: XXH64 over layout and payload is computed by every commit, and again and compared by every read, as our
-    /// store does. 0: the checksum given to `limit_commit_page` is stored, and never looked at.
+    /// Not 0: a body's checksum is computed by every commit, from its layout and the bytes of each item, and again and compared by
+    /// every read, as our store does. 0: the checksum given to `limit_commit_page` is stored, and never looked at.
     int with_checksum;
 } limit_options;
 
@@ -41,9 +41,6 @@ void limit_close(limit *LIMIT_NULLABLE store);
 
 /// What the last failure was. With null: why the last `limit_open` of this thread failed. Valid until the next call.
 const char *limit_error(limit *LIMIT_NULLABLE store);
-
-/// XXH64, as stores use it: a body's checksum is the hash of the payload, seeded with the hash of the layout.
-uint64_t limit_xxh64(const void *bytes, size_t size, uint64_t seed);
 
 // MARK: - Writing, one transaction each
 
