@@ -53,9 +53,10 @@ public final class PagedRepository<Value: Sendable>: Sendable {
             storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget - memoryBudget / 4), policy: options.freshness,
             itemLimit: max(1, options.itemLimit))
         // Most windows share their values with the pages: this is for those whose pages have given way.
-        windows = WindowReader(builder, clock: clock, budget: memoryBudget / 4)
+        let queries = BoundedCache<QueryKey, QueryID>(budget: 4_096)
+        windows = WindowReader(builder, clock: clock, queries: queries, budget: memoryBudget / 4)
         world = ListWorld(
-            options: options, builder: builder, clock: clock, chance: chance, logger: logger, executor: executor)
+            options: options, builder: builder, clock: clock, chance: chance, logger: logger, queries: queries, executor: executor)
         self.source = source
     }
 

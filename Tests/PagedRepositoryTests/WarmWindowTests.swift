@@ -4,29 +4,6 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-/// Rows, for one person: lists of anybody else are forbidden (R45).
-private final class PersonalOrigin: PageSource {
-    let access = PagingAccess.offsets
-    let usage = SourceUsage()
-    private let isOurs: Bool
-
-    init(isOurs: Bool) { self.isOurs = isOurs }
-
-    func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        .page(FetchedPage(content: rows(0..<10), total: .exact(10)))
-    }
-
-    func takeUp(_ list: QueryRecord) throws(FetchFailure) {
-        guard isOurs else { throw FetchFailure(.forbidden, "another's", isRetryable: false) }
-    }
-}
-
-private func rows(_ numbers: Range<Int>) -> PageContent {
-    PageContent(numbers.map { Item(payload: Array(#"{"id":\#($0)}"#.utf8), id: "\($0)") })
-}
-
-private struct Numbered: Codable, Hashable, Sendable { var id: Int }
-
 @Suite("Windows that were read just now")
 struct WarmWindowTests {
     private let memory = MemoryStorage()
@@ -73,7 +50,7 @@ struct WarmWindowTests {
         let (repository, query) = try await filled()
         #expect(try await read(repository) == [0, 1, 2, 3, 4])
         let version = try #require(try await memory.outline(of: query)).record.version
-        let write = PageWrite(offset: 0, content: rows(100..<110), evidence: .verified)
+        let write = PageWrite(offset: 0, content: PersonalOrigin.rows(100..<110), evidence: .verified)
         let other = Rearrangement([.written(write, from: Array(repeating: nil, count: 10))])
         let plan = CommitPlan(query: query, version: version, at: clock.now(), edits: [.rearrange(other), .setEnd(10)])
         let outcome = try await memory.commit(plan)

@@ -9,84 +9,96 @@ enum Decoding {
     private static let hot = 50
 
     static func run(rounds: Int) async throws {
-        try await Shelf<Product>.with(lists: 1_000) { shelf in try await run(shelf, rounds) }
-    }
+        try await Shelf<Product>.with(lists: 1_000) { shelf in
+            // On the pool, as a service asks: there nobody has to be woken to decode what somebody else asked for.
+            let onThePool = try await Task.detached { try await samples(shelf, rounds) }.value
+            let onMain = try await samples(shelf, rounds)
 
-    private static func run(_ shelf: Shelf<Product>, _ rounds: Int) async throws {
-        let content = try Product.page()
-        let (codec, decoder) = (JSONItemCodec<Product>(), JSONDecoder())
-        // What the decoder gets lies ready: nothing but decoding is in its time.
-        let payloads = (0..<content.count).map { Data(content.payload(at: $0)) }
-        var joined = Data("[".utf8)
-        for (index, payload) in payloads.enumerated() {
-            if index > 0 { joined.append(UInt8(ascii: ",")) }
-            joined.append(payload)
-        }
-        joined.append(UInt8(ascii: "]"))
-        // Nothing fits into this one's memory.
-        let forgetful = shelf.repository(memoryBudget: 0)
-
-        var (alone, atOnce, slices) = (Samples(), Samples(), Samples())
-        var (byHand, load, window, first) = (Samples(), Samples(), Samples(), Samples())
-        var seen = 0
-        for _ in 0..<rounds {
-            try alone.timeAtOnce { seen += try payloads.map { try decoder.decode(Product.self, from: $0) }.count }
-            try atOnce.timeAtOnce { seen += try decoder.decode([Product].self, from: joined).count }
-            try slices.timeAtOnce { seen += try (0..<content.count).map { try codec.decode(content.payload(at: $0)) }.count }
-            let wanted = Int.random(in: 0..<hot)
-            try await byHand.time {
-                let key = Shelf<Product>.key(wanted)
-                guard let query = try await shelf.store.query(key)?.id,
-                    let reading = try await shelf.store.list(of: query, reading: { [0..<$0.length] }),
-                    let part = reading.windows.first?.parts.first, let values = codec.values(of: part.content)
-                else { throw Unexpected("a page") }
-                seen += values.count
+            Figure.title("50 items × 500 B, not in memory, µs. limit: JSONDecoder alone, item by item")
+            let alone = onThePool[.alone] ?? Samples()
+            for contender in Contender.allCases {
+                Figure(contender.rawValue, onThePool[contender] ?? Samples(), limit: alone, target: contender.target).print()
             }
-            // Of a list that somebody holds the snapshot is in memory: of this one nothing is.
-            let opened = Int.random(in: 0..<hot)
-            try await load.time {
-                let list = shelf.list(opened, of: forgetful)
-                try await list.load(.cacheOnly)
-                seen += list.current.items.count
-            }
-            let shown = Shelf<Product>.key(Int.random(in: 0..<hot))
-            try await window.time {
-                seen += try await forgetful.page(shown, offset: 0, limit: content.count, policy: .cacheOnly).items.count
-            }
-            let number = Int.random(in: 0..<hot)
-            try await first.time {
-                let list = shelf.list(number, of: shelf.repository())
-                try await list.load(.cacheOnly)
-                seen += list.current.items.count
+            Figure.title("The same, asked from the main thread, which does not decode. limit: JSONDecoder alone, there")
+            let aloneOnMain = onMain[.alone] ?? Samples()
+            for contender in [Contender.alone, .window, .load] {
+                Figure(contender.rawValue, onMain[contender] ?? Samples(), limit: aloneOnMain).print()
             }
         }
-        // Where the caller is no main thread, none has to be woken.
-        let pooled = try await Task.detached { try await firstLoads(shelf, forgetful, rounds) }.value
-        try expect(seen == rounds * 7 * content.count, "the whole page each time")
-
-        Figure.title("50 items × 500 B, not in memory, µs. limit: JSONDecoder alone, item by item")
-        Figure("JSONDecoder, item by item", alone, limit: alone).print()
-        Figure("  all 50 as one array", atOnce, limit: alone).print()
-        Figure("  JSONItemCodec, item by item, from the page's bytes", slices, limit: alone).print()
-        Figure("by hand: record, list and page out of the store, decoded at once", byHand, limit: alone).print()
-        Figure("a list's first load(.cacheOnly), nothing kept in memory", load, limit: alone, target: .ratio(1.05)).print()
-        Figure("  asked from a task of the pool", pooled, limit: alone).print()
-        Figure("repository.page(0, 50, .cacheOnly)", window, limit: alone, target: .ratio(1.05)).print()
-        Figure("a new repository, and its list's first load(.cacheOnly)", first, limit: alone, target: .ratio(1.05)).print()
     }
 
-    private static func firstLoads(
-        _ shelf: Shelf<Product>, _ repository: PagedRepository<Product>, _ rounds: Int
-    ) async throws -> Samples {
-        var samples = Samples()
+    private enum Contender: String, CaseIterable {
+        case alone = "JSONDecoder, item by item"
+        case atOnce = "  all 50 as one array"
+        case slices = "  JSONItemCodec, item by item, from the page's bytes"
+        case byHand = "by hand: record, list and page out of the store, decoded at once"
+        case window = "repository.page(0, 50, .cacheOnly)"
+        case load = "a list's first load(.cacheOnly), nothing kept in memory"
+        case first = "a new repository, and its list's first load(.cacheOnly)"
+
+        var target: Figure.Target? { self == .window || self == .load ? .ratio(1.05) : nil }
+    }
+
+    /// Each round has another order: who comes after whom is worth a tenth.
+    private static func samples(_ shelf: Shelf<Product>, _ rounds: Int) async throws -> [Contender: Samples] {
+        let bench = try Bench(shelf)
+        var samples: [Contender: Samples] = [:]
         for _ in 0..<rounds {
-            let opened = Int.random(in: 0..<hot)
-            try await samples.time {
-                let list = shelf.list(opened, of: repository)
-                try await list.load(.cacheOnly)
-                try expect(!list.current.items.isEmpty, "a page")
+            for contender in Contender.allCases.shuffled() {
+                let key = Int.random(in: 0..<hot)
+                let start = ContinuousClock.now
+                let count = try await bench.decode(contender, key)
+                samples[contender, default: Samples()].add(ContinuousClock.now - start)
+                try expect(count == bench.content.count, "the whole page each time")
             }
         }
         return samples
+    }
+
+    private struct Bench {
+        let content: PageContent
+        private let shelf: Shelf<Product>
+        private let codec = JSONItemCodec<Product>()
+        private let decoder = JSONDecoder()
+        /// What the decoder gets lies ready: nothing but decoding is in its time.
+        private let payloads: [Data]
+        private let joined: Data
+        /// Nothing fits into this one's memory.
+        private let forgetful: PagedRepository<Product>
+
+        init(_ shelf: Shelf<Product>) throws {
+            self.shelf = shelf
+            let content = try Product.page()
+            self.content = content
+            payloads = (0..<content.count).map { Data(content.payload(at: $0)) }
+            joined = Data("[".utf8) + Data(payloads.joined(separator: Data(",".utf8))) + Data("]".utf8)
+            forgetful = shelf.repository(memoryBudget: 0)
+        }
+
+        /// How many items came of it.
+        func decode(_ contender: Contender, _ number: Int) async throws -> Int {
+            switch contender {
+            case .alone: return try payloads.map { try decoder.decode(Product.self, from: $0) }.count
+            case .atOnce: return try decoder.decode([Product].self, from: joined).count
+            case .slices: return try (0..<content.count).map { try codec.decode(content.payload(at: $0)) }.count
+            case .byHand:
+                guard let query = try await shelf.store.query(Shelf<Product>.key(number))?.id,
+                    let reading = try await shelf.store.list(of: query, reading: { [0..<$0.length] }),
+                    let part = reading.windows.first?.parts.first, let values = codec.values(of: part.content)
+                else { throw Unexpected("a page") }
+                return values.count
+            case .window:
+                let key = Shelf<Product>.key(number)
+                return try await forgetful.page(key, offset: 0, limit: content.count, policy: .cacheOnly).items.count
+            // Of a list that somebody holds the snapshot is in memory: of this one nothing is.
+            case .load: return try await load(shelf.list(number, of: forgetful))
+            case .first: return try await load(shelf.list(number, of: shelf.repository()))
+            }
+        }
+
+        private func load(_ list: PagedList<Product>) async throws -> Int {
+            try await list.load(.cacheOnly)
+            return list.current.items.count
+        }
     }
 }

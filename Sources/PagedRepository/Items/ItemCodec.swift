@@ -78,21 +78,43 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     /// The page as one JSON array: the decoder begins once, and not once for each item.
     public func values(of page: PageContent) -> [Value]? {
         guard page.count > 1 else { return nil }
-        // An array of bytes grows by whole items at the cost of copying them; `Data` takes several times that.
-        var array: [UInt8] = []
-        array.reserveCapacity(page.bytes.count + page.count + 1)
-        for index in 0..<page.count {
-            array.append(index == 0 ? UInt8(ascii: "[") : UInt8(ascii: ","))
-            array.append(contentsOf: page.payload(at: index))
-        }
-        array.append(UInt8(ascii: "]"))
         // Where a payload is not one JSON value, there are more values than items, or fewer.
-        guard let decoded = try? decoder.decode([Value].self, from: Data(array)), decoded.count == page.count else { return nil }
-        // The decoder's array has room for more: these stay in memory for long.
-        var values: [Value] = []
-        values.reserveCapacity(decoded.count)
-        values.append(contentsOf: decoded)
+        guard let values = try? decoded(page), values.count == page.count else { return nil }
         return values
+    }
+
+    private func decoded(_ page: PageContent) throws -> [Value] {
+        let length = page.bytes.count + page.count + 1
+        return try withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) { array in
+            var end = 0
+            func put(_ byte: UInt8) {
+                array[end] = byte
+                end += 1
+            }
+            page.bytes.withUnsafeBytes { bytes in
+                for index in 0..<page.count {
+                    put(index == 0 ? UInt8(ascii: "[") : UInt8(ascii: ","))
+                    let payload = UnsafeRawBufferPointer(rebasing: bytes[page.byteRange(of: index)])
+                    UnsafeMutableRawBufferPointer(rebasing: array[end...]).copyMemory(from: payload)
+                    end += payload.count
+                }
+            }
+            put(UInt8(ascii: "]"))
+            // Looked at in place, and only in here: what the decoder gives holds nothing of it.
+            guard let start = array.baseAddress else { return [] }
+            return try decoder.decode(Values<Value>.self, from: Data(bytesNoCopy: start, count: length, deallocator: .none)).values
+        }
+    }
+}
+
+/// An array of them. `Array` decodes into one that has room for more, and these stay in memory for long.
+private struct Values<Value: Decodable>: Decodable {
+    var values: [Value] = []
+
+    init(from decoder: any Decoder) throws {
+        var container = try decoder.unkeyedContainer()
+        values.reserveCapacity(container.count ?? 0)
+        while !container.isAtEnd { values.append(try container.decode(Value.self)) }
     }
 }
 

@@ -23,6 +23,7 @@ extension ListController {
     /// The list as it is known to the storage. Somebody else's is as if it were not there (R45); asking the origin says why.
     func known() async throws(StorageError) -> QueryID? {
         guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return nil }
+        world.queries.keep(record.id, key, cost: 1)
         return record.id
     }
 
@@ -55,7 +56,7 @@ extension ListController {
     func rebuild(telling range: Range<Int>? = nil) async throws(StorageError) {
         builds.begun += 1
         let number = builds.begun
-        var seen = try await read()
+        var seen = try await read(query ?? world.queries.element(key))
         if seen == nil {
             // Not known yet; or another repository or process has purged it, and it may be there again.
             query = try await known()
@@ -64,27 +65,39 @@ extension ListController {
                 query = try await known()
                 observe()
             }
-            seen = try await read()
+            seen = try await read(query)
         }
         guard number > builds.published else { return }
         builds.published = number
+        query = query ?? seen?.query
         let snapshot = shown(seen?.snapshot ?? ListSnapshot())
         // While another one is published, none: what was read for the one before is not what is published any more.
         settle(nil)
         publish(snapshot, telling: range)
         // What is not kept is laid over what is stored, and has its own reasons to change.
         if unkept == nil { settle(seen?.basis) }
-        observe()
+        // Who came while it was read was told nothing of what happened meanwhile.
+        if observe(), settledFreshness() == nil { try await rebuild() }
     }
 
-    /// Nil when no such list is known.
-    private func read() async throws(StorageError) -> (snapshot: ListSnapshot<Value>, basis: SnapshotBasis?)? {
+    private struct Seen {
+        var query: QueryID
+        var snapshot: ListSnapshot<Value>
+        var basis: SnapshotBasis?
+    }
+
+    /// Nil when there is no such query, or when it is not this list.
+    private func read(_ query: QueryID?) async throws(StorageError) -> Seen? {
         guard let query else { return nil }
+        let isRemembered = query != self.query
         let now = world.clock.now()
         // Asked for before: what is committed while the list is read makes another number.
         let count = world.storage.changeCount(of: query)
         guard let built = try await world.builder.build(query, now: now) else { return nil }
-        return (built.snapshot, count.map { SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now)) })
+        // What was remembered, and not looked for: its record says whether it may be served (R45).
+        if isRemembered, built.record.key != key || (try? source.takeUp(built.record)) == nil { return nil }
+        let basis = count.map { SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now)) }
+        return Seen(query: query, snapshot: built.snapshot, basis: basis)
     }
 
     /// The list is gone. What is being read of it comes too late.

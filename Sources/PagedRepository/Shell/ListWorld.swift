@@ -9,6 +9,9 @@ final class ListWorld<Value: Sendable>: Sendable {
     let clock: any SyncClock
     let chance: @Sendable () -> Double
     let logger: Logger
+    /// Which query a key named when it was looked for last. No other query ever gets its number: what is stored under it is this
+    /// list, or nothing any more.
+    let queries: BoundedCache<QueryKey, QueryID>
     /// What runs the tasks that nobody waits for; nil for what runs all others. A simulation hands out its own.
     let executor: (any TaskExecutor)?
     let reads = Meters.Reads()
@@ -17,7 +20,7 @@ final class ListWorld<Value: Sendable>: Sendable {
 
     init(
         options: PagedListOptions, builder: SnapshotBuilder<Value>, clock: any SyncClock, chance: @escaping @Sendable () -> Double,
-        logger: Logger, executor: (any TaskExecutor)?
+        logger: Logger, queries: BoundedCache<QueryKey, QueryID>, executor: (any TaskExecutor)?
     ) {
         storage = builder.storage
         self.options = options
@@ -25,6 +28,7 @@ final class ListWorld<Value: Sendable>: Sendable {
         self.clock = clock
         self.chance = chance
         self.logger = logger
+        self.queries = queries
         self.executor = executor
         lookout = Lookout(builder.storage, on: executor)
     }

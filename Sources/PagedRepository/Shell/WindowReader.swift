@@ -20,13 +20,14 @@ struct WindowReader<Value: Sendable>: Sendable {
     private let clock: any SyncClock
     private let kept: BoundedCache<Key, Kept>
     /// What lists were when they were read last: whose changes are counted has to be known before their record is read.
-    private let queries = BoundedCache<QueryKey, QueryID>(budget: 4_096)
+    private let queries: BoundedCache<QueryKey, QueryID>
 
     /// - Parameter budget: bytes of payloads whose windows are kept.
-    init(_ builder: SnapshotBuilder<Value>, clock: any SyncClock, budget: Int) {
+    init(_ builder: SnapshotBuilder<Value>, clock: any SyncClock, queries: BoundedCache<QueryKey, QueryID>, budget: Int) {
         storage = builder.storage
         self.builder = builder
         self.clock = clock
+        self.queries = queries
         kept = BoundedCache(budget: budget)
     }
 

@@ -1,0 +1,25 @@
+import PageModel
+import PagedRepository
+
+/// Numbered rows, for one person: lists of anybody else are forbidden (R45).
+final class PersonalOrigin: PageSource {
+    let access = PagingAccess.offsets
+    let usage = SourceUsage()
+    private let isOurs: Bool
+
+    init(isOurs: Bool) { self.isOurs = isOurs }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        .page(FetchedPage(content: PersonalOrigin.rows(0..<10), total: .exact(10)))
+    }
+
+    func takeUp(_ list: QueryRecord) throws(FetchFailure) {
+        guard isOurs else { throw FetchFailure(.forbidden, "another's", isRetryable: false) }
+    }
+
+    static func rows(_ numbers: Range<Int>) -> PageContent {
+        PageContent(numbers.map { Item(payload: Array(#"{"id":\#($0)}"#.utf8), id: "\($0)") })
+    }
+}
+
+struct Numbered: Codable, Hashable, Sendable { var id: Int }
