@@ -4,7 +4,6 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
 import PageModel
-import Synchronization
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -23,6 +22,7 @@ import Foundation
 public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
     private let limits: HTTPLimits
+    private let deadlines = RequestDeadlines()
 
     /// A transport with connections of its own.
     /// - Parameter limits: those of size and time are kept here (R43). Default: the defaults.
@@ -52,22 +52,19 @@ public final class AsyncHTTPTransport: HTTPTransport {
         guard OriginURL(request.url) != nil else {
             throw FetchFailure(.refused, "not an http or https URL", isRetryable: false)
         }
-        let watch = Watch(limits)
+        let clocked = ClockedRequest(limits)
+        let exchange = Task { try await self.exchange(request, clocked) }
+        let number = deadlines.enter(clocked) { exchange.cancel() }
+        defer { deadlines.leave(number) }
         do {
-            return try await withThrowingTaskGroup(of: HTTPPageResponse.self) { group in
-                group.addTask { try await self.exchange(request, watch) }
-                group.addTask { throw try await self.expiry(of: watch) }
-                defer { group.cancelAll() }
-                guard let response = try await group.next() else { throw CancellationError() }
-                return response
-            }
+            return try await withTaskCancellationHandler { try await exchange.value } onCancel: { exchange.cancel() }
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw TransportFailure.named(error, limits)
+            throw clocked.verdict ?? TransportFailure.named(error, limits)
         }
     }
 
-    private func exchange(_ request: HTTPPageRequest, _ watch: Watch) async throws -> HTTPPageResponse {
+    private func exchange(_ request: HTTPPageRequest, _ clocked: ClockedRequest) async throws -> HTTPPageResponse {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = HTTPMethod(rawValue: request.method)
         for field in request.headers { outgoing.headers.add(name: field.name, value: field.value) }
@@ -75,7 +72,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
         if !outgoing.headers.contains(name: "Accept-Encoding") { outgoing.headers.add(name: "Accept-Encoding", value: "gzip") }
 
         let response = try await client.execute(outgoing, timeout: AsyncHTTPTransport.amount(limits.requestTimeout))
-        watch.begin()
+        clocked.begin()
         var headers = response.headers.map { HTTPField($0.name, $0.value) }
         let announced = response.headers.first(name: "Content-Length").flatMap { Int($0) }
         if let refusal = AnswerTally.refusal(ofHeader: headers, announced: announced, limits) { throw refusal }
@@ -91,7 +88,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
         let length = hasBody && encodings.isEmpty && !response.headers.contains(name: "Transfer-Encoding") ? announced : nil
         if let length { body.reserveCapacity(length) }
         for try await chunk in response.body {
-            watch.receive(chunk.readableBytes)
+            clocked.receive(chunk.readableBytes)
             guard body.count + chunk.readableBytes <= limits.decompressedBody else {
                 throw FetchFailure.decompressedBodyTooLarge(limits)
             }
@@ -102,41 +99,6 @@ public final class AsyncHTTPTransport: HTTPTransport {
         return HTTPPageResponse(status: Int(response.status.code), headers: headers, body: body)
     }
 
-    /// Returns when the request has had its time, or its body comes too slowly.
-    private func expiry(of watch: Watch) async throws -> FetchFailure {
-        let end = AsyncHTTPTransport.bounded(limits.requestTimeout)
-        while true {
-            guard watch.spent < end else { return FetchFailure(.timeout, "no whole answer within \(end)", isRetryable: true) }
-            switch watch.look() {
-            case .tooSlow:
-                let least = "\(limits.minimumThroughput) bytes a second"
-                return FetchFailure(.timeout, "the answer comes too slowly, under \(least)", isRetryable: true)
-            case .lookAgain(let moment):
-                try await Task.sleep(until: watch.start + min(moment, end), clock: .continuous)
-            case .never:
-                try await Task.sleep(until: watch.start + end, clock: .continuous)
-            }
-        }
-    }
-
-    /// The time that one request takes, and how its body comes along. State: the pace, under a mutex.
-    private final class Watch: Sendable {
-        let start = ContinuousClock.now
-        private let pace: Mutex<BodyPace>
-
-        init(_ limits: HTTPLimits) { pace = Mutex(BodyPace(limits)) }
-
-        var spent: Duration { ContinuousClock.now - start }
-        func begin() { pace.withLock { $0.begin(at: spent) } }
-        func receive(_ count: Int) { pace.withLock { $0.receive(count) } }
-        func look() -> BodyPace.Verdict { pace.withLock { $0.look(at: spent) } }
-    }
-
-    /// 1 millisecond…24 hours: no timer overflows.
-    private static func bounded(_ duration: Duration) -> Duration {
-        min(max(duration, .milliseconds(1)), .seconds(24 * 60 * 60))
-    }
-
-    private static func amount(_ duration: Duration) -> TimeAmount { .milliseconds(bounded(duration).wholeMilliseconds) }
+    private static func amount(_ duration: Duration) -> TimeAmount { .milliseconds(duration.bounded.wholeMilliseconds) }
 }
 #endif

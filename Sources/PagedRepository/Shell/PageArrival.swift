@@ -20,11 +20,13 @@ extension SyncRun {
             return listMoved(page, at: start)
         }
         let missing = list.coverage.gaps(in: arrived)
-        guard try await agrees(page, arrived, missing, list) else {
+        let identities = page.content.identities
+        guard try await agrees(identities, arrived, missing, list) else {
             return try await disagrees(page, at: start, of: range, query)
         }
         var edits: [ListEdit] = missing.map { gap in
             let part = gap.lowerBound - start..<gap.upperBound - start
+            recent.keep(identities[part])
             return .put(
                 PageWrite(
                     offset: gap.lowerBound, content: page.content.slice(part), evidence: .inferred,
@@ -77,10 +79,10 @@ extension SyncRun {
 
     /// Whether what was received twice is what is held: otherwise the list moved between the two answers.
     private func agrees(
-        _ page: FetchedPage, _ arrived: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
+        _ identities: [ItemIdentity], _ arrived: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
     ) async throws(StorageError) -> Bool {
         guard missing != [arrived] else { return true }
-        let identities = page.content.identities
+        if let answer = recent.agree(with: identities, at: arrived, pages: list.heldPages) { return answer }
         guard let window = try await storage.window(of: list.record.id, arrived) else { return false }
         return window.parts.allSatisfy { part in
             !part.isHeld
@@ -98,7 +100,7 @@ extension SyncRun {
             return true
         }
         guard case .page(let page) = answer, page.content.count == overlap else { return overlap == 0 }
-        return try await agrees(page, known, [], list)
+        return try await agrees(page.content.identities, known, [], list)
     }
 
     /// R21, R24: the list moved; or whatever is asked for, the same items come.
