@@ -79,7 +79,7 @@ public struct ListOutline: Hashable, Sendable {
     }
 }
 
-/// The items of a stretch of a list, read in one transaction together with the outline they belong to (R2).
+/// The items of a stretch of a list, read in one transaction together with the record that they belong to (R2).
 public struct ListWindow: Hashable, Sendable {
     /// A page, or the part of it that lies in the window.
     public struct Part: Hashable, Sendable {
@@ -104,8 +104,8 @@ public struct ListWindow: Hashable, Sendable {
         public var range: Range<Int> { offset..<offset + content.count }
     }
 
-    /// The version of the list that it was read of.
-    public var version: ListVersion
+    /// The list that it is of.
+    public var record: QueryRecord
     /// The positions that were asked for.
     public var range: Range<Int>
     /// By offset, ascending.
@@ -114,12 +114,15 @@ public struct ListWindow: Hashable, Sendable {
     public var damaged: [Range<Int>]
 
     /// A window; `parts` have to ascend by offset.
-    public init(version: ListVersion, range: Range<Int>, parts: [Part], damaged: [Range<Int>]) {
-        self.version = version
+    public init(record: QueryRecord, range: Range<Int>, parts: [Part], damaged: [Range<Int>]) {
+        self.record = record
         self.range = range
         self.parts = parts
         self.damaged = damaged
     }
+
+    /// The version of the list that it was read of.
+    public var version: ListVersion { record.version }
 
     /// Positions in the window that hold no item at all, damaged ones included.
     public var missing: [Range<Int>] {

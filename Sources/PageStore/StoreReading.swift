@@ -86,7 +86,7 @@ struct StoreReading {
 
     /// - Parameter rows: those that hold positions in `range`, and maybe others.
     private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: [PageRow]) throws(StorageError) -> ListWindow {
-        var window = ListWindow(version: record.version, range: range, parts: [], damaged: [])
+        var window = ListWindow(record: record, range: range, parts: [], damaged: [])
         for row in rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
             let page = row.summary
             let wanted = page.range.clamped(to: range)

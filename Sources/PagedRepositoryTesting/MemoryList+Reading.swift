@@ -17,7 +17,7 @@ extension MemoryList {
                 content: page.content.slice(wanted.lowerBound - page.offset..<wanted.upperBound - page.offset),
                 isHeld: isHeld(page), validatedAt: page.summary.validatedAt)
         }
-        return ListWindow(version: record.version, range: range, parts: parts, damaged: [])
+        return ListWindow(record: record, range: range, parts: parts, damaged: [])
     }
 
     /// The first place of each key that is held.

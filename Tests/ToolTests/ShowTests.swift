@@ -98,7 +98,10 @@ struct ShowTests {
         var table = FieldTable([try #require(FieldPointer("/n"))], width: 80)
         let content = PageContent([Item(payload: Array(text.utf8))])
         let part = ListWindow.Part(offset: 5, content: content, isHeld: true, validatedAt: noon)
-        let window = ListWindow(version: ListVersion(generation: 1, revision: 0), range: 5..<6, parts: [part], damaged: [])
+        let record = QueryRecord(
+            id: QueryID(rawValue: 1), key: QueryKey("list"), version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil,
+            validatedAt: nil, createdAt: noon, allowsDuplicates: false, paging: "", source: "")
+        let window = ListWindow(record: record, range: 5..<6, parts: [part], damaged: [])
         #expect(table.lines(window) == ["OFFSET  /n", "     5  –"])
         // The headings come once.
         #expect(table.lines(window) == ["     5  –"])

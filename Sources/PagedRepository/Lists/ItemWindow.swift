@@ -46,11 +46,13 @@ public struct ItemWindow<Value: Sendable>: Sendable {
 }
 
 extension SnapshotBuilder {
-    /// The items at `range`, read in one transaction (R2), and how many bytes their payloads have.
+    /// The items at `range` and the list's record, read in one transaction (R2), and how many bytes their payloads have. Nil when
+    /// there is no such query.
     func window(
-        _ record: QueryRecord, _ range: Range<Int>, now: Timestamp
-    ) async throws(StorageError) -> (window: ItemWindow<Value>, bytes: Int)? {
-        guard let window = try await storage.window(of: record.id, range) else { return nil }
+        _ query: QueryID, _ range: Range<Int>, now: Timestamp
+    ) async throws(StorageError) -> (window: ItemWindow<Value>, record: QueryRecord, bytes: Int)? {
+        guard let window = try await storage.window(of: query, range) else { return nil }
+        let record = window.record
         var bytes = 0
         var result = ItemWindow<Value>(range: range)
         result.missing = []
@@ -75,7 +77,7 @@ extension SnapshotBuilder {
         result.validatedAt = record.validatedAt
         result.freshFor = record.freshFor
         result.version = window.version
-        return (result, bytes)
+        return (result, record, bytes)
     }
 
     /// From memory, if it is there. A page that the window cuts off is known by what is left of it, as another page.

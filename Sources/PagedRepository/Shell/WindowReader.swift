@@ -45,16 +45,24 @@ struct WindowReader<Value: Sendable>: Sendable {
         _ key: WindowKey, _ query: QueryID?, _ count: UInt64?, _ source: any PageSource
     ) async throws(StorageError) -> ItemWindow<Value>? {
         let now = clock.now()
-        guard let record = try await storage.query(key.list), (try? source.takeUp(record)) != nil,
-            let (window, bytes) = try await builder.window(record, key.range, now: now)
-        else { return nil }
-        if record.id != query {
-            queries.keep(record.id, key.list, cost: 1)
-        } else if let count, window.unusable.isEmpty {
+        guard let query, let (window, record, bytes) = try await builder.window(query, key.range, now: now), record.key == key.list
+        else { return try await find(key, source, now) }
+        guard (try? source.takeUp(record)) != nil else { return nil }
+        if let count, window.unusable.isEmpty {
             kept.keep(
                 KeptWindow(window, record, ReadMark(changeCount: count, readAt: now), source), key, cost: bytes + WindowReader.overhead)
         }
         return window
+    }
+
+    /// Of a list that was not looked for yet, or is gone and may be there anew. Not kept: whose changes are to be counted was not
+    /// known.
+    private func find(
+        _ key: WindowKey, _ source: any PageSource, _ now: Timestamp
+    ) async throws(StorageError) -> ItemWindow<Value>? {
+        guard let record = try await storage.query(key.list), (try? source.takeUp(record)) != nil else { return nil }
+        queries.keep(record.id, key.list, cost: 1)
+        return try await builder.window(record.id, key.range, now: now)?.window
     }
 
     /// What a window costs that holds next to nothing.
