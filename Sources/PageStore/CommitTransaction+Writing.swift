@@ -13,7 +13,7 @@ extension CommitTransaction {
         // A page without items lies somewhere, too.
         let place = page.offset..<page.offset + max(page.content.count, 1)
         // One look for what lies where the page will, and for what lies behind it.
-        var there = try rows(meeting: place.lowerBound..<place.upperBound + 1)
+        var there = try rows(meeting: place.lowerBound..<place.upperBound + 1, sparing: place.upperBound)
         let isBehind = there.last.map { $0.summary.offset == place.upperBound } ?? false
         if isBehind { there.removeLast() }
         for row in there {

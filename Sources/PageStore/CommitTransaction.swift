@@ -136,10 +136,11 @@ struct CommitTransaction {
 
     /// The pages that hold positions in `range`. Rows that are not whole are dropped on the way, so that nothing is
     /// built around them; their bodies are left for `repair`.
-    mutating func rows(meeting range: Range<Int>) throws(StorageError) -> [PageRow] {
+    /// - Parameter spared: where a row is left as it is, whole or not. Default: nowhere.
+    mutating func rows(meeting range: Range<Int>, sparing spared: Int? = nil) throws(StorageError) -> [PageRow] {
         while true {
             var broken: [Int] = []
-            let rows = try PageTable.rows(meeting: range, of: query, in: connection) { broken.append($0) }
+            let rows = try PageTable.rows(meeting: range, of: query, in: connection) { if $0 != spared { broken.append($0) } }
             guard !broken.isEmpty else { return rows }
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }
             session.identities.forget(query)

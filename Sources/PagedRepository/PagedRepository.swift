@@ -138,12 +138,14 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     /// The item with this id, if the list holds it; nil otherwise. The origin is not asked.
     /// - Throws: `StorageError`.
     public func item(id: String, in key: QueryKey) async throws(StorageError) -> Value? {
-        guard let query = try await world.storage.query(key), (try? source(key).takeUp(query)) != nil else { return nil }
+        let source = source(key)
+        guard let query = try await world.storage.query(key), (try? source.takeUp(query)) != nil else { return nil }
         let identity = ItemIdentity.key(ofID: id)
         // The list may move between the look for the place and the look at it: then it is looked for again.
         for _ in 0..<8 {
             guard let place = try await world.storage.locate([identity], in: query.id)[identity],
-                let window = try await world.storage.window(of: query.id, place.position..<place.position + 1)
+                let window = try await world.storage.window(of: query.id, place.position..<place.position + 1),
+                (try? source.takeUp(window.record)) != nil
             else { return nil }
             guard let part = window.parts.first, part.content.ids.first == id else { continue }
             return try? world.builder.codec.decode(part.content.payload(at: 0))

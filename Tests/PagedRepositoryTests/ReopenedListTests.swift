@@ -119,6 +119,49 @@ struct ReopenedListTests {
         #expect(try await opened(repository) == Array(0..<10))
     }
 
+    @Test("R45: found while nothing had been fetched of it, fetched by somebody else: whoever listens is shown nothing")
+    func emptyThenAnothers() async throws {
+        let list = repository().list(key)
+        var listener = list.snapshots.makeAsyncIterator()
+        _ = try await memory.register(key, at: clock.now())
+        try await list.load(.cacheOnly)
+        #expect(list.current.items.isEmpty)
+        // Somebody else's page one: it comes with whose it is.
+        try await describe("another's", rows: 0..<10)
+        try await list.load(.cacheOnly)
+        #expect(list.current.items.isEmpty)
+        // And ours after all: then it is shown.
+        try await describe("", rows: 20..<30)
+        try await list.load(.cacheOnly)
+        #expect(list.current.items.map(\.id) == Array(20..<30))
+        _ = await listener.next()
+    }
+
+    @Test("R45: the same for a window, and for an item by its id")
+    func windowThenAnothers() async throws {
+        let repository = repository()
+        _ = try await memory.register(key, at: clock.now())
+        #expect(try await repository.page(key, offset: 0, limit: 5, policy: .cacheOnly).items.isEmpty)
+        try await describe("another's", rows: 0..<10)
+        #expect(try await repository.page(key, offset: 0, limit: 5, policy: .cacheOnly).items.isEmpty)
+        #expect(try await repository.item(id: "3", in: key) == nil)
+        try await describe("", rows: 20..<30)
+        #expect(try await repository.page(key, offset: 0, limit: 2, policy: .cacheOnly).items.map(\.id) == [20, 21])
+        #expect(try await repository.item(id: "23", in: key)?.id == 23)
+    }
+
+    private func describe(_ source: String, rows: Range<Int>) async throws {
+        let record = try #require(try await memory.query(key))
+        let outline = try #require(try await memory.outline(of: record.id))
+        let write = PageWrite(offset: 0, content: PersonalOrigin.rows(rows), evidence: .verified)
+        let edit: ListEdit =
+            outline.heldPages.isEmpty ? .put(write) : .rearrange(Rearrangement([.written(write, from: Array(repeating: nil, count: rows.count))]))
+        let edits: [ListEdit] = [edit, .describe(paging: "", source: source), .setEnd(rows.count), .validated]
+        let outcome = try await memory.commit(
+            CommitPlan(query: record.id, version: record.version, at: clock.now(), edits: edits))
+        #expect(outcome != .superseded(record.version))
+    }
+
     @Test("R39: read, somebody begins to listen, a commit, published: who listens is shown what was committed")
     func betweenReadAndPublished() async throws {
         try await repository().list(key).load()

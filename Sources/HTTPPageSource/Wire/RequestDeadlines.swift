@@ -2,7 +2,7 @@ import Synchronization
 
 /// Ends requests whose time is over, or whose bodies come too slowly (R43).
 ///
-/// One task for all of them, which lives while there are any: a timer for each would wake a thread when it is set, and stay behind
+/// One task for all of them, which ends at its next look after the last of them: a timer for each would wake a thread when it is set, and stay behind
 /// until its time when the answer has long been there.
 ///
 /// State: who is under way, and when the task looks next, under a mutex.
@@ -33,6 +33,10 @@ final class RequestDeadlines: Sendable {
             let isFirst = state.nextLook == nil
             if isFirst { state.nextLook = look ?? .now }
             return (state.entered, isFirst)
+        }
+        if look == nil {
+            leave(number)
+            end()
         }
         if isFirst { Task.detached(priority: .medium) { [weak self] in await RequestDeadlines.watch { self } } }
         return number

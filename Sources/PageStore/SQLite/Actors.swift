@@ -2,7 +2,8 @@ import Dispatch
 import PageModel
 import Synchronization
 
-/// The connection that writes, on a queue of its own, so that blocking C never runs on Swift's cooperative pool.
+/// The connection that writes; for asynchronous callers on a queue of its own, so that blocking C never runs on Swift's cooperative
+/// pool.
 ///
 /// Mutable state: the session, under a mutex: whoever may block takes it where they are, and needs no queue for it.
 actor WriterActor {
@@ -16,7 +17,7 @@ actor WriterActor {
         try session.withLock { session throws(StorageError) in session = try make() }
     }
 
-    /// Runs `body` on the connection's queue.
+    /// Runs `body` on the queue.
     func run<Value: Sendable>(
         _ body: @Sendable (Session) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {

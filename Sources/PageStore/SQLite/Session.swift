@@ -12,7 +12,7 @@ final class Session {
     private var ownerLock: OwnerLock?
     private var pending: [ChangeSet] = []
 
-    /// - Parameter announce: called after a commit, on the writer's queue, with what it changed.
+    /// - Parameter announce: called after a commit, by whoever made it, with what it changed.
     init(connection: Connection, accesses: AccessLog, announce: @escaping @Sendable ([ChangeSet]) -> Void) {
         self.connection = connection
         self.accesses = accesses
@@ -33,7 +33,8 @@ final class Session {
             return value
         }
         if !pending.isEmpty { announce(pending) }
-        pending.removeAll(keepingCapacity: true)
+        // Room for a few; not that of the largest transaction there was.
+        if pending.count > 16 { pending = [] } else { pending.removeAll(keepingCapacity: true) }
         return value
     }
 

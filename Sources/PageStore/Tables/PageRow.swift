@@ -4,7 +4,7 @@ import PageModel
 struct PageRow: Equatable {
     var summary: PageSummary
     var body: Int64
-    /// Of the body's layout and payload.
+    /// Of the body's layout and its items' hashes.
     var checksum: UInt64
     /// Of the body, layout and payload together.
     var bytes: Int

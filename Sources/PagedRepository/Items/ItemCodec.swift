@@ -78,7 +78,8 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     /// The page as one JSON array: the decoder begins once, and not once for each item.
     public func values(of page: PageContent) -> [Value]? {
         guard page.count > 1 else { return nil }
-        // Where a payload is not one JSON value, there are more values than items, or fewer.
+        // Every payload is one JSON value, or a source has stored what is none: then there are more values than items, or fewer,
+        // unless it did so on purpose.
         guard let values = try? decoded(page), values.count == page.count else { return nil }
         return values
     }

@@ -22,9 +22,20 @@ extension ListController {
 
     /// The list as it is known to the storage. Somebody else's is as if it were not there (R45); asking the origin says why.
     func known() async throws(StorageError) -> QueryID? {
-        guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return nil }
+        guard let record = try await world.storage.query(key), isOurs(record) else { return nil }
         world.queries.keep(record.id, key, cost: 1)
         return record.id
+    }
+
+    /// R45: whether this is the list, and ours. Asked of every record that something is shown with: a list that was nobody's when it
+    /// was found, because nothing had been fetched of it, may be somebody's by now.
+    func isOurs(_ record: QueryRecord) -> Bool {
+        guard record.key == key else { return false }
+        // What was taken up need not be taken up again.
+        if let taken, taken == (record.id, record.source) { return true }
+        guard (try? source.takeUp(record)) != nil else { return false }
+        taken = (record.id, record.source)
+        return true
     }
 
     /// How old the list is whose snapshot is published, if that is known to be what is stored; nil when it has to be read.
@@ -77,7 +88,9 @@ extension ListController {
         // What is not kept is laid over what is stored, and has its own reasons to change.
         if unkept == nil { settle(seen?.basis) }
         // Who came while it was read was told nothing of what happened meanwhile.
-        if observe(), settledFreshness() == nil { try await rebuild() }
+        guard observe(), settledFreshness() == nil else { return }
+        // What was read is published all the same; the next who listens tries again.
+        do { try await rebuild() } catch { stopObserving() }
     }
 
     private struct Seen {
@@ -89,13 +102,10 @@ extension ListController {
     /// Nil when there is no such query, or when it is not this list.
     private func read(_ query: QueryID?) async throws(StorageError) -> Seen? {
         guard let query else { return nil }
-        let isRemembered = query != self.query
         let now = world.clock.now()
         // Asked for before: what is committed while the list is read makes another number.
         let count = world.storage.changeCount(of: query)
-        guard let built = try await world.builder.build(query, now: now) else { return nil }
-        // What was remembered, and not looked for: its record says whether it may be served (R45).
-        if isRemembered, built.record.key != key || (try? source.takeUp(built.record)) == nil { return nil }
+        guard let built = try await world.builder.build(query, now: now), isOurs(built.record) else { return nil }
         let basis = count.map { SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now)) }
         return Seen(query: query, snapshot: built.snapshot, basis: basis)
     }

@@ -16,6 +16,8 @@ actor ListController<Value: Sendable> {
     let source: RememberingSource
     var machine: ListMachine
     var query: QueryID?
+    /// What the source took up last, of which query.
+    var taken: (query: QueryID, source: String)?
     var tasks: [Int: Task<Void, Never>] = [:]
     var waiters = OutcomeWaiters()
     /// What it asked the lookout for.

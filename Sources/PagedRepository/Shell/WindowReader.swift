@@ -6,7 +6,7 @@ struct WindowReader<Value: Sendable>: Sendable {
     private let builder: SnapshotBuilder<Value>
     private let clock: any SyncClock
     private let kept: BoundedCache<WindowKey, KeptWindow>
-    /// What lists were when they were read last: whose changes are counted has to be known before their record is read.
+    /// What lists were when they were read last, so that they need not be looked for.
     private let queries: BoundedCache<QueryKey, QueryID>
 
     /// - Parameter budget: bytes of payloads whose windows are kept.
@@ -26,43 +26,51 @@ struct WindowReader<Value: Sendable>: Sendable {
         let key = WindowKey(list: list, range: range)
         let known = kept.element(key)
         let query = known?.record.id ?? queries.element(list)
-        let count = query.flatMap { storage.changeCount(of: $0) }
-        if let known, let window = settled(known, count, source) { return window }
-        return try await read(key, query, count, source)
+        if let known, let window = settled(known, source) { return window }
+        if let query {
+            switch try await read(key, query, source) {
+            case .window(let window): return window
+            case .another: return nil
+            // Purged, and maybe there anew.
+            case .gone: break
+            }
+        }
+        guard let found = try await storage.query(list) else { return nil }
+        queries.keep(found.id, list, cost: 1)
+        guard case .window(let window) = try await read(key, found.id, source) else { return nil }
+        return window
     }
 
-    private func settled(_ known: KeptWindow, _ count: UInt64?, _ source: any PageSource) -> ItemWindow<Value>? {
+    private func settled(_ known: KeptWindow, _ source: any PageSource) -> ItemWindow<Value>? {
         let now = clock.now()
-        guard known.mark.holds(count, now: now), known.source.isSame(as: source) || (try? source.takeUp(known.record)) != nil
+        guard known.mark.holds(storage.changeCount(of: known.record.id), now: now),
+            known.source.isSame(as: source) || (try? source.takeUp(known.record)) != nil
         else { return nil }
         var window = known.window(of: Value.self)
         window.freshness = builder.freshness(of: known.record, now: now)
         return window
     }
 
-    /// - Parameter count: of the changes to `query`, as it was before this was called.
-    private func read(
-        _ key: WindowKey, _ query: QueryID?, _ count: UInt64?, _ source: any PageSource
-    ) async throws(StorageError) -> ItemWindow<Value>? {
-        let now = clock.now()
-        guard let query, let (window, record, bytes) = try await builder.window(query, key.range, now: now), record.key == key.list
-        else { return try await find(key, source, now) }
-        guard (try? source.takeUp(record)) != nil else { return nil }
-        if let count, window.unusable.isEmpty {
-            kept.keep(
-                KeptWindow(window, record, ReadMark(changeCount: count, readAt: now), source), key, cost: bytes + WindowReader.overhead)
-        }
-        return window
+    private enum Reading {
+        case window(ItemWindow<Value>)
+        /// There is no such query.
+        case gone
+        /// It is another list, or somebody else's.
+        case another
     }
 
-    /// Of a list that was not looked for yet, or is gone and may be there anew. Not kept: whose changes are to be counted was not
-    /// known.
-    private func find(
-        _ key: WindowKey, _ source: any PageSource, _ now: Timestamp
-    ) async throws(StorageError) -> ItemWindow<Value>? {
-        guard let record = try await storage.query(key.list), (try? source.takeUp(record)) != nil else { return nil }
-        queries.keep(record.id, key.list, cost: 1)
-        return try await builder.window(record.id, key.range, now: now)?.window
+    /// R45: whose the list is says the record that comes with the items, and no earlier one.
+    private func read(_ key: WindowKey, _ query: QueryID, _ source: any PageSource) async throws(StorageError) -> Reading {
+        let now = clock.now()
+        // Asked for before: what is committed while the window is read makes another number.
+        let count = storage.changeCount(of: query)
+        guard let (window, record, bytes) = try await builder.window(query, key.range, now: now) else { return .gone }
+        guard record.key == key.list, (try? source.takeUp(record)) != nil else { return .another }
+        if let count, window.unusable.isEmpty {
+            let mark = ReadMark(changeCount: count, readAt: now)
+            kept.keep(KeptWindow(window, record, mark, source), key, cost: bytes + WindowReader.overhead)
+        }
+        return .window(window)
     }
 
     /// What a window costs that holds next to nothing.
