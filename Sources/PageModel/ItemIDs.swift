@@ -19,6 +19,12 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
         withID(at: index) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
+    /// The id of the item at `index` in UTF-8, for comparing: as texts, two ways to write one letter are equal, as ids they are not
+    /// (R5).
+    package func bytes(at index: Int) -> [UInt8]? {
+        withID(at: index) { $0.map { Array($0) } }
+    }
+
     /// Calls `body` with the id of the item at `index` in UTF-8; with nil where it has none.
     private func withID<Value>(at index: Int, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
         let place = places[index]

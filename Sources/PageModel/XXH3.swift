@@ -1,8 +1,8 @@
 /// XXH3 in its 64-bit form, without a seed, after its published specification
 /// (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md).
 ///
-/// It hashes the items of a page: two and a half times as fast as XXH64 on what items are, a few hundred bytes each. Like that one
-/// it resists no adversary, and need not.
+/// It hashes the items of a page, where nearly all bytes that are hashed lie: more of them at a time than XXH64. Like that one it
+/// resists no adversary, and need not.
 package enum XXH3 {
     private static let prime32 = (one: UInt64(0x9E37_79B1), two: UInt64(0x85EB_CA77), three: UInt64(0xC2B2_AE3D))
     private static let prime64 = (

@@ -107,10 +107,10 @@ extension CommitTransaction {
     private func sharesItems(_ row: PageRow, with content: PageContent) throws(StorageError) -> Bool {
         // Damaged bytes cannot tell; then the hash is believed, and the page is fetched again.
         guard let stored = try BodyTable.content(of: row, in: connection) else { return true }
-        let ids = Set(content.ids.compactMap { $0.map { Array($0.utf8) } })
+        let ids = Set((0..<content.count).compactMap { content.ids.bytes(at: $0) })
         let anonymous = Set((0..<content.count).filter { content.ids[$0] == nil }.map { content.payload(at: $0) })
         return (0..<stored.count).contains { index in
-            stored.ids[index].map { ids.contains(Array($0.utf8)) } ?? anonymous.contains(stored.payload(at: index))
+            stored.ids.bytes(at: index).map { ids.contains($0) } ?? anonymous.contains(stored.payload(at: index))
         }
     }
 

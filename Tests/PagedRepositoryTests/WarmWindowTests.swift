@@ -60,6 +60,11 @@ struct WarmWindowTests {
         #expect(try await read(repository) == [])
         try await repository.list(key).load()
         #expect(try await read(repository) == [0, 1, 2, 3, 4])
+        // It is another query now, and kept in memory like the first.
+        let anew = try #require(try await memory.query(key)).id
+        let before = storage.reads(of: anew)
+        for _ in 0..<3 { #expect(try await read(repository) == [0, 1, 2, 3, 4]) }
+        #expect(storage.reads(of: anew) == before)
     }
 
     @Test("R41: after five seconds it is read again, whatever was told, and by then it has grown old")

@@ -56,7 +56,7 @@ struct UnkeptPages: Equatable {
             return .failed(FetchFailure(.loop, "the origin's next page is the same page again", isRetryable: false))
         }
         let known = min(max(position - (offset ?? position), 0), page.content.count)
-        let news = (known..<page.content.count).filter { index in page.content.ids[index].map { !ids.contains(Array($0.utf8)) } ?? true }
+        let news = (known..<page.content.count).filter { index in page.content.ids.bytes(at: index).map { !ids.contains($0) } ?? true }
         // That page one itself is short tells nothing.
         let full = pages == 0 && start == 0 ? nil : fullPage
         let ending = EndOfList.decide(page, at: offset ?? position, full: full, access: access)
@@ -71,7 +71,7 @@ struct UnkeptPages: Equatable {
         if page.total != .unknown { total = page.total }
         var content = PageContent()
         for index in news { content.append(page.content.payload(at: index), id: page.content.ids[index]) }
-        ids.formUnion(content.ids.compactMap { $0.map { Array($0.utf8) } })
+        ids.formUnion((0..<content.count).compactMap { content.ids.bytes(at: $0) })
         count += content.count
         pages += 1
         next = hasEnded ? nil : target(after: page)

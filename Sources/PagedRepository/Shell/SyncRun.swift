@@ -25,6 +25,7 @@ final class SyncRun {
     var isPageSizeSure = true
     var pass = Pass()
     var sweeping = SweepState()
+    /// What came last of what is asked for by position.
     var recent = RecentPages()
     /// What this run last knew of the origin's page one.
     var pageOne = (count: 0, next: PageCursor?.none, total: Total.unknown)
