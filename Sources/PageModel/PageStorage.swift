@@ -52,22 +52,23 @@ public protocol PageStorage: Sendable {
     /// - Throws: `StorageError`, as every reading does.
     func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace]
 
-    /// Applies a plan, wholly or not at all (R1, R4).
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow.
-    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome
+    /// Applies a plan, wholly or not at all (R1, R4), and then takes leases, as ``claim(_:of:at:)`` does at the plan's moment: who
+    /// has one page to store has the next one to fetch, and one transaction does for both.
+    /// - Parameters:
+    ///   - plan: what changes.
+    ///   - request: the leases; nil for none. None are taken where the plan is not applied.
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow, or an offset that none can
+    ///   have.
+    func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt
 
     /// Takes leases on pages that are about to be fetched (R30): one more attempt for each, in flight from now on. A page
-    /// that a living owner has in flight is left out.
+    /// that a living owner has in flight is left out. Of a query that is gone nothing is granted.
     /// - Parameters:
-    ///   - offsets: the pages, by the 0-based position of their first item.
+    ///   - request: the pages, and for how long.
     ///   - query: the list.
-    ///   - expiry: when the lease ends if its owner lives, and yet does not end it.
     ///   - now: the moment of the attempt.
-    /// - Returns: the offsets that were granted, in the order in which they were asked for.
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
-    func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int]
+    func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError) -> LeaseGrant
 
     /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
@@ -115,6 +116,12 @@ public protocol PageStorage: Sendable {
 
 extension PageStorage {
     public func changeCount(of query: QueryID) -> UInt64? { nil }
+
+    /// Applies a plan, wholly or not at all (R1, R4).
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow.
+    public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+        try await commit(plan, claiming: nil).outcome
+    }
 }
 
 /// Where a list holds an item.

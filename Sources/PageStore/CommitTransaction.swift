@@ -11,11 +11,15 @@ struct CommitTransaction {
     var changes: [Change] = []
     /// True once positions moved: the revision goes up by one, however many edits moved them.
     var moved = false
+    /// The leases that were taken at the end, if any were asked for.
+    private var grant: LeaseGrant?
 
     var connection: Connection { session.connection }
     var query: QueryID { plan.query }
 
-    static func apply(_ plan: CommitPlan, in session: Session) throws(StorageError) -> CommitOutcome {
+    static func apply(
+        _ plan: CommitPlan, claiming request: LeaseRequest?, in session: Session
+    ) throws(StorageError) -> CommitReceipt {
         var abandoned: CommitOutcome?
         do {
             return try session.write(at: plan.at) { () throws(StorageError) in
@@ -30,15 +34,15 @@ struct CommitTransaction {
                     throw .abandoned
                 }
                 var transaction = CommitTransaction(session: session, plan: plan, record: record)
-                if let refusal = try transaction.run() {
+                if let refusal = try transaction.run(claiming: request) {
                     abandoned = refusal
                     throw .abandoned
                 }
-                return .committed(transaction.record.version)
+                return CommitReceipt(.committed(transaction.record.version), grant: transaction.grant)
             }
         } catch {
             session.identities.forgetAll()
-            if let abandoned { return abandoned }
+            if let abandoned { return CommitReceipt(abandoned) }
             throw error
         }
     }
@@ -50,17 +54,23 @@ struct CommitTransaction {
     }
 
     /// Nil when everything was applied; otherwise why nothing may be.
-    private mutating func run() throws(StorageError) -> CommitOutcome? {
+    private mutating func run(claiming request: LeaseRequest?) throws(StorageError) -> CommitOutcome? {
         let before = record
         changes.reserveCapacity(plan.edits.count + 1)
         for edit in plan.edits {
             if let refusal = try apply(edit) { return refusal }
         }
         if plan.bringsTotalBesidePageOne(before: before.total, after: record.total) { try uncoverTotal() }
-        let offsets = try LedgerTable.apply(plan.ledger, query: query, at: plan.at, in: connection)
+        var offsets = try LedgerTable.apply(plan.ledger, query: query, at: plan.at, in: connection)
+        var granted: [Int] = []
+        if let request {
+            granted = try LedgerWriting.take(request, of: query, at: plan.at, in: session)
+            for offset in granted where !offsets.contains(offset) { offsets.append(offset) }
+        }
         if !offsets.isEmpty { changes.append(.ledger(offsets)) }
         if moved { record.version.revision += 1 }
         if record != before { try QueryTable.save(record, in: connection) }
+        if let request { grant = try LedgerWriting.grant(granted, request, record, in: session) }
         if !changes.isEmpty { session.note(ChangeSet(query: query, version: record.version, changes: changes)) }
         return nil
     }

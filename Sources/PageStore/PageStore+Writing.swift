@@ -13,15 +13,19 @@ extension PageStore {
         }
     }
 
-    public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
-        try await withWriter { session throws(StorageError) in try CommitTransaction.apply(plan, in: session) }
+    public func commit(
+        _ plan: CommitPlan, claiming request: LeaseRequest?
+    ) async throws(StorageError) -> CommitReceipt {
+        try await withWriter { session throws(StorageError) in
+            try CommitTransaction.apply(plan, claiming: request, in: session)
+        }
     }
 
     public func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
+        _ request: LeaseRequest, of query: QueryID, at now: Timestamp
+    ) async throws(StorageError) -> LeaseGrant {
         try await withWriter { session throws(StorageError) in
-            try LedgerWriting.claim(offsets, of: query, until: expiry, at: now, in: session)
+            try LedgerWriting.claim(request, of: query, at: now, in: session)
         }
     }
 

@@ -73,9 +73,15 @@ struct StoreReading {
 
     func excerpt(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListOutline? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
-        return ListOutline(
-            record: record, pages: try PageTable.rows(meeting: range, of: query, in: connection).map(\.summary),
-            ledger: try LedgerTable.entries(of: query, in: connection, range))
+        return try StoreReading.excerpt(record, range, in: connection)
+    }
+
+    static func excerpt(
+        _ record: QueryRecord, _ range: Range<Int>, in connection: Connection
+    ) throws(StorageError) -> ListOutline {
+        ListOutline(
+            record: record, pages: try PageTable.rows(meeting: range, of: record.id, in: connection).map(\.summary),
+            ledger: try LedgerTable.entries(of: record.id, in: connection, range))
     }
 
     /// The items at `range`. Bytes that are not those that were stored are a miss, never an answer.

@@ -44,17 +44,20 @@ public struct SynchronousAccess: Sendable {
     /// Applies a plan, wholly or not at all (R1, R4). Waits for commits under way, in this process and in others.
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow.
     public func commit(_ plan: CommitPlan) throws(StorageError) -> CommitOutcome {
-        try write { session throws(StorageError) in try CommitTransaction.apply(plan, in: session) }
+        try commit(plan, claiming: nil).outcome
+    }
+
+    /// Applies a plan, wholly or not at all, and then takes leases (R1, R4, R30); see `PageStorage.commit(_:claiming:)`.
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow, or an offset that none can
+    ///   have.
+    public func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) throws(StorageError) -> CommitReceipt {
+        try write { session throws(StorageError) in try CommitTransaction.apply(plan, claiming: request, in: session) }
     }
 
     /// Takes leases on pages that are about to be fetched (R30); see `PageStorage.claim`.
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
-    public func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) throws(StorageError) -> [Int] {
-        try write { session throws(StorageError) in
-            try LedgerWriting.claim(offsets, of: query, until: expiry, at: now, in: session)
-        }
+    public func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) throws(StorageError) -> LeaseGrant {
+        try write { session throws(StorageError) in try LedgerWriting.claim(request, of: query, at: now, in: session) }
     }
 
     /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.

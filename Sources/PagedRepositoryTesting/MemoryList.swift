@@ -38,6 +38,12 @@ struct MemoryList: Sendable {
         return changes
     }
 
+    /// Takes leases, after everything else that a transaction does (R30).
+    mutating func grant(_ request: LeaseRequest, at now: Timestamp, to owner: String) -> LeaseGrant {
+        let granted = request.offsets.filter { ledger.claim($0, until: request.expiry, at: now, owner: owner) }
+        return LeaseGrant(offsets: granted, list: request.surroundings.map { outline($0) })
+    }
+
     private mutating func apply(_ edit: ListEdit, of plan: CommitPlan) throws(Refusal) -> Change? {
         let now = plan.at
         switch edit {

@@ -126,37 +126,50 @@ public final class MemoryStorage: PageStorage {
         }
     }
 
-    public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+    public func commit(
+        _ plan: CommitPlan, claiming request: LeaseRequest?
+    ) async throws(StorageError) -> CommitReceipt {
         try write { state throws(StorageError) in
             // Purged since: no plan of its old life applies any more.
-            guard var list = state.lists[plan.query] else { return .superseded(ListVersion(generation: 0, revision: 0)) }
-            guard plan.isMade(for: list.record) else { return .superseded(list.record.version) }
-            let changes: [Change]
+            guard var list = state.lists[plan.query] else {
+                return CommitReceipt(.superseded(ListVersion(generation: 0, revision: 0)))
+            }
+            guard plan.isMade(for: list.record) else { return CommitReceipt(.superseded(list.record.version)) }
+            var changes: [Change]
             do throws(MemoryList.Refusal) {
                 changes = try list.apply(plan)
             } catch {
                 switch error {
-                case .held(let ranges): return .duplicates(ranges)
+                case .held(let ranges): return CommitReceipt(.duplicates(ranges))
                 case .impossible(let why): throw StorageError(.invalidPlan, why)
                 }
+            }
+            var receipt = CommitReceipt(.committed(list.record.version))
+            if let request {
+                receipt.grant = list.grant(request, at: plan.at, to: owner)
+                // What a transaction did to the ledger is told as one.
+                var offsets = receipt.grant?.offsets ?? []
+                if case .ledger(let told)? = changes.last {
+                    changes.removeLast()
+                    offsets = told + offsets
+                }
+                if !offsets.isEmpty { changes.append(.ledger(offsets.eachOnce)) }
             }
             state.lists[plan.query] = list
             state.stampReads(at: plan.at)
             state.tell(changes, of: plan.query)
-            return .committed(list.record.version)
+            return receipt
         }
     }
 
     public func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
+        _ request: LeaseRequest, of query: QueryID, at now: Timestamp
+    ) async throws(StorageError) -> LeaseGrant {
         try write { state in
             state.stampReads(at: now)
-            let granted = offsets.filter {
-                state.lists[query]?.ledger.claim($0, until: expiry, at: now, owner: owner) ?? false
-            }
-            state.tellLedger(granted.eachOnce, of: query)
-            return granted
+            guard let grant = state.lists[query]?.grant(request, at: now, to: owner) else { return LeaseGrant(offsets: []) }
+            state.tellLedger(grant.offsets.eachOnce, of: query)
+            return grant
         }
     }
 

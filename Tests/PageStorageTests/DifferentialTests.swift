@@ -94,15 +94,15 @@ extension ListOutline {
 
 /// What is done to both.
 private enum Action {
-    case commit(CommitPlan)
-    case claim([Int], until: Timestamp, at: Timestamp)
+    case commit(CommitPlan, LeaseRequest?)
+    case claim(LeaseRequest, at: Timestamp)
     case record([LedgerEdit], at: Timestamp)
     case evict(EvictionBudget, at: Timestamp)
 }
 
 private enum Answer: Equatable {
-    case outcome(CommitOutcome)
-    case granted([Int])
+    case receipt(CommitReceipt)
+    case granted(LeaseGrant)
     case recorded
     case evicted(EvictionReport)
     case refused(StorageError.Code)
@@ -110,9 +110,15 @@ private enum Answer: Equatable {
     init(of action: Action, by storage: any PageStorage, _ query: QueryID) async {
         do throws(StorageError) {
             switch action {
-            case .commit(let plan): self = .outcome(try await storage.commit(plan))
-            case .claim(let offsets, let expiry, let now):
-                self = .granted(try await storage.claim(offsets, of: query, until: expiry, at: now))
+            case .commit(let plan, let request):
+                var receipt = try await storage.commit(plan, claiming: request)
+                let list = receipt.grant?.list?.anonymous
+                receipt.grant?.list = list
+                self = .receipt(receipt)
+            case .claim(let request, let now):
+                var grant = try await storage.claim(request, of: query, at: now)
+                grant.list = grant.list?.anonymous
+                self = .granted(grant)
             case .record(let edits, let now):
                 try await storage.record(edits, for: query, at: now)
                 self = .recorded
@@ -146,7 +152,7 @@ private struct RandomPlans {
         switch number(0...19) {
         case 0:
             let at = now()
-            return .claim((0..<number(1...4)).map { _ in number(0...end + 3) }.eachOnce, until: at + .seconds(90), at: at)
+            return .claim(request(end, at), at: at)
         case 1:
             return .record((0..<number(1...3)).map { _ in ledgerEdit(end) }, at: now())
         case 2:
@@ -161,8 +167,14 @@ private struct RandomPlans {
             if coin() { plan.askedAt = Timestamp(milliseconds: clock - Int64(number(0...200_000))) }
             plan.edits = (0..<number(0...3)).map { _ in edit(list, held, end) }
             plan.ledger = (0..<number(0...2)).map { _ in ledgerEdit(end) }
-            return .commit(plan)
+            return .commit(plan, number(0...3) == 0 ? request(end, plan.at) : nil)
         }
+    }
+
+    private mutating func request(_ end: Int, _ now: Timestamp) -> LeaseRequest {
+        let offsets = (0..<number(1...4)).map { _ in number(0...end + 3) }.eachOnce
+        let lower = number(0...end + 3)
+        return LeaseRequest(offsets, until: now + .seconds(90), telling: coin() ? lower..<lower + number(0...40) : nil)
     }
 
     private mutating func edit(_ list: ListOutline, _ held: [(offset: Int, content: PageContent)], _ end: Int) -> ListEdit {

@@ -2,6 +2,7 @@ import Foundation
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 

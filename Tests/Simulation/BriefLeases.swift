@@ -6,15 +6,20 @@ import StorageSupport
 struct BriefLeases: RelayedStorage {
     let storage: any PageStorage
 
-    func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
-        offsets
+    func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError) -> LeaseGrant {
+        var grant = LeaseGrant(offsets: request.offsets)
+        if let range = request.surroundings { grant.list = try await storage.excerpt(of: query, range) }
+        return grant
     }
 
-    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+    func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt {
         // It stands still where it hurts: between what it has read and what it makes of it.
         for _ in 0..<3 { await Task.yield() }
-        return try await storage.commit(plan)
+        // Somebody else may come between the two, too.
+        var receipt = try await storage.commit(plan, claiming: nil)
+        if case .committed = receipt.outcome, let request {
+            receipt.grant = try await claim(request, of: plan.query, at: plan.at)
+        }
+        return receipt
     }
 }

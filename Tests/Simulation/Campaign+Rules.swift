@@ -11,7 +11,7 @@ extension Campaign {
         "R16 confirmed", "R17 the head explains it", "R18 bisected", "R19 replaced", "R20 asked once more",
         "R20 a total corrected", "R21 drift seen while loading", "R22 spliced", "R23 swept", "R24 the end found",
         "R25 repeated ids noticed", "R31 resumed", "R22 a cursor rejected", "R4 two at once", "R4 two at once, and no lease",
-        "R4 superseded", "R31 killed", "origin.insert", "origin.delete", "origin.move", "origin.edit", "origin.resort",
+        "R4 superseded", "R1 stored together", "R4 refused together", "R30 leased with a commit", "R31 killed", "origin.insert", "origin.delete", "origin.move", "origin.edit", "origin.resort",
         "origin.replaceAll", "origin.append", "origin.fault.transport", "origin.fault.timeout", "origin.fault.429",
         "origin.fault.500", "origin.fault.503", "origin.cursorExpired", "origin.emptyAnswer", "origin.emptyMinute",
         "origin.shortPage", "origin.304", "origin.304.totalChanged", "origin.pastEnd", "origin.clamped", "origin.sizeIgnored",

@@ -191,6 +191,9 @@ public struct Simulation: Sendable {
             await process.value
         }
         outcome.hits["R4 superseded"] = watched.superseded
+        outcome.hits["R1 stored together"] = watched.storedTogether
+        outcome.hits["R4 refused together"] = watched.refusedTogether
+        outcome.hits["R30 leased with a commit"] = watched.leasedWithCommits
         for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
         return outcome
     }

@@ -14,6 +14,9 @@ final class WatchedStorage: RelayedStorage {
     private let found = Mutex<[String]>([])
     private let watching = Atomic(true)
     private let refused = Atomic(0)
+    private let together = Atomic(0)
+    private let togetherRefused = Atomic(0)
+    private let leasesWithCommits = Atomic(0)
     private let steps = Atomic(0)
     /// No life that comes to an end is known to take a tenth as many.
     private static let mostSteps = 20_000
@@ -38,18 +41,33 @@ final class WatchedStorage: RelayedStorage {
     /// How many plans were made for a list that had changed when they came (R4).
     var superseded: Int { refused.load(ordering: .relaxed) }
 
+    /// How often several answers were stored in one transaction, and how often they could not be.
+    var storedTogether: Int { together.load(ordering: .relaxed) }
+    var refusedTogether: Int { togetherRefused.load(ordering: .relaxed) }
+
+    /// How many leases came with commits.
+    var leasedWithCommits: Int { leasesWithCommits.load(ordering: .relaxed) }
+
+    private func note(_ plan: CommitPlan, _ receipt: CommitReceipt) {
+        leasesWithCommits.add(receipt.grant?.offsets.count ?? 0, ordering: .relaxed)
+        guard plan.edits.count(where: { if case .verify = $0 { true } else { false } }) > 1 else { return }
+        if case .committed = receipt.outcome {
+            together.add(1, ordering: .relaxed)
+        } else {
+            togetherRefused.add(1, ordering: .relaxed)
+        }
+    }
+
     private func step() {
         guard steps.add(1, ordering: .relaxed).newValue >= WatchedStorage.mostSteps else { return }
         fatalError("seed \(life.seed), \(life.subject), \(life.mode): it goes round in circles (R31)")
     }
 
-    func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
+    func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError) -> LeaseGrant {
         step()
-        let granted = try await storage.claim(offsets, of: query, until: expiry, at: now)
-        trace?("claim \(offsets) until \(expiry.milliseconds % 10_000_000), granted \(granted)")
-        return granted
+        let grant = try await storage.claim(request, of: query, at: now)
+        trace?("claim \(request.offsets) until \(request.expiry.milliseconds % 10_000_000), granted \(grant.offsets)")
+        return grant
     }
 
     func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
@@ -58,10 +76,14 @@ final class WatchedStorage: RelayedStorage {
         try await storage.record(edits, for: query, at: now)
     }
 
-    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
+    func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt {
         let before = try await storage.excerpt(of: plan.query, 0..<0)?.record.version
-        let outcome = try await storage.commit(plan)
-        trace?("commit \(plan.edits.map(\.brief)) \(plan.ledger) \(outcome)")
+        let receipt = try await storage.commit(plan, claiming: request)
+        let outcome = receipt.outcome
+        note(plan, receipt)
+        trace?(
+            "commit \(plan.edits.map(\.brief)) \(plan.ledger) \(outcome)"
+                + (request.map { ", claim \($0.offsets), granted \(receipt.grant?.offsets ?? [])" } ?? ""))
         if case .superseded = outcome { refused.add(1, ordering: .relaxed) }
         // Versions only grow: what is applied now was made under the one of a moment ago. Compared number by number, not with
         // the library's own notion of equal.
@@ -70,14 +92,14 @@ final class WatchedStorage: RelayedStorage {
         {
             found.withLock { $0.append("R4: planned under \(plan.version), applied to \(before): \(plan.edits.map(\.brief))") }
         }
-        guard case .committed = outcome, isWatching, findings.isEmpty else { return outcome }
+        guard case .committed = outcome, isWatching, findings.isEmpty else { return receipt }
         do {
             let wrong = try await inspect(storage, plan.query)
             if !wrong.isEmpty { found.withLock { $0 += wrong.map { "\($0); after \(plan.edits.map(\.brief))" } } }
         } catch {
             found.withLock { $0.append("cannot be inspected: \(error)") }
         }
-        return outcome
+        return receipt
     }
 }
 

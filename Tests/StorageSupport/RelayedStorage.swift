@@ -61,15 +61,15 @@ extension RelayedStorage {
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await relay(.locate(query)) { () async throws(StorageError) in try await storage.locate(keys, in: query) }
     }
-    public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
-        try await relay(.commit) { () async throws(StorageError) in try await storage.commit(plan) }
+    public func commit(
+        _ plan: CommitPlan, claiming request: LeaseRequest?
+    ) async throws(StorageError) -> CommitReceipt {
+        try await relay(.commit) { () async throws(StorageError) in try await storage.commit(plan, claiming: request) }
     }
     public func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
-        try await relay(.claim) { () async throws(StorageError) in
-            try await storage.claim(offsets, of: query, until: expiry, at: now)
-        }
+        _ request: LeaseRequest, of query: QueryID, at now: Timestamp
+    ) async throws(StorageError) -> LeaseGrant {
+        try await relay(.claim) { () async throws(StorageError) in try await storage.claim(request, of: query, at: now) }
     }
     public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
         try await relay(.record) { () async throws(StorageError) in try await storage.record(edits, for: query, at: now) }

@@ -104,3 +104,13 @@ public enum Soak {
     /// Printed by what fails; PAGECACHE_SEED repeats it.
     public static let seed = ProcessInfo.processInfo.environment["PAGECACHE_SEED"].flatMap(UInt64.init) ?? 11
 }
+
+extension PageStorage {
+    /// Takes leases, and asks for nothing else.
+    /// - Returns: the offsets that were granted.
+    public func claim(
+        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
+    ) async throws(StorageError) -> [Int] {
+        try await claim(LeaseRequest(offsets, until: expiry), of: query, at: now).offsets
+    }
+}

@@ -77,9 +77,9 @@ final class Crowd {
     private func lease(_ query: QueryID) async throws(StorageError) {
         let offset = 1_000_000 + Int.random(in: 0..<4)
         let granted = try await timed { () throws(StorageError) in
-            try await store.claim([offset], of: query, until: now() + .seconds(60), at: now())
+            try await store.claim(LeaseRequest([offset], until: now() + .seconds(60)), of: query, at: now())
         }
-        guard granted == [offset] else { return }
+        guard granted.offsets == [offset] else { return }
         let mark = "\(store.path).lease-\(offset)"
         let descriptor = open(mark, O_CREAT | O_EXCL | O_WRONLY, 0o600)
         if descriptor < 0 { violations.append("two hold the lease of \(offset)") }

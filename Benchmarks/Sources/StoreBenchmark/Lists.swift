@@ -99,7 +99,7 @@ enum Lists {
             stores.tick()
             let (offset, clock) = (pages * 100 + number * 50, stores.clock)
             let expiry = clock + .seconds(60)
-            try await lease.ours { try expect(try direct.claim([offset], of: list.ours, until: expiry, at: clock) == [offset]) }
+            try await lease.ours { try expect(try direct.claim(LeaseRequest([offset], until: expiry), of: list.ours, at: clock).offsets == [offset]) }
             await lease.limit {
                 precondition(
                     limit_claim(stores.limit, list.limit, Int64(offset), clock.milliseconds, expiry.milliseconds, nil) == 0)

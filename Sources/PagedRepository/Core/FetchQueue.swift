@@ -164,6 +164,26 @@ struct FetchQueue: Equatable {
         waiting.append(Waiting(target: target, due: nextAttemptAt))
     }
 
+    /// The pages by position that `next` would have fetched now, one call after the other; all are in flight after it. For who
+    /// takes their leases with what he is about to store. Whatever is less plain is left to `next`.
+    mutating func nextSpans(now: Timestamp) -> [FetchTarget] {
+        guard !isStopping, transportFailuresInRow == 0, waiting.allSatisfy({ $0.due > now }) else { return [] }
+        if let quietUntil, quietUntil > now { return [] }
+        var spans: [FetchTarget] = []
+        while inFlight.count < limits.concurrency, let target = ready.last, case .span = target, !isOverBudget(target) {
+            ready.removeLast()
+            inFlight.insert(target)
+            spans.append(target)
+        }
+        return spans
+    }
+
+    /// Those that came of `nextSpans` are not fetched now after all: they are next again.
+    mutating func putBack(_ spans: [FetchTarget]) {
+        inFlight.subtract(spans)
+        ready.append(contentsOf: spans.reversed())
+    }
+
     /// What to do now. Each call that returns `fetch` has put the target in flight.
     mutating func next(now: Timestamp) -> Action {
         if let began = probedAt, inFlight.isEmpty {
@@ -182,9 +202,7 @@ struct FetchQueue: Equatable {
             return inFlight.isEmpty ? rest(until: quietUntil, now: now) : .wait
         }
         if let target = ready.last {
-            if let budget = limits.budget, target.isPage, landings + inFlight.count(where: \.isPage) >= budget {
-                return inFlight.isEmpty ? .finish(.limited) : .wait
-            }
+            if isOverBudget(target) { return inFlight.isEmpty ? .finish(.limited) : .wait }
             ready.removeLast()
             inFlight.insert(target)
             return .fetch(target)
@@ -192,6 +210,11 @@ struct FetchQueue: Equatable {
         guard inFlight.isEmpty else { return .wait }
         guard let due = waiting.map(\.due).min() else { return .finish(.drained) }
         return rest(until: due, now: now)
+    }
+
+    private func isOverBudget(_ target: FetchTarget) -> Bool {
+        guard let budget = limits.budget, target.isPage else { return false }
+        return landings + inFlight.count(where: \.isPage) >= budget
     }
 
     /// Nothing has come back from the origin yet, and it was asked.

@@ -5,18 +5,21 @@ import PageModel
 /// A page is known by its fingerprint, a hash of the identities of its items: where a stored page has it, these are its items.
 struct RecentPages: Equatable {
     /// Pages that come side by side come one soon after the other.
-    private static let most = 16
+    private static let most = 32
 
     private var keys: [UInt64: [UInt64]] = [:]
     private var order: [UInt64] = []
 
     /// Keeps a page that is about to be stored.
-    mutating func keep(_ identities: some Sequence<ItemIdentity>) {
+    /// - Returns: its fingerprint.
+    @discardableResult
+    mutating func keep(_ identities: some Sequence<ItemIdentity>) -> UInt64 {
         let identities = Array(identities)
         let fingerprint = PageContent.fingerprint(of: identities)
-        guard keys.updateValue(identities.map(\.key), forKey: fingerprint) == nil else { return }
+        guard keys.updateValue(identities.map(\.key), forKey: fingerprint) == nil else { return fingerprint }
         order.append(fingerprint)
         if order.count > RecentPages.most { keys[order.removeFirst()] = nil }
+        return fingerprint
     }
 
     /// Whether what arrived at `range` is, wherever the list holds something there, what it holds; nil when that has to be read.

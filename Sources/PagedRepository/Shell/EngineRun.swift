@@ -10,7 +10,7 @@ final class EngineRun {
 
     private let stop: EngineStop
     private var wake: Signal { stop.wake }
-    private let inbox = EngineInbox()
+    private let inbox = Inbox<EndedRun>()
     private let news = EngineNews()
     private var roster = EngineRoster()
     private var desk: OriginDesk

@@ -9,7 +9,8 @@ extension SyncRun {
     }
 
     private enum Event: Sendable {
-        case landed(Landing)
+        /// Something is in the inbox, if it was not taken with what came before.
+        case landed
         /// Half of a lease's time is over.
         case renewalDue
     }
@@ -20,12 +21,14 @@ extension SyncRun {
             // With the last answer nothing is left but an alarm.
             defer { group.cancelAll() }
             var isAlarmSet = false
+            let landings = Inbox<Landing>()
             do throws(StorageError) {
                 while true {
                     if Task.isCancelled { queue.stop() }
-                    let (targets, action) = nextActions()
                     // What was left to others may have made room, or left nothing to wait for.
-                    guard try await start(targets, in: &group) else { continue }
+                    guard try await startReserved(in: &group, landings) else { continue }
+                    let (targets, action) = nextActions()
+                    guard try await start(targets, in: &group, landings) else { continue }
                     if !isAlarmSet, !Task.isCancelled, keepsHeadLease || queue.inFlight.contains(where: \.isPage) {
                         isAlarmSet = true
                         setAlarm(in: &group)
@@ -38,11 +41,8 @@ extension SyncRun {
                         try? await clock.sleep(until: moment)
                     case .wait:
                         switch await group.next() {
-                        case .landed(let landing):
-                            try await handle(landing)
-                            let isKept = keepsHeadLease && landing.target.offset == 0
-                            if landing.target.isPage, !isKept { leased.remove(landing.target.offset) }
-                            if !keepsHeadLease, !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leased.remove(0) }
+                        case .landed:
+                            try await handle(landings.take())
                         case .renewalDue:
                             isAlarmSet = false
                             try await renewLeases()
@@ -100,40 +100,81 @@ extension SyncRun {
 
     /// False when some of them were left to others.
     private func start(
-        _ targets: [FetchTarget], in group: inout TaskGroup<Event>
+        _ targets: [FetchTarget], in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>
     ) async throws(StorageError) -> Bool {
-        guard !targets.isEmpty else { return true }
-        let wanted = targets.filter(\.isPage)
-        let questions = targets.filter { !$0.isPage }
-        var targets = wanted
-        let now = clock.now()
+        let pages = targets.filter(\.isPage)
+        var granted: [FetchTarget] = []
         var version: ListVersion?
-        if let query, !wanted.isEmpty {
-            // Before the request, so that a crash leaves a record of what was in flight (R31).
-            let ours = keepsHeadLease ? targets.filter { $0 == .head }.map(\.offset) : []
-            let open = targets.map(\.offset).filter { !ours.contains($0) }
-            var granted = Set(ours)
-            if !open.isEmpty { granted.formUnion(try await storage.claim(open, of: query, until: now + options.lease, at: now)) }
-            leased.formUnion(granted)
-            targets.removeAll { !granted.contains($0.offset) }
-            for target in wanted where !granted.contains(target.offset) { leaveToOthers(target) }
-            for target in targets {
-                guard let list = try await surroundings(of: target, query) else { continue }
-                // Of several looks the first: what has moved between two of them has moved.
-                version = version ?? list.record.version
-                guard isHeld(target, in: list) else { continue }
-                // Somebody brought it between our plan and our lease.
-                try await storage.record([.succeeded(offset: target.offset)], for: query, at: now)
-                leased.remove(target.offset)
-                targets.removeAll { $0 == target }
-                leaveToOthers(target)
+        let now = clock.now()
+        if let query, !pages.isEmpty {
+            // Before the request, so that a crash leaves a record of what was in flight (R31). Page one's may be ours already.
+            granted = keepsHeadLease ? pages.filter { $0 == .head } : []
+            let open = pages.filter { !granted.contains($0) }
+            if !open.isEmpty {
+                let request = leaseRequest(open, at: now)
+                let grant = try await storage.claim(request, of: query, at: now)
+                take(grant, request)
+                granted += try await whatIsWanted(of: open, Set(grant.offsets), &version, query)
             }
-            if version == nil, targets.contains(where: \.hasPlace) {
+            if version == nil, granted.contains(where: \.hasPlace) {
                 version = try await storage.excerpt(of: query, 0..<0)?.record.version
             }
+        } else {
+            granted = pages
         }
-        let asked = Asked(at: now, under: version)
-        for target in targets + questions {
+        try await ask(granted + targets.filter { !$0.isPage }, Asked(at: now, under: version), in: &group, landings)
+        return granted.count == pages.count
+    }
+
+    /// The same for those whose leases came with a commit.
+    private func startReserved(
+        in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>
+    ) async throws(StorageError) -> Bool {
+        let (targets, leases) = reserved
+        guard let query, !targets.isEmpty else { return true }
+        reserved = ([], [])
+        guard !Task.isCancelled else {
+            // Their leases end with the run.
+            for target in targets { queue.leftToOthers(target) }
+            return true
+        }
+        var version: ListVersion?
+        let now = clock.now()
+        let wanted = try await whatIsWanted(of: targets, leases, &version, query)
+        try await ask(wanted, Asked(at: now, under: version), in: &group, landings)
+        return wanted.count == targets.count
+    }
+
+    /// Those of `targets` that are ours to ask for: the lease was granted, and nobody has brought them since they were planned. The
+    /// others are left to others.
+    /// - Parameter version: what the list was when they were looked at.
+    private func whatIsWanted(
+        of targets: [FetchTarget], _ leases: Set<Int>, _ version: inout ListVersion?, _ query: QueryID
+    ) async throws(StorageError) -> [FetchTarget] {
+        var wanted: [FetchTarget] = []
+        for target in targets {
+            guard leases.contains(target.offset) else {
+                leaveToOthers(target)
+                continue
+            }
+            wanted.append(target)
+            guard let list = try await surroundings(of: target, query) else { continue }
+            // Of several looks the first: what has moved between two of them has moved.
+            version = version ?? list.record.version
+            guard isHeld(target, in: list) else { continue }
+            // Somebody brought it between our plan and our lease.
+            try await storage.record([.succeeded(offset: target.offset)], for: query, at: clock.now())
+            leased.remove(target.offset)
+            wanted.removeLast()
+            leaveToOthers(target)
+        }
+        return wanted
+    }
+
+    private func ask(
+        _ targets: [FetchTarget], _ asked: Asked, in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>
+    ) async throws(StorageError) {
+        for target in targets {
             let request = try await request(for: target)
             let (source, meters) = (source, meters)
             if attempts[target.offset] != nil || failing.contains(target.offset) { meters.retried() }
@@ -143,10 +184,10 @@ extension SyncRun {
                 let result: Result<PageAnswer, any Error>
                 do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
                 meters.fetched(result, took: began.duration(to: .now))
-                return .landed(Landing(target: target, asked: asked, result: result))
+                landings.put(Landing(target: target, asked: asked, result: result))
+                return .landed
             }
         }
-        return targets.count == wanted.count
     }
 
     private func leaveToOthers(_ target: FetchTarget) {
@@ -159,13 +200,11 @@ extension SyncRun {
     /// What is held where the target's items belong, asked under the lease: from here on nobody else brings them. Nil where that
     /// is no reason to leave it.
     private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
-        switch target {
-        case .head, .probe, .sweep: nil
         // What is walked through again is held, of course.
-        case .follow where tailWalk != nil: nil
-        case .span(let span, _): try await storage.excerpt(of: query, span)
-        case .follow(_, let offset): try await storage.excerpt(of: query, offset..<offset + 1)
-        }
+        if case .follow = target, tailWalk != nil { return nil }
+        guard let range = target.surroundings(pageSize: pageSize) else { return nil }
+        if let told = vicinity?.list(at: range) { return told }
+        return try await storage.excerpt(of: query, range)
     }
 
     /// Whether all that the target would bring is held by now. `list`: its surroundings.
@@ -178,7 +217,8 @@ extension SyncRun {
         if pass.rechecksEnd, let end = list.record.end, range.upperBound > end { return false }
         // Where the list ends is not known to be missing.
         let end = list.record.end ?? list.record.total.exactCount ?? .max
-        return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty && list.coverage.count > 0
+        return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty
+            && list.heldPages.contains { $0.range.overlaps(range) }
     }
 
     private func request(for target: FetchTarget) async throws(StorageError) -> PageRequest {
@@ -214,36 +254,80 @@ extension SyncRun {
 
     private func pageWindow(_ list: ListOutline) -> Int { list.heldPages.first?.count ?? 0 }
 
+    /// - Parameter landings: what has come, in the order in which it came.
+    private func handle(_ landings: [Landing]) async throws(StorageError) {
+        // Of what came together nobody knows which was first. In order, a page begins where the one before it ends.
+        var rest = landings.sorted { $0.target.offset < $1.target.offset }[...]
+        while let first = rest.first {
+            let together = try await storeTogether(rest)
+            if together == 0 { try await handle(first) }
+            for landing in rest.prefix(max(together, 1)) {
+                let isKept = keepsHeadLease && landing.target.offset == 0
+                if landing.target.isPage, !isKept { leased.remove(landing.target.offset) }
+            }
+            if !keepsHeadLease, !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leased.remove(0) }
+            rest.removeFirst(max(together, 1))
+        }
+    }
+
+    /// Handles those at the beginning that can be stored in one transaction, see `SpanBatch`.
+    /// - Returns: how many; 0 where the first has to be looked at by itself.
+    private func storeTogether(_ landings: ArraySlice<Landing>) async throws(StorageError) -> Int {
+        guard let vicinity, !pass.mustRestart else { return 0 }
+        var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: clock.now())
+        for landing in landings {
+            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
+                mayStore(page), batch.add(page, to: range, overlap: overlap, under: landing.asked.under, &recent)
+            else { break }
+        }
+        let together = landings.prefix(batch.parts.count)
+        guard !together.isEmpty else { return 0 }
+        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { received(answer, landing) }
+        if try await store(batch, vicinity.list) { return together.count }
+        // The list is not what it was taken for. Each takes a look of its own.
+        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { try await arrived(answer, landing) }
+        return together.count
+    }
+
     private func handle(_ landing: Landing) async throws(StorageError) {
         switch landing.result {
         case .success(let answer):
-            wasHeard = true
             if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
+                wasHeard = true
                 return try await handle(failure, at: landing.target)
             }
-            queue.landed(landing.target)
-            attempts[landing.target.offset] = nil
-            failing.remove(landing.target.offset)
-            tellAnswered(answer, landing.target)
-            hasEndedLease = false
-            asked = landing.asked
-            if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
-            switch landing.target {
-            case .head:
-                keepsHeadLease = false
-                try await headArrived(answer)
-            case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
-            case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
-            case .probe(let range): return try await probeArrived(answer, range)
-            case .sweep(let range): return try await sweepArrived(answer, range)
-            }
-            if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
-            // An answer that came to nothing leaves no lease behind, or we would wait for ourselves.
-            if !hasEndedLease, !keepsHeadLease || landing.target != .head, let query {
-                try await storage.record([.released(offset: landing.target.offset)], for: query, at: clock.now())
-            }
+            received(answer, landing)
+            try await arrived(answer, landing)
         case .failure(let error):
             try await handle(error, at: landing.target)
+        }
+    }
+
+    private func received(_ answer: PageAnswer, _ landing: Landing) {
+        wasHeard = true
+        queue.landed(landing.target)
+        attempts[landing.target.offset] = nil
+        failing.remove(landing.target.offset)
+        tellAnswered(answer, landing.target)
+    }
+
+    private func arrived(_ answer: PageAnswer, _ landing: Landing) async throws(StorageError) {
+        hasEndedLease = false
+        asked = landing.asked
+        if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
+        switch landing.target {
+        case .head:
+            keepsHeadLease = false
+            try await headArrived(answer)
+        case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
+        case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
+        case .probe(let range): return try await probeArrived(answer, range)
+        case .sweep(let range): return try await sweepArrived(answer, range)
+        }
+        if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
+        // An answer that came to nothing leaves no lease behind, or we would wait for ourselves.
+        if !hasEndedLease, !keepsHeadLease || landing.target != .head, let query {
+            try await storage.record([.released(offset: landing.target.offset)], for: query, at: clock.now())
         }
     }
 

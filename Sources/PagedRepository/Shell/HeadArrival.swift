@@ -14,6 +14,8 @@ extension SyncRun {
             asksUnconditionally = false
             if page.content.count > 0 { pageSize = fullPage(page.content.count, isWhole: end(of: page) != nil) }
             isPageSizeSure = true
+            // What comes next is compared with it, if it is stored as it is.
+            recent.keep(page.content.identities)
             if let lesson = page.lesson { lesson.warnings.forEach(warn) }
             try await judge(page)
         }

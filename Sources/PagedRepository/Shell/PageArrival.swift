@@ -16,21 +16,15 @@ extension SyncRun {
         let start = range.lowerBound - overlap
         let arrived = start..<start + page.content.count
         guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
-        if let now = page.total.exactCount, let then = list.record.total.exactCount, now != then {
-            return listMoved(page, at: start)
-        }
+        guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start) }
         let missing = list.coverage.gaps(in: arrived)
         let identities = page.content.identities
         guard try await agrees(identities, arrived, missing, list) else {
             return try await disagrees(page, at: start, of: range, query)
         }
-        var edits: [ListEdit] = missing.map { gap in
-            let part = gap.lowerBound - start..<gap.upperBound - start
-            recent.keep(identities[part])
-            return .put(
-                PageWrite(
-                    offset: gap.lowerBound, content: page.content.slice(part), evidence: .inferred,
-                    validator: part == 0..<page.content.count ? page.validator : nil))
+        var edits = page.writes(missing, from: start).map { write in
+            recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
+            return ListEdit.put(write)
         }
         // R21: what was received with what is held proves the seams between them.
         edits.append(.verify(arrived))
@@ -53,6 +47,21 @@ extension SyncRun {
         guard try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) else {
             return try await spanArrived(answer, range, overlap: overlap, looks: looks + 1)
         }
+        spanStored(page, arrived, of: range, missing, list)
+    }
+
+    /// Stores what came together and is what was to be expected, and takes the leases of what is asked for next with it. False where
+    /// the storage refuses: then nothing has been done (R1).
+    func store(_ batch: SpanBatch, _ list: ListOutline) async throws(StorageError) -> Bool {
+        guard case .committed = try await apply(batch.commit, leasingNext: true) else { return false }
+        pagesWithoutNews = 0
+        for part in batch.parts { spanStored(part.page, part.arrived, of: part.range, part.missing, list) }
+        return true
+    }
+
+    private func spanStored(
+        _ page: FetchedPage, _ arrived: Range<Int>, of range: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
+    ) {
         pagesFetched += 1
         if missing.isEmpty { pass.fruitless.insert(range.lowerBound) }
         if case .grid(let size) = source.access, missing.isEmpty, page.content.count < size, list.record.total.exactCount ?? 0 > arrived.upperBound {
@@ -63,7 +72,7 @@ extension SyncRun {
     }
 
     /// How many items a page has that is not the last; nil when that is not known for sure. Where pages lie on a grid, it says.
-    private var fullPage: Int? {
+    var fullPage: Int? {
         if case .grid(let size) = source.access { return size }
         return isPageSizeSure ? pageSize : nil
     }
@@ -121,12 +130,9 @@ extension SyncRun {
         _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID, _ list: ListOutline,
         mayLookAgain: Bool
     ) async throws(StorageError) -> Bool {
-        // The record stays with the page: one that came before its predecessor begins with what they have in common.
-        let first = list.coverage.gaps(in: start..<range.lowerBound + 1).first?.lowerBound ?? range.lowerBound
-        let ledger: [LedgerEdit] = first == range.lowerBound ? [] : [.forgotten(offset: range.lowerBound)]
         var plan = CommitPlan(
             query: query, version: list.record.version, at: clock.now(), edits: edits,
-            ledger: ledger + [.succeeded(offset: first)])
+            ledger: LedgerEdit.arrived(range, from: start, list))
         var outcome = try await apply(plan)
         if case .duplicates(let held) = outcome {
             let identities = page.content.identities

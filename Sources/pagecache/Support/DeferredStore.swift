@@ -57,12 +57,12 @@ final class DeferredStore: PageStorage {
         try await existing().locate(keys, in: query)
     }
 
-    func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome { try await existing().commit(plan) }
+    func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt {
+        try await existing().commit(plan, claiming: request)
+    }
 
-    func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
-        try await existing().claim(offsets, of: query, until: expiry, at: now)
+    func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError) -> LeaseGrant {
+        try await existing().claim(request, of: query, at: now)
     }
 
     func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {

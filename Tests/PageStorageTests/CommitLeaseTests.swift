@@ -1,0 +1,89 @@
+import PageModel
+import PageStore
+import PagedRepositoryTesting
+import StorageSupport
+import Testing
+
+@Suite("Leases that come with a commit")
+struct CommitLeaseTests {
+    private let minute = noon + .seconds(60)
+
+    private func page(_ offset: Int, _ range: Range<Int>) -> [ListEdit] {
+        [.put(PageWrite(offset: offset, content: items(range), evidence: .inferred))]
+    }
+
+    @Test("R30: one transaction stores a page and takes the lease of the next; it is told as one change", arguments: StorageKind.allCases)
+    func both(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        _ = try await bench.store.claim([0], of: bench.query, until: minute, at: noon)
+        var told = bench.store.notices(of: bench.query).makeAsyncIterator()
+        let version = try await bench.list.record.version
+        let plan = CommitPlan(
+            query: bench.query, version: version, at: noon, edits: page(0, 0..<10), ledger: [.succeeded(offset: 0)])
+        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([10, 20], until: minute))
+        #expect(receipt == CommitReceipt(.committed(version), grant: LeaseGrant(offsets: [10, 20])))
+        let ledger = try await bench.list.ledger
+        #expect(ledger.map(\.state) == [.ok, .inFlight, .inFlight])
+        #expect(ledger.map(\.leaseExpiresAt) == [nil, minute, minute])
+        #expect(ledger.map(\.attempts) == [1, 1, 1])
+        guard case .changed(let set) = await told.next(isolation: #isolation) else { return #expect(Bool(false), "nothing was told") }
+        #expect(set.changes.filter { if case .ledger = $0 { true } else { false } } == [.ledger([0, 10, 20])])
+    }
+
+    @Test("R4, R5, R30: a plan that is refused takes no lease", arguments: StorageKind.allCases)
+    func refused(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.put(0, items(0..<10))
+        let version = try await bench.list.record.version
+        let request = LeaseRequest([10], until: minute, telling: 0..<20)
+        let repeated = CommitPlan(query: bench.query, version: version, at: noon, edits: page(10, 5..<15))
+        #expect(try await bench.store.commit(repeated, claiming: request) == CommitReceipt(.duplicates([0..<10])))
+        let stale = CommitPlan(
+            query: bench.query, version: ListVersion(generation: 1, revision: 7), at: noon, edits: page(10, 10..<20))
+        #expect(try await bench.store.commit(stale, claiming: request) == CommitReceipt(.superseded(version)))
+        #expect(try await bench.list.ledger.isEmpty)
+    }
+
+    @Test("a lease that no page can have takes the whole plan with it", arguments: StorageKind.allCases)
+    func impossible(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, at: noon, edits: page(0, 0..<10))
+        await #expect { try await bench.store.commit(plan, claiming: LeaseRequest([-1], until: minute)) } throws: {
+            ($0 as? StorageError)?.code == .invalidPlan
+        }
+        #expect(try await bench.list.pages.isEmpty)
+    }
+
+    @Test("what is told of the surroundings is as it is afterwards, and what an excerpt would tell", arguments: StorageKind.allCases)
+    func surroundings(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.put(0, items(0..<10))
+        try await bench.put(40, items(40..<50))
+        let version = try await bench.list.record.version
+        let plan = CommitPlan(
+            query: bench.query, version: version, at: noon, edits: page(10, 10..<20) + [.setTotal(.exact(90))],
+            ledger: [.succeeded(offset: 10)])
+        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([20], until: minute, telling: 19..<30))
+        let told = try #require(receipt.grant?.list)
+        #expect(told == (try await bench.store.excerpt(of: bench.query, 19..<30)))
+        #expect(told.pages.map(\.range) == [10..<20])
+        #expect(told.record.total == .exact(90))
+        #expect(told.ledger.map(\.state) == [.inFlight])
+        let claimed = try await bench.store.claim(
+            LeaseRequest([30], until: minute, telling: 30..<45), of: bench.query, at: noon)
+        #expect(claimed.list == (try await bench.store.excerpt(of: bench.query, 30..<45)))
+        let gone = try await bench.store.claim(LeaseRequest([0], until: minute, telling: 0..<9), of: QueryID(rawValue: 99), at: noon)
+        #expect(gone == LeaseGrant(offsets: []))
+    }
+
+    @Test("R30: what somebody else has in flight is not granted, and the page is stored all the same")
+    func taken() async throws {
+        let bench = try await Bench()
+        let other = try await PageStore.open(at: bench.folder.store, mode: .mustExist, now: noon)
+        _ = try await other.claim([20], of: bench.query, until: minute, at: noon)
+        let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, at: noon, edits: page(0, 0..<10))
+        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([10, 20], until: minute))
+        #expect(receipt.grant?.offsets == [10])
+        #expect(try await bench.list.pages.map(\.range) == [0..<10])
+    }
+}

@@ -1,0 +1,192 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+@Suite("Answers that are stored together")
+struct SpanBatchTests {
+    private let now = Timestamp(milliseconds: 0)
+    private let version = ListVersion(generation: 1, revision: 3)
+
+    /// What is known of 0..<60 of a list of 100 items, of which the first ten are held.
+    private func vicinity(total: Total = .exact(100), end: Int? = nil) -> Vicinity {
+        let record = QueryRecord(
+            id: QueryID(rawValue: 1), key: QueryKey("list"), version: version, total: total, end: end, validatedAt: now, createdAt: now,
+            allowsDuplicates: false, paging: "", source: "")
+        var vicinity = Vicinity(range: 0..<60, list: ListOutline(record: record, pages: [], ledger: []))
+        let head = PageWrite(offset: 0, content: named(0..<10), evidence: .inferred)
+        vicinity.put(head, PageContent.fingerprint(of: head.content.identities), at: now)
+        return vicinity
+    }
+
+    private func recent() -> RecentPages {
+        var recent = RecentPages()
+        recent.keep(named(0..<10).identities)
+        return recent
+    }
+
+    private func batch(_ vicinity: Vicinity) -> SpanBatch {
+        SpanBatch(vicinity, SpanBatch.Rules(access: .offsets, fullPage: 10), at: now)
+    }
+
+    private func page(_ range: Range<Int>, total: Total = .exact(100)) -> FetchedPage {
+        FetchedPage(content: named(range), total: total)
+    }
+
+    @Test("R21: each joins what is held, or what comes with it, at the item that both have")
+    func joined() {
+        var (batch, recent) = (batch(vicinity()), recent())
+        #expect(batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, &recent))
+        #expect(batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, &recent))
+        let plan = batch.commit
+        #expect(plan.version == version)
+        #expect(plan.extent == ListExtent(total: .exact(100), end: nil), "it rests on the length that it was compared with (R4)")
+        #expect(
+            plan.edits == [
+                .put(PageWrite(offset: 10, content: named(10..<19), evidence: .inferred)), .verify(9..<19),
+                .put(PageWrite(offset: 19, content: named(19..<28), evidence: .inferred)), .verify(18..<28),
+            ])
+        #expect(plan.ledger == [.succeeded(offset: 10), .succeeded(offset: 19)])
+        #expect(batch.parts.map(\.missing) == [[10..<19], [19..<28]])
+    }
+
+    @Test("one that came before its predecessor brings what they have in common, and keeps the record with it")
+    func early() {
+        var (batch, recent) = (batch(vicinity()), recent())
+        #expect(batch.add(page(27..<37), to: 28..<37, overlap: 1, under: version, &recent))
+        #expect(batch.commit.ledger == [.forgotten(offset: 28), .succeeded(offset: 27)])
+        #expect(batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, &recent), "the item they share is the same")
+        #expect(batch.parts.map(\.missing) == [[27..<37], [18..<27]])
+    }
+
+    @Test(
+        "what may mean more than that takes a look of its own",
+        arguments: [
+            "another item where one is held (R21)", "another total (R20)", "more items than are counted (R20)", "the end (R24)", "a short page",
+            "beyond what is known", "under another version (R4)", "nothing new", "nothing but what was known",
+        ])
+    func unexpected(what: String) {
+        var (batch, recent) = (batch(vicinity()), recent())
+        let isTaken =
+            switch what {
+            case "another item where one is held (R21)":
+                batch.add(FetchedPage(content: named(["x"] + (10..<19).map { "i\($0)" }), total: .exact(100)), to: 10..<19, overlap: 1, under: version, &recent)
+            case "another total (R20)": batch.add(page(9..<19, total: .exact(99)), to: 10..<19, overlap: 1, under: version, &recent)
+            case "more items than are counted (R20)":
+                { () -> Bool in
+                    var short = self.batch(vicinity(total: .estimate(15)))
+                    return short.add(page(9..<19, total: .unknown), to: 10..<19, overlap: 1, under: version, &recent)
+                }()
+            case "the end (R24)":
+                { () -> Bool in
+                    var last = self.batch(vicinity(total: .exact(19)))
+                    return last.add(page(9..<19, total: .exact(19)), to: 10..<19, overlap: 1, under: version, &recent)
+                }()
+            case "a short page":
+                { () -> Bool in
+                    var open = self.batch(vicinity(total: .unknown))
+                    return open.add(page(9..<15, total: .unknown), to: 10..<19, overlap: 1, under: version, &recent)
+                }()
+            case "beyond what is known": batch.add(page(55..<65), to: 56..<65, overlap: 1, under: version, &recent)
+            case "under another version (R4)":
+                batch.add(page(9..<19), to: 10..<19, overlap: 1, under: ListVersion(generation: 1, revision: 2), &recent)
+            case "nothing new": batch.add(page(0..<10), to: 1..<10, overlap: 1, under: version, &recent)
+            default: batch.add(page(9..<10), to: 10..<19, overlap: 1, under: version, &recent)
+            }
+        #expect(!isTaken)
+        #expect(batch.parts.isEmpty && batch.commit.edits.isEmpty && batch.commit.ledger.isEmpty)
+    }
+
+    @Test("what is held and did not come last has to be read, and so is not compared here")
+    func forgotten() {
+        var (batch, recent) = (batch(vicinity()), RecentPages())
+        #expect(!batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, &recent))
+        #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, &recent), "without an overlap nothing is to be compared")
+    }
+
+    @Test("there is an end to what one transaction takes")
+    func full() {
+        var vicinity = vicinity(total: .exact(1_000))
+        vicinity.range = 0..<1_000
+        var (batch, recent) = (batch(vicinity), recent())
+        let taken = (1...30).prefix { number in
+            let range = number * 10..<number * 10 + 10
+            return batch.add(page(range, total: .exact(1_000)), to: range, overlap: 0, under: version, &recent)
+        }
+        #expect(taken.count == 16)
+        #expect(batch.parts.count == 16)
+    }
+
+    @Test("surroundings: as far as what is in flight reaches, as long as that is not far; else those of what is asked for; else none")
+    func surroundings() {
+        let near: Set<FetchTarget> = [.span(28..<37, overlap: 1), .span(37..<46, overlap: 1)]
+        let far: Set<FetchTarget> = [.span(9_000..<9_009, overlap: 1)]
+        let next: [FetchTarget] = [.span(46..<55, overlap: 1)]
+        #expect(Vicinity.around(next, with: near, pageSize: 10) == 27..<55)
+        #expect(Vicinity.around(next, with: far, pageSize: 10) == 45..<55)
+        #expect(Vicinity.around(next + Array(far), with: near, pageSize: 10) == nil)
+        #expect(Vicinity.around([.head], with: near, pageSize: 10) == 27..<46)
+        #expect(Vicinity.around([.head], with: [], pageSize: 10) == nil)
+        #expect(Vicinity.around([.span(46..<50, overlap: 1)], with: [], pageSize: 10) == 45..<55, "a whole page is asked for (R21)")
+    }
+}
+
+@Suite("Pages that are next for sure")
+struct NextSpansTests {
+    private let now = Timestamp(milliseconds: 0)
+    private let spans: [FetchTarget] = (0..<4).map { .span($0 * 10..<$0 * 10 + 10, overlap: 0) }
+
+    private func queue(concurrency: Int = 2, budget: Int? = nil) -> FetchQueue {
+        FetchQueue(.init(concurrency: concurrency, transportFailures: 3, patience: .seconds(30), budget: budget))
+    }
+
+    @Test("they are those that would be fetched now, in that order, and in flight from then on")
+    func next() {
+        var queue = queue()
+        queue.add(spans)
+        #expect(queue.nextSpans(now: now) == Array(spans.prefix(2)))
+        #expect(queue.inFlight == Set(spans.prefix(2)))
+        #expect(queue.next(now: now) == .wait)
+        queue.landed(spans[0])
+        #expect(queue.nextSpans(now: now) == [spans[2]])
+    }
+
+    @Test("put back, they are next again")
+    func putBack() {
+        var (queue, untouched) = (queue(), queue())
+        queue.add(spans)
+        untouched.add(spans)
+        queue.putBack(queue.nextSpans(now: now))
+        #expect(queue == untouched)
+    }
+
+    @Test("whatever is not plain is left to the queue itself: another kind of target, a retry that is due, a pause, a budget, an end")
+    func notPlain() {
+        var other = queue()
+        other.add([.head] + spans)
+        #expect(other.nextSpans(now: now) == [])
+        var failing = queue()
+        failing.add(spans)
+        #expect(failing.next(now: now) == .fetch(spans[0]))
+        failing.failed(spans[0], FetchFailure(.server, "m", isRetryable: true), nextAttemptAt: now)
+        #expect(failing.nextSpans(now: now) == [], "the retry goes first")
+        var limited = queue(budget: 1)
+        limited.add(spans)
+        #expect(limited.nextSpans(now: now) == [spans[0]])
+        var quiet = queue()
+        quiet.add(spans)
+        #expect(quiet.next(now: now) == .fetch(spans[0]))
+        quiet.failed(
+            spans[0], FetchFailure(.server, "m", isRetryable: true, retryAfter: .seconds(9)), nextAttemptAt: now + .seconds(9))
+        #expect(quiet.nextSpans(now: now) == [], "the origin asked for a pause (R28)")
+        var away = queue()
+        away.add(spans)
+        #expect(away.next(now: now) == .fetch(spans[0]))
+        away.failed(spans[0], FetchFailure(.transport, "m", isRetryable: true), nextAttemptAt: now + .seconds(9))
+        #expect(away.nextSpans(now: now) == [], "it may be away (R32)")
+        var stopped = queue()
+        stopped.add(spans)
+        stopped.stop()
+        #expect(stopped.nextSpans(now: now) == [])
+    }
+}

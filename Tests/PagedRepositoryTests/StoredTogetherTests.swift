@@ -1,0 +1,173 @@
+import Dispatch
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import StorageSupport
+import Synchronization
+import Testing
+
+/// Runs jobs one after the other, in the order in which they came: what becomes ready together is seen together.
+private final class InOrder: TaskExecutor {
+    private let queue = DispatchQueue(label: "in order")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// An origin that answers when so many requests have come, and then all of them; the first request, and the last ones, at once.
+private final class GatheringOrigin: PageSource {
+    private let origin: ListOrigin
+    private let few: Int
+    private let waiting = Mutex<(asked: Int, waiting: [CheckedContinuation<Void, Never>])>((0, []))
+    private let requests: Int
+
+    init(_ origin: ListOrigin, few: Int, of requests: Int) {
+        self.origin = origin
+        self.few = few
+        self.requests = requests
+    }
+
+    var access: PagingAccess { origin.access }
+    var usage: SourceUsage { origin.usage }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        if request.target != .first {
+            await withCheckedContinuation { continuation in
+                let ready = waiting.withLock { state in
+                    state.asked += 1
+                    state.waiting.append(continuation)
+                    guard state.waiting.count == few || state.asked >= requests else { return [CheckedContinuation<Void, Never>]() }
+                    defer { state.waiting = [] }
+                    return state.waiting
+                }
+                for one in ready { one.resume() }
+            }
+        }
+        return try await origin.fetch(request)
+    }
+}
+
+/// A storage that writes down what it was asked for.
+private final class NotedStorage: RelayedStorage {
+    let storage: any PageStorage
+    private let made = Mutex<[StorageCall]>([])
+    private let plans = Mutex<[CommitPlan]>([])
+    private let before: @Sendable (CommitPlan, any PageStorage) async throws(StorageError) -> Void
+
+    init(
+        _ storage: any PageStorage, before: @escaping @Sendable (CommitPlan, any PageStorage) async throws(StorageError) -> Void = { _, _ in }
+    ) {
+        self.storage = storage
+        self.before = before
+    }
+
+    var calls: [StorageCall] { made.withLock { $0 } }
+    /// How many pages each commit stored.
+    var pagesStored: [Int] {
+        plans.withLock { plans in plans.map { $0.edits.count { if case .put = $0 { true } else { false } } } }
+    }
+
+    func relay<Value: Sendable>(
+        _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        made.withLock { $0.append(call) }
+        return try await body()
+    }
+
+    func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt {
+        made.withLock { $0.append(.commit) }
+        plans.withLock { $0.append(plan) }
+        try await before(plan, storage)
+        return try await storage.commit(plan, claiming: request)
+    }
+}
+
+@Suite("A first load's transactions")
+struct StoredTogetherTests {
+    private let clock = ManualClock()
+    private let key = QueryKey("https://example.com/items")
+
+    private func load(
+        _ origin: any PageSource, into storage: any PageStorage, concurrency: Int
+    ) async throws -> (report: SyncReport, held: [String?]) {
+        var options = SyncOptions()
+        options.concurrency = concurrency
+        let (clock, key) = (clock, key)
+        let report = try await withTaskExecutorPreference(InOrder()) {
+            try await ListSync(storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 }).run()
+        }
+        guard let record = try await storage.query(key), let window = try await storage.window(of: record.id, 0..<1_000) else {
+            return (report, [])
+        }
+        return (report, window.parts.flatMap { $0.content.ids })
+    }
+
+    @Test("a page costs one transaction: its commit takes the lease of the next one, and tells what is to be known of its place")
+    func oneEach() async throws {
+        let origin = ListOrigin((0..<280).map { "i\($0)" })
+        let storage = NotedStorage(MemoryStorage())
+        let (report, held) = try await load(origin, into: storage, concurrency: 1)
+        #expect(report.outcome == .complete)
+        #expect(held == origin.names)
+        #expect(origin.requests.count == 31)
+        // Page one and the last one take more.
+        let calls = storage.calls
+        let first = try #require(calls.lastIndex(of: .claim))
+        #expect(calls[first...].dropFirst().prefix(29).allSatisfy { $0 == .commit }, "\(calls)")
+    }
+
+    @Test("R1: what has come together is stored together, in order of position", .timeLimit(.minutes(1)))
+    func together() async throws {
+        let origin = ListOrigin((0..<118).map { "i\($0)" })
+        let storage = NotedStorage(MemoryStorage())
+        let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
+        #expect(report.outcome == .complete)
+        #expect(held == origin.names)
+        #expect(origin.requests.count == 13)
+        #expect(storage.pagesStored.filter { $0 == 4 }.count >= 2, "\(storage.pagesStored)")
+        let record = try #require(try await storage.query(key))
+        let list = try #require(try await storage.outline(of: record.id))
+        #expect(list.inferredSeams == 0)
+        #expect(list.ledger.allSatisfy { $0.state == .ok }, "no lease is left behind")
+    }
+
+    @Test("a failure among what has come takes nothing from the others, and what they make room for is asked for", .timeLimit(.minutes(1)))
+    func failureAmongThem() async throws {
+        let origin = ListOrigin((0..<280).map { "i\($0)" })
+        let failed = Mutex(false)
+        origin.before { number, _ in
+            guard number == 4, !failed.withLock({ $0 }) else { return }
+            failed.withLock { $0 = true }
+            throw FetchFailure.status(503)
+        }
+        let storage = NotedStorage(MemoryStorage())
+        // Those before the failed one are one transaction, the one behind it is another: each makes room for others.
+        let gathering = GatheringOrigin(origin, few: 4, of: 4)
+        let (report, held) = try await load(gathering, into: storage, concurrency: 4)
+        #expect(report.outcome == .complete)
+        #expect(held == origin.names)
+        #expect(storage.pagesStored.contains(2), "\(storage.pagesStored)")
+        #expect(origin.requests.count == 32, "each page once, and one twice")
+    }
+
+    @Test("R4, R21: a neighbour who brings one of them meanwhile costs a second look, and no request", .timeLimit(.minutes(1)))
+    func neighbour() async throws {
+        let origin = ListOrigin((0..<118).map { "i\($0)" })
+        let hasCome = Mutex(false)
+        let clock = clock
+        let storage = NotedStorage(MemoryStorage()) { plan, store throws(StorageError) in
+            guard plan.edits.count(where: { if case .put = $0 { true } else { false } }) == 4, !hasCome.withLock({ $0 }) else { return }
+            hasCome.withLock { $0 = true }
+            // The second of the four, as another process stores it.
+            let page = PageWrite(offset: 19, content: named(19..<28), evidence: .inferred)
+            _ = try await store.commit(CommitPlan(query: plan.query, version: plan.version, at: clock.now(), edits: [.put(page)]))
+        }
+        let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
+        #expect(hasCome.withLock { $0 })
+        #expect(report.outcome == .complete)
+        #expect(held == origin.names)
+        #expect(origin.requests.count == 13)
+    }
+}
