@@ -26,7 +26,7 @@ extension PageStore {
         package var fileSystem: String?
         /// Never waits for the disk: what the power-loss test must catch.
         package var isUnsafe = false
-        /// After how many pages of 4 KiB the log is merged into the file.
+        /// After how many pages of 4 KiB the log is merged into the file, see `Checkpointer`.
         package var checkpointPages = 1_000
 
         /// The defaults.

@@ -75,7 +75,7 @@ extension PageStore {
             let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, in: session) }
             eviction.removed(removed)
         }
-        try await withWriter { session throws(StorageError) in try Purge.returnSpace(session.connection) }
+        try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session) }
         return eviction.report
     }
 
@@ -91,7 +91,7 @@ extension PageStore {
         removing queries: [QueryID], at now: Timestamp, because cause: StorageError
     ) async throws(StorageError) -> PurgeReport {
         pool.close()
-        await writer.close()
+        await writer.close(after: checkpointer)
         place.withLock { $0 = nil }
         let bytes = try Recreation.empty(path, because: cause)
         // An empty store rather than an empty file, if there is room for that much.

@@ -17,6 +17,7 @@ public final class PageStore: PageStorage {
     private let readers: [ReaderActor]
     private let turn = Atomic<Int>(0)
     let accesses: AccessLog
+    let checkpointer: Checkpointer
     let announcer: Announcer
     /// Given up once the connections are closed.
     let place: Mutex<OpenStore?>
@@ -29,6 +30,9 @@ public final class PageStore: PageStorage {
         accesses = AccessLog(openedAt: now)
         pool = ReaderPool(count: options.readers) { () throws(StorageError) in
             try StoreOpening.openReader(path, isReadOnly: isReadOnly, options: options)
+        }
+        checkpointer = Checkpointer(pages: options.checkpointPages) { () throws(StorageError) in
+            try StoreOpening.openCheckpointer(path, options: options)
         }
         readers = (0..<max(1, options.readers)).map { _ in ReaderActor() }
         announcer = Announcer(store: path, isReadOnly: isReadOnly)
@@ -70,11 +74,12 @@ public final class PageStore: PageStorage {
     }
 
     private func openWriter(now: Timestamp) async throws(StorageError) {
-        let (path, options, accesses, announcer) = (path, options, accesses, announcer)
+        let (path, options, accesses, checkpointer, announcer) = (path, options, accesses, checkpointer, announcer)
         try await writer.open { () throws(StorageError) in
-            Session(
-                connection: try StoreOpening.openWriter(path, options: options, now: now), accesses: accesses,
-                announce: { announcer.announce($0) })
+            let connection = try StoreOpening.openWriter(path, options: options, now: now)
+            connection.watchLog { checkpointer.logHasGrown(to: $0) }
+            return Session(
+                connection: connection, accesses: accesses, checkpointer: checkpointer, announce: { announcer.announce($0) })
         }
     }
 
@@ -83,7 +88,7 @@ public final class PageStore: PageStorage {
     public func close() async {
         announcer.close()
         pool.close()
-        await writer.close()
+        await writer.close(after: checkpointer)
         place.withLock { $0 = nil }
     }
 

@@ -1,6 +1,14 @@
 import CSQLite
 import PageModel
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// One SQLite connection, used by one thread at a time (whoever owns it sees to that).
 ///
 /// Mutable state: the C handle, the prepared statements, the watchdog, the busy budget. All of it belongs to whoever uses the connection.
@@ -20,6 +28,13 @@ final class Connection {
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
     private var busyBudget: Int32 = 0
+    private var logWatch: LogWatch?
+
+    /// What the C side of a watch on the log points to.
+    private final class LogWatch {
+        let shallMerge: (Int) -> Bool
+        init(_ shallMerge: @escaping (Int) -> Bool) { self.shallMerge = shallMerge }
+    }
 
     /// Opens an existing file; never creates one. `path` must be resolved: symbolic links in it are refused.
     /// - Parameter fileSystem: the name of a SQLite VFS; nil for the default one.
@@ -43,6 +58,7 @@ final class Connection {
     }
 
     deinit {
+        sqlite3_wal_hook(handle, nil, nil)
         statements.removeAll()
         sqlite3_close_v2(handle)
     }
@@ -165,6 +181,37 @@ final class Connection {
         } catch {
             guard error.code == .busy else { throw error }
             return nil
+        }
+    }
+
+    /// Asks after each commit, with the size of the log in pages, whether this connection shall merge it into the file. Takes the
+    /// place of SQLite's automatic checkpoints (https://www.sqlite.org/c3ref/wal_hook.html).
+    func watchLog(_ shallMerge: @escaping (Int) -> Bool) {
+        let watch = LogWatch(shallMerge)
+        logWatch = watch
+        sqlite3_wal_hook(
+            handle,
+            { watch, handle, _, pages in
+                guard let watch, Unmanaged<LogWatch>.fromOpaque(watch).takeUnretainedValue().shallMerge(Int(pages)) else { return SQLITE_OK }
+                sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+                // The commit is made, whatever comes of this.
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(watch).toOpaque())
+    }
+
+    /// Merges what it can of the log into the file, and waits for nobody. What fails leaves the log as it is.
+    func mergeLog() { sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil) }
+
+    /// Merges the log into the file and leaves it empty, unless others are in the way for longer than the busy budget.
+    func emptyLog() throws(StorageError) {
+        let deadline = ContinuousClock.now + .milliseconds(busyBudget)
+        while true {
+            var isBlocked = false
+            try pragma("wal_checkpoint(TRUNCATE)") { row throws(StorageError) in isBlocked = row.bool(0) }
+            guard isBlocked, ContinuousClock.now < deadline else { return }
+            // Readers are waited for by SQLite itself; somebody who merges the log is not
+            // (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
+            usleep(10_000)
         }
     }
 

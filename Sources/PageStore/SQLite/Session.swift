@@ -8,14 +8,18 @@ final class Session {
     let connection: Connection
     var identities = IdentityIndex()
     private let accesses: AccessLog
+    private let checkpointer: Checkpointer
     private let announce: @Sendable ([ChangeSet]) -> Void
     private var ownerLock: OwnerLock?
     private var pending: [ChangeSet] = []
 
     /// - Parameter announce: called after a commit, by whoever made it, with what it changed.
-    init(connection: Connection, accesses: AccessLog, announce: @escaping @Sendable ([ChangeSet]) -> Void) {
+    init(
+        connection: Connection, accesses: AccessLog, checkpointer: Checkpointer, announce: @escaping @Sendable ([ChangeSet]) -> Void
+    ) {
         self.connection = connection
         self.accesses = accesses
+        self.checkpointer = checkpointer
         self.announce = announce
     }
 
@@ -48,6 +52,13 @@ final class Session {
 
     /// Call inside `write`.
     func note(_ set: ChangeSet) { pending.append(set) }
+
+    /// Empties the log, unless others are in the way for longer than the busy budget.
+    func emptyLog() throws(StorageError) {
+        // What this process merges would be in the way, too. Nothing more begins while we have the writer.
+        checkpointer.wait()
+        try connection.emptyLog()
+    }
 
     /// Who this connection is in leases; made when it first takes one, so that reading a store writes nothing.
     func owner() throws(StorageError) -> OwnerLock {

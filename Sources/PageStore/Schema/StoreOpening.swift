@@ -26,12 +26,22 @@ enum StoreOpening {
         try connection.execute("PRAGMA secure_delete = FAST")
         // The log is cut back to this size after a checkpoint, so that a full disk is not full because of it.
         try connection.execute("PRAGMA journal_size_limit = 16777216")
-        try connection.execute("PRAGMA wal_autocheckpoint = \(options.checkpointPages)")
+        // Not within commits: see `Checkpointer`.
+        try connection.execute("PRAGMA wal_autocheckpoint = 0")
         // What is sorted or moved on the way is nobody's business on a disk.
         try connection.execute("PRAGMA temp_store = MEMORY")
         try Seal.define(in: connection)
         try Migrator.migrate(connection, now: now)
         try Migrator.checkSchema(of: connection)
+        return connection
+    }
+
+    /// A connection that merges the log into the file. The writer has been opened before.
+    static func openCheckpointer(_ path: String, options: PageStore.Options) throws(StorageError) -> Connection {
+        let connection = try Connection(path: path, fileSystem: options.fileSystem)
+        try harden(connection, options)
+        // It is this connection that waits for the disk, or does not.
+        try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
         return connection
     }
 

@@ -32,7 +32,7 @@ enum Purge {
             }
             return report
         }
-        try returnSpace(connection)
+        try returnSpace(in: session)
         return report
     }
 
@@ -44,7 +44,8 @@ enum Purge {
 
     /// Gives freed pages back to the file system, and empties the log, which may still hold what was purged. Readers
     /// that are in the way keep it from happening now, not from happening.
-    static func returnSpace(_ connection: Connection) throws(StorageError) {
+    static func returnSpace(in session: Session) throws(StorageError) {
+        let connection = session.connection
         do throws(StorageError) {
             connection.restartWatchdog()
             // In portions, so that other writers get their turn.
@@ -53,7 +54,7 @@ enum Purge {
                 try connection.pragma("incremental_vacuum(2048)") { _ throws(StorageError) in }
                 if try connection.pragma("freelist_count") >= before { break }
             }
-            try connection.pragma("wal_checkpoint(TRUNCATE)") { _ throws(StorageError) in }
+            try session.emptyLog()
         } catch {
             guard error.code == .busy else { throw error }
         }

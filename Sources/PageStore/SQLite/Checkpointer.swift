@@ -1,0 +1,74 @@
+import Dispatch
+import PageModel
+import Synchronization
+
+/// Merges the write-ahead log into the file while commits go on (https://www.sqlite.org/wal.html#checkpointing).
+///
+/// SQLite's own way is that the commit which finds the log long merges it: every so often a commit waits for the disk twice. Here
+/// another thread does, on a connection of its own, and holds up nobody. As long as somebody writes without a pause, the log cannot
+/// begin anew, because there is always something in it that has not been merged; so a commit that finds it four times as long merges
+/// what is left, which is little, and the next one begins at its start.
+///
+/// State: how far the log had come when it was last merged, and whether it is being, under a mutex; a connection, which is the
+/// queue's.
+final class Checkpointer: Sendable {
+    private struct State {
+        var beganAt = 0
+        var isUnderWay = false
+        var isClosed = false
+    }
+
+    private let queue = DispatchQueue(label: "pagecache.checkpoint", qos: .utility)
+    private let pages: Int
+    private let open: @Sendable () throws(StorageError) -> Connection
+    private let state = Mutex(State())
+    // Made when it is first needed: most processes never write so much.
+    private nonisolated(unsafe) var connection: Connection?
+
+    /// - Parameter pages: how many pages of the database the log may have.
+    init(pages: Int, open: @escaping @Sendable () throws(StorageError) -> Connection) {
+        self.pages = pages
+        self.open = open
+    }
+
+    /// To be called after each commit.
+    /// - Parameter size: how many pages the log has.
+    /// - Returns: whether who has committed shall merge it.
+    func logHasGrown(to size: Int) -> Bool {
+        guard size >= pages else { return false }
+        guard size < 4 * pages else { return true }
+        let begins = state.withLock { state in
+            // It has begun anew since.
+            if size < state.beganAt { state.beganAt = 0 }
+            guard !state.isUnderWay, !state.isClosed, size - state.beganAt >= pages else { return false }
+            state.beganAt = size
+            state.isUnderWay = true
+            return true
+        }
+        if begins {
+            queue.async {
+                self.merge()
+                self.state.withLock { $0.isUnderWay = false }
+            }
+        }
+        return false
+    }
+
+    /// Returns when nothing is being merged. Who keeps others from committing meanwhile has the log for itself.
+    func wait() { queue.sync {} }
+
+    /// Waits for what is under way, and begins nothing more.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        queue.sync { connection = nil }
+    }
+
+    private func merge() {
+        // What fails here leaves the log as it is, and who commits finds it long.
+        do {
+            let connection = try connection ?? open()
+            self.connection = connection
+            connection.mergeLog()
+        } catch {}
+    }
+}
