@@ -7,6 +7,9 @@ public struct CommitPlan: Hashable, Sendable {
     /// How long the plan takes the list for, where it rests on that; nil where it does not. Somebody has heard otherwise
     /// meanwhile: nothing is applied.
     public var extent: ListExtent?
+    /// Pages that the plan takes to be held as they were when it was made; what is put beside them is proven by them (R21). One of
+    /// them is gone, or has other items, though nothing has moved: nothing is applied.
+    public var premises: [PagePremise]
     /// The moment of the answer.
     public var at: Timestamp
     /// When page one, which the plan brings, was asked for: a list that was invalidated since stays so. Nil: at `at`.
@@ -19,11 +22,12 @@ public struct CommitPlan: Hashable, Sendable {
     /// A plan; each parameter is the property of its name. Without edits and ledger it changes nothing.
     public init(
         query: QueryID, version: ListVersion, at: Timestamp, edits: [ListEdit] = [], ledger: [LedgerEdit] = [],
-        askedAt: Timestamp? = nil, extent: ListExtent? = nil
+        askedAt: Timestamp? = nil, extent: ListExtent? = nil, premises: [PagePremise] = []
     ) {
         self.query = query
         self.version = version
         self.extent = extent
+        self.premises = premises
         self.at = at
         self.askedAt = askedAt
         self.edits = edits
@@ -44,6 +48,26 @@ public struct CommitPlan: Hashable, Sendable {
     /// Whether page one was asked for since `moment`, at which the list was invalidated. A moment after the plan's own is one of a
     /// clock that was set back (R29): no answer would ever come after it.
     package func isAskedSince(_ moment: Timestamp) -> Bool { moment <= askedAt ?? at || moment > at }
+}
+
+/// A page that a plan takes to be held with the items that it had.
+public struct PagePremise: Hashable, Sendable {
+    /// 0-based position of its first item.
+    public var offset: Int
+    /// `PageSummary.fingerprint`, as it was.
+    public var fingerprint: UInt64
+
+    /// A premise; each parameter is the property of its name.
+    public init(offset: Int, fingerprint: UInt64) {
+        self.offset = offset
+        self.fingerprint = fingerprint
+    }
+
+    /// Whether it holds of the page that lies there, if one does.
+    /// - Parameter generation: the list's.
+    package func holds(of page: PageSummary?, generation: Int) -> Bool {
+        page?.fingerprint == fingerprint && page?.generation == generation
+    }
 }
 
 /// One change to a list.
@@ -94,8 +118,8 @@ public enum ListEdit: Hashable, Sendable {
 public enum CommitOutcome: Hashable, Sendable {
     /// Applied; this is the version now.
     case committed(ListVersion)
-    /// Not applied: the list has moved on since the plan was made, to this version (R4); to another length, where the version is
-    /// the plan's own.
+    /// Not applied: the list has moved on since the plan was made, to this version (R4); where the version is the plan's own, to
+    /// another length, or a page that the plan rests on is not what it was.
     case superseded(ListVersion)
     /// Not applied: the page would repeat items that the list holds at these positions (R5), or lie over them. The
     /// positions are those in the middle of the plan: behind a splice of the same plan they are not the list's.

@@ -33,6 +33,13 @@ struct CommitTransaction {
                     abandoned = .superseded(record.version)
                     throw .abandoned
                 }
+                for premise in plan.premises {
+                    let page = try PageTable.row(at: premise.offset, of: plan.query, in: session.connection)?.summary
+                    guard premise.holds(of: page, generation: record.version.generation) else {
+                        abandoned = .superseded(record.version)
+                        throw .abandoned
+                    }
+                }
                 var transaction = CommitTransaction(session: session, plan: plan, record: record)
                 if let refusal = try transaction.run(claiming: request) {
                     abandoned = refusal

@@ -75,7 +75,7 @@ extension PageStore {
             let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, in: session) }
             eviction.removed(removed)
         }
-        try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session) }
+        try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: false) }
         return eviction.report
     }
 

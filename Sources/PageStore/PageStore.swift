@@ -31,7 +31,7 @@ public final class PageStore: PageStorage {
         pool = ReaderPool(count: options.readers) { () throws(StorageError) in
             try StoreOpening.openReader(path, isReadOnly: isReadOnly, options: options)
         }
-        checkpointer = Checkpointer(pages: options.checkpointPages) { () throws(StorageError) in
+        checkpointer = Checkpointer(pages: options.checkpointPages, place: place) { () throws(StorageError) in
             try StoreOpening.openCheckpointer(path, options: options)
         }
         readers = (0..<max(1, options.readers)).map { _ in ReaderActor() }

@@ -38,6 +38,12 @@ struct MemoryList: Sendable {
         return changes
     }
 
+    func fulfils(_ premises: [PagePremise]) -> Bool {
+        premises.allSatisfy { premise in
+            premise.holds(of: pages.first { $0.offset == premise.offset }?.summary, generation: record.version.generation)
+        }
+    }
+
     /// Takes leases, after everything else that a transaction does (R30).
     mutating func grant(_ request: LeaseRequest, at now: Timestamp, to owner: String) -> LeaseGrant {
         let granted = request.offsets.filter { ledger.claim($0, until: request.expiry, at: now, owner: owner) }

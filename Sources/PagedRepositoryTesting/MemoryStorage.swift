@@ -135,6 +135,7 @@ public final class MemoryStorage: PageStorage {
                 return CommitReceipt(.superseded(ListVersion(generation: 0, revision: 0)))
             }
             guard plan.isMade(for: list.record) else { return CommitReceipt(.superseded(list.record.version)) }
+            guard list.fulfils(plan.premises) else { return CommitReceipt(.superseded(list.record.version)) }
             var changes: [Change]
             do throws(MemoryList.Refusal) {
                 changes = try list.apply(plan)

@@ -44,6 +44,33 @@ struct CommitLeaseTests {
         #expect(try await bench.list.ledger.isEmpty)
     }
 
+    @Test("R21: a plan that rests on a page changes nothing once that has other items, or is gone, though nothing has moved", arguments: StorageKind.allCases)
+    func premise(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        // Long enough not to be joined (R17).
+        try await bench.put(0, items(0..<20))
+        let before = try await bench.list
+        let premise = PagePremise(offset: 0, fingerprint: before.pages[0].fingerprint)
+        func plan(_ offset: Int) -> CommitPlan {
+            CommitPlan(
+                query: bench.query, version: before.record.version, at: noon,
+                edits: page(offset, offset..<offset + 20) + [.verify(19..<offset + 20)], premises: [premise])
+        }
+        func replace(_ first: String) async throws {
+            let page = PageWrite(offset: 0, content: items([first] + (1..<20).map { "i\($0)" }), evidence: .verified)
+            try await bench.commit([.rearrange(.replacing(0..<20, with: page))])
+        }
+        #expect(try await bench.store.commit(plan(20)) == .committed(before.record.version))
+        try await replace("a")
+        #expect(try await bench.list.record.version == before.record.version, "nothing has moved")
+        #expect(try await bench.store.commit(plan(40)) == .superseded(before.record.version))
+        try await replace("i0")
+        #expect(try await bench.store.commit(plan(40)) == .committed(before.record.version))
+        try await bench.commit([.demote(0..<20)])
+        let version = try await bench.list.record.version
+        #expect(try await bench.store.commit(plan(60)) == .superseded(version), "it does not count as held")
+    }
+
     @Test("a lease that no page can have takes the whole plan with it", arguments: StorageKind.allCases)
     func impossible(kind: StorageKind) async throws {
         let bench = try await Bench(kind)

@@ -47,6 +47,8 @@ struct SpanBatchTests {
                 .put(PageWrite(offset: 19, content: named(19..<28), evidence: .inferred)), .verify(18..<28),
             ])
         #expect(plan.ledger == [.succeeded(offset: 10), .succeeded(offset: 19)])
+        let head = PageContent.fingerprint(of: named(0..<10).identities)
+        #expect(plan.premises == [PagePremise(offset: 0, fingerprint: head)], "and on the page that it was compared with (R21)")
         #expect(batch.parts.map(\.missing) == [[10..<19], [19..<28]])
     }
 
@@ -115,6 +117,21 @@ struct SpanBatchTests {
         }
         #expect(taken.count == 16)
         #expect(batch.parts.count == 16)
+    }
+
+    @Test("… in bytes, too; one page is taken however large it is")
+    func large() {
+        var (batch, recent) = (batch(vicinity()), recent())
+        func page(_ range: Range<Int>) -> FetchedPage {
+            let payload = [UInt8](repeating: 0x78, count: 300_000)
+            return FetchedPage(content: PageContent(range.map { Item(payload: payload, id: "i\($0)") }), total: .exact(100))
+        }
+        #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, &recent))
+        #expect(!batch.add(page(20..<30), to: 20..<30, overlap: 0, under: version, &recent))
+        var other = self.batch(vicinity())
+        let payload = [UInt8](repeating: 0x78, count: 5_000_000)
+        let huge = FetchedPage(content: PageContent((10..<20).map { Item(payload: $0 == 10 ? payload : [], id: "i\($0)") }), total: .exact(100))
+        #expect(other.add(huge, to: 10..<20, overlap: 0, under: version, &recent))
     }
 
     @Test("surroundings: as far as what is in flight reaches, as long as that is not far; else those of what is asked for; else none")

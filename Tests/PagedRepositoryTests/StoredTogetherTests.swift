@@ -152,6 +152,51 @@ struct StoredTogetherTests {
         #expect(origin.requests.count == 32, "each page once, and one twice")
     }
 
+    @Test("R28: a pause that the origin asks for with one of them holds for what the others make room for", .timeLimit(.minutes(1)))
+    func pauseAmongThem() async throws {
+        let origin = ListOrigin((0..<280).map { "i\($0)" })
+        let start = clock.now()
+        let clock = clock
+        let times = Mutex<[Timestamp]>([])
+        origin.before { number, _ in
+            times.withLock { $0.append(clock.now()) }
+            if number == 4 { throw FetchFailure.status(429, retryAfter: .seconds(7)) }
+        }
+        let storage = NotedStorage(MemoryStorage())
+        let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 4), into: storage, concurrency: 4)
+        #expect(report.outcome == .complete)
+        #expect(held == origin.names)
+        let early = times.withLock { $0.filter { $0 < start + .seconds(7) }.count }
+        #expect(early == 5, "page one, and the four that were asked for before")
+        #expect(origin.requests.count == 32)
+        let record = try #require(try await storage.query(key))
+        let ledger = try #require(try await storage.outline(of: record.id)).ledger
+        #expect(ledger.allSatisfy { $0.state == .ok })
+        #expect(ledger.count { $0.attempts > 1 } == 1, "a lease that was given back was no attempt")
+    }
+
+    @Test("R21: what was compared with a page that a neighbour replaces meanwhile is looked at anew", .timeLimit(.minutes(1)))
+    func replacedMeanwhile() async throws {
+        let origin = ListOrigin((0..<118).map { "i\($0)" })
+        let hasCome = Mutex(false)
+        let clock = clock
+        let storage = NotedStorage(MemoryStorage()) { plan, store throws(StorageError) in
+            guard plan.edits.count(where: { if case .put = $0 { true } else { false } }) == 4, !hasCome.withLock({ $0 }) else { return }
+            hasCome.withLock { $0 = true }
+            // At the origin another item has taken the place of the one that the next page was compared with.
+            let names = (0..<9).map { "i\($0)" } + ["other"]
+            origin.names.replaceSubrange(0..<10, with: names)
+            let page = PageWrite(offset: 0, content: named(names), evidence: .verified)
+            _ = try await store.commit(
+                CommitPlan(
+                    query: plan.query, version: plan.version, at: clock.now(), edits: [.rearrange(.replacing(0..<10, with: page)), .validated]))
+        }
+        let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
+        #expect(hasCome.withLock { $0 })
+        #expect(report.outcome == .complete)
+        #expect(held == origin.names)
+    }
+
     @Test("R4, R21: a neighbour who brings one of them meanwhile costs a second look, and no request", .timeLimit(.minutes(1)))
     func neighbour() async throws {
         let origin = ListOrigin((0..<118).map { "i\($0)" })

@@ -13,34 +13,43 @@ import Synchronization
 /// queue's.
 final class Checkpointer: Sendable {
     private struct State {
+        /// After the last commit.
+        var size = 0
         var beganAt = 0
         var isUnderWay = false
         var isClosed = false
+        /// The file counts as open for as long as the connection may be.
+        var place: OpenStore?
     }
 
     private let queue = DispatchQueue(label: "pagecache.checkpoint", qos: .utility)
     private let pages: Int
     private let open: @Sendable () throws(StorageError) -> Connection
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     // Made when it is first needed: most processes never write so much.
     private nonisolated(unsafe) var connection: Connection?
 
-    /// - Parameter pages: how many pages of the database the log may have.
-    init(pages: Int, open: @escaping @Sendable () throws(StorageError) -> Connection) {
+    /// - Parameters:
+    ///   - pages: how many pages of the database the log may have.
+    ///   - place: the store's; nil where there is no file.
+    init(pages: Int, place: OpenStore?, open: @escaping @Sendable () throws(StorageError) -> Connection) {
         self.pages = pages
         self.open = open
+        state = Mutex(State(place: place))
     }
+
+    // A store that is dropped, and not closed, while its log is merged: first the connection goes, then the place.
+    deinit { connection = nil }
 
     /// To be called after each commit.
     /// - Parameter size: how many pages the log has.
     /// - Returns: whether who has committed shall merge it.
     func logHasGrown(to size: Int) -> Bool {
-        guard size >= pages else { return false }
-        guard size < 4 * pages else { return true }
         let begins = state.withLock { state in
-            // It has begun anew since.
-            if size < state.beganAt { state.beganAt = 0 }
-            guard !state.isUnderWay, !state.isClosed, size - state.beganAt >= pages else { return false }
+            // It has begun anew.
+            if size < state.size { state.beganAt = 0 }
+            state.size = size
+            guard size < 4 * pages, !state.isUnderWay, !state.isClosed, size - state.beganAt >= pages else { return false }
             state.beganAt = size
             state.isUnderWay = true
             return true
@@ -51,7 +60,7 @@ final class Checkpointer: Sendable {
                 self.state.withLock { $0.isUnderWay = false }
             }
         }
-        return false
+        return size >= 4 * pages
     }
 
     /// Returns when nothing is being merged. Who keeps others from committing meanwhile has the log for itself.
@@ -61,6 +70,7 @@ final class Checkpointer: Sendable {
     func close() {
         state.withLock { $0.isClosed = true }
         queue.sync { connection = nil }
+        state.withLock { $0.place = nil }
     }
 
     private func merge() {

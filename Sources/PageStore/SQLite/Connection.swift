@@ -202,16 +202,24 @@ final class Connection {
     /// Merges what it can of the log into the file, and waits for nobody. What fails leaves the log as it is.
     func mergeLog() { sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil) }
 
-    /// Merges the log into the file and leaves it empty, unless others are in the way for longer than the busy budget.
-    func emptyLog() throws(StorageError) {
+    /// Merges the log into the file and leaves it empty, unless readers are in the way for longer than the busy budget.
+    /// - Parameters:
+    ///   - isUrgent: whether others who merge it are waited for, too: within the same budget.
+    ///   - pause: between two attempts.
+    /// - Returns: whether it is empty.
+    @discardableResult
+    func emptyLog(isUrgent: Bool, pause: () -> Void = { usleep(10_000) }) throws(StorageError) -> Bool {
         let deadline = ContinuousClock.now + .milliseconds(busyBudget)
+        defer { sqlite3_busy_timeout(handle, busyBudget) }
         while true {
             var isBlocked = false
             try pragma("wal_checkpoint(TRUNCATE)") { row throws(StorageError) in isBlocked = row.bool(0) }
-            guard isBlocked, ContinuousClock.now < deadline else { return }
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard isBlocked, isUrgent, left > .zero else { return !isBlocked }
             // Readers are waited for by SQLite itself; somebody who merges the log is not
             // (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
-            usleep(10_000)
+            pause()
+            sqlite3_busy_timeout(handle, Int32(clamping: left.wholeMilliseconds))
         }
     }
 

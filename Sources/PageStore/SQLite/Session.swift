@@ -53,11 +53,11 @@ final class Session {
     /// Call inside `write`.
     func note(_ set: ChangeSet) { pending.append(set) }
 
-    /// Empties the log, unless others are in the way for longer than the busy budget.
-    func emptyLog() throws(StorageError) {
+    /// Empties the log, unless others are in the way: for longer than the busy budget if it is urgent, at all if it is not.
+    func emptyLog(isUrgent: Bool) throws(StorageError) {
         // What this process merges would be in the way, too. Nothing more begins while we have the writer.
         checkpointer.wait()
-        try connection.emptyLog()
+        try connection.emptyLog(isUrgent: isUrgent)
     }
 
     /// Who this connection is in leases; made when it first takes one, so that reading a store writes nothing.

@@ -42,6 +42,8 @@ enum StoreOpening {
         try harden(connection, options)
         // It is this connection that waits for the disk, or does not.
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
+        // SQLite opens a log with the first read, and merges none that is not open.
+        _ = try connection.pragma("user_version")
         return connection
     }
 

@@ -32,7 +32,7 @@ enum Purge {
             }
             return report
         }
-        try returnSpace(in: session)
+        try returnSpace(in: session, isUrgent: true)
         return report
     }
 
@@ -44,7 +44,8 @@ enum Purge {
 
     /// Gives freed pages back to the file system, and empties the log, which may still hold what was purged. Readers
     /// that are in the way keep it from happening now, not from happening.
-    static func returnSpace(in session: Session) throws(StorageError) {
+    /// - Parameter isUrgent: whether nothing may be left in the log, if that can be had.
+    static func returnSpace(in session: Session, isUrgent: Bool) throws(StorageError) {
         let connection = session.connection
         do throws(StorageError) {
             connection.restartWatchdog()
@@ -54,7 +55,7 @@ enum Purge {
                 try connection.pragma("incremental_vacuum(2048)") { _ throws(StorageError) in }
                 if try connection.pragma("freelist_count") >= before { break }
             }
-            try session.emptyLog()
+            try session.emptyLog(isUrgent: isUrgent)
         } catch {
             guard error.code == .busy else { throw error }
         }

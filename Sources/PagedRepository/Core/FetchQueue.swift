@@ -178,6 +178,11 @@ struct FetchQueue: Equatable {
         return spans
     }
 
+    /// Whether what came of `nextSpans` may be asked for: nobody has asked for an end, or a pause, since, and the origin is not away.
+    func mayStart(now: Timestamp) -> Bool {
+        !isStopping && !isAway && quietUntil.map { $0 <= now } ?? true
+    }
+
     /// Those that came of `nextSpans` are not fetched now after all: they are next again.
     mutating func putBack(_ spans: [FetchTarget]) {
         inFlight.subtract(spans)

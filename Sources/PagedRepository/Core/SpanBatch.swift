@@ -63,6 +63,10 @@ struct SpanBatch {
         let identities = page.content.identities
         guard !missing.isEmpty, missing == [arrived] || recent.agree(with: identities, at: arrived, pages: list.heldPages) == true
         else { return false }
+        for page in list.heldPages where page.range.overlaps(arrived) && !isOwn(page) {
+            let premise = PagePremise(offset: page.offset, fingerprint: page.fingerprint)
+            if !plan.premises.contains(premise) { plan.premises.append(premise) }
+        }
         plan.ledger += LedgerEdit.arrived(range, from: start, list)
         for write in page.writes(missing, from: start) {
             let fingerprint = recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
@@ -74,6 +78,11 @@ struct SpanBatch {
         bytes += page.content.bytes.count
         parts.append(Part(page: page, range: range, arrived: arrived, missing: missing))
         return true
+    }
+
+    /// Whether a page will be held by this very plan.
+    private func isOwn(_ page: PageSummary) -> Bool {
+        plan.edits.contains { if case .put(let write) = $0 { write.offset == page.offset } else { false } }
     }
 }
 

@@ -2,8 +2,9 @@ import PageModel
 
 /// What the storage last told of the places around those that are asked for, in the transaction that took their leases.
 ///
-/// Good for planning: whatever is made of it is committed under its version and its extent, and refused where somebody has been
-/// there since (R4, R5). No reason to give anything up: that takes a new look.
+/// Good for planning: whatever is made of it is committed under its version, its extent, and the pages that it was compared with
+/// (`CommitPlan.premises`), and refused where somebody has been there since (R4, R5, R21). No reason to give anything up: that takes
+/// a new look.
 struct Vicinity: Equatable {
     /// What it was asked for.
     var range: Range<Int>

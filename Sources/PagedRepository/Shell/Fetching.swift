@@ -133,13 +133,17 @@ extension SyncRun {
         let (targets, leases) = reserved
         guard let query, !targets.isEmpty else { return true }
         reserved = ([], [])
-        guard !Task.isCancelled else {
-            // Their leases end with the run.
+        let now = clock.now()
+        guard !Task.isCancelled, !pass.mustRestart, pass.emptyFrom == nil, queue.mayStart(now: now) else {
+            // What came with what was stored has changed what is asked for. Where it has not, they are next again, when there is a next.
             for target in targets { queue.leftToOthers(target) }
+            if !pass.mustRestart { queue.putBack(targets.filter { $0.offset < pass.emptyFrom ?? .max }) }
+            leased.subtract(leases)
+            let edits = leases.sorted().map { LedgerEdit.released(offset: $0) }
+            if !edits.isEmpty { try await storage.record(edits, for: query, at: now) }
             return true
         }
         var version: ListVersion?
-        let now = clock.now()
         let wanted = try await whatIsWanted(of: targets, leases, &version, query)
         try await ask(wanted, Asked(at: now, under: version), in: &group, landings)
         return wanted.count == targets.count

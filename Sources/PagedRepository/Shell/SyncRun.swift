@@ -285,6 +285,8 @@ final class SyncRun {
     /// Remembers what was granted, and what was told with it.
     func take(_ grant: LeaseGrant, _ request: LeaseRequest) {
         leased.formUnion(grant.offsets)
+        // What was told before is older than these leases, and nothing to leave a page to others by.
+        vicinity = nil
         if let range = request.surroundings, let list = grant.list { vicinity = Vicinity(range: range, list: list) }
     }
 
