@@ -38,8 +38,9 @@ struct CheckpointTests {
             longest = max(longest, size(folder.store + "-wal"))
         }
         store.checkpointer.wait()
-        // Four times as many pages, and what comes while another thread is at it: a page has a header of 24 bytes in the log.
-        #expect(longest < 10 * 50 * (4_096 + 24), "\(longest)")
+        // Four times as many pages, and those of the commit that finds it so, however slow the disk: who is at it is waited for.
+        // A page has a header of 24 bytes in the log.
+        #expect(longest < 5 * 50 * (4_096 + 24), "\(longest)")
         #expect(size(folder.store) > 600 * 20_000 / 2, "the larger part is in the file")
         await store.close()
     }

@@ -7,7 +7,8 @@ import Synchronization
 /// SQLite's own way is that the commit which finds the log long merges it: every so often a commit waits for the disk twice. Here
 /// another thread does, on a connection of its own, and holds up nobody. As long as somebody writes without a pause, the log cannot
 /// begin anew, because there is always something in it that has not been merged; so a commit that finds it four times as long merges
-/// what is left, which is little, and the next one begins at its start.
+/// what is left, which is little, and the next one begins at its start. That commit waits for the other thread, should it be at it:
+/// where the disk or the processors are slower than those who write, they are held up, and the log is not let grow.
 ///
 /// State: how far the log had come when it was last merged, and whether it is being, under a mutex; a connection, which is the
 /// queue's.
@@ -41,7 +42,7 @@ final class Checkpointer: Sendable {
     // A store that is dropped, and not closed, while its log is merged: first the connection goes, then the place.
     deinit { connection = nil }
 
-    /// To be called after each commit.
+    /// To be called after each commit. Returns at once, unless the log is far too long and being merged.
     /// - Parameter size: how many pages the log has.
     /// - Returns: whether who has committed shall merge it.
     func logHasGrown(to size: Int) -> Bool {
@@ -60,7 +61,9 @@ final class Checkpointer: Sendable {
                 self.state.withLock { $0.isUnderWay = false }
             }
         }
-        return size >= 4 * pages
+        guard size >= 4 * pages else { return false }
+        wait()
+        return true
     }
 
     /// Returns when nothing is being merged. Who keeps others from committing meanwhile has the log for itself.
