@@ -147,6 +147,12 @@ let package = Package(
             path: "Tests/Simulator",
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "FetchOnly",
+            dependencies: ["HTTPPageSource"],
+            path: "Tests/FetchOnly",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "SimulationTests",
             dependencies: ["Simulation"],
