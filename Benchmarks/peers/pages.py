@@ -10,10 +10,15 @@ import shutil
 import sys
 import tempfile
 
-from material import page, row, timed
+from material import mean_row, page, row, timed
 
 READ = "read a page, one of 50, own thread"
 STORE = "commit a page"
+
+
+def stored(who, times):
+    row(STORE, who, times)
+    mean_row(STORE, who, times)
 
 
 def diskcache_(directory, rounds):
@@ -22,7 +27,7 @@ def diskcache_(directory, rounds):
     # Its defaults: a write-ahead log, synchronous=NORMAL, a memory map. Values above `disk_min_file_size` become files; here
     # all are rows.
     cache = diskcache.Cache(directory, disk_min_file_size=1 << 30, size_limit=1 << 40)
-    row(STORE, "diskcache", timed(rounds, lambda pair: cache.set(*pair), lambda number: (number, page(number))))
+    stored("diskcache", timed(rounds, lambda pair: cache.set(*pair), lambda number: (number, page(number))))
     row(READ, "diskcache", timed(rounds, lambda number: len(cache[number]), lambda _: random.randrange(50)))
     cache.close()
 
@@ -65,7 +70,7 @@ def requests_cache_(directory, rounds):
         canned.body = page(number)
         return number
 
-    row(STORE, "requests-cache", timed(rounds, fetch, prepare))
+    stored("requests-cache", timed(rounds, fetch, prepare))
     row(READ, "requests-cache", timed(rounds, fetch, lambda _: random.randrange(50)))
     assert canned.asked == rounds, "everything was read from the cache"
     session.close()
@@ -94,7 +99,7 @@ def hishel_(directory, rounds):
         canned.body = page(number)
         return number
 
-    row(STORE, "hishel with httpx", timed(rounds, fetch, prepare))
+    stored("hishel with httpx", timed(rounds, fetch, prepare))
     row(READ, "hishel with httpx", timed(rounds, fetch, lambda _: random.randrange(50)))
     assert canned.asked == rounds, "everything was read from the cache"
     client.close()

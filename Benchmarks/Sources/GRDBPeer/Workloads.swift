@@ -13,7 +13,7 @@ enum Workloads {
             CodableRecords(try Database.pool(at: directory + "/records.sqlite")),
         ]
         let (page, list) = ("one page of 50 × 500 B", "a list of \(pages * 50) items")
-        try measure(page, "commit a page", shelves, rounds: pages) { shelf, round in
+        try measure(page, "commit a page", shelves, rounds: pages, tellsMean: true) { shelf, round in
             let page = Page(round)
             return { try shelf.commit(page, at: 1) }
         }
@@ -44,9 +44,12 @@ enum Workloads {
         }
     }
 
-    /// - Parameter work: a round for one of them; what it prepares is not in its time.
+    /// - Parameters:
+    ///   - tellsMean: whether the few that wait for the disk are told, too.
+    ///   - work: a round for one of them; what it prepares is not in its time.
     private static func measure(
-        _ part: String, _ what: String, _ shelves: [any Shelf], rounds: Int, _ work: (any Shelf, Int) -> () throws -> Void
+        _ part: String, _ what: String, _ shelves: [any Shelf], rounds: Int, tellsMean: Bool = false,
+        _ work: (any Shelf, Int) -> () throws -> Void
     ) throws {
         var samples = shelves.map { _ in Samples() }
         for round in 0..<rounds {
@@ -59,6 +62,7 @@ enum Workloads {
             let name = type(of: shelf).name
             if Measuring.Row.areAsked {
                 Measuring.Row(part: part, what: what, who: name, samples[index]).print()
+                if tellsMean { Measuring.Row(part: part, meanOf: what, who: name, samples[index]).print() }
             } else {
                 print(what.left(44), name.left(14), samples[index].median.shown().right(10), "µs")
             }

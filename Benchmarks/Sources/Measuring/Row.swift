@@ -24,5 +24,10 @@ public struct Row {
         self.init(part: part, what: what, who: who, samples.median, p95: samples.percentile(0.95), p99: samples.percentile(0.99))
     }
 
+    /// The mean of the same, as a work of its own.
+    public init(part: String, meanOf what: String, who: String, _ samples: Samples) {
+        self.init(part: part, what: "\(what), the mean", who: who, samples.mean)
+    }
+
     public func print() { Swift.print(line) }
 }

@@ -34,6 +34,7 @@ enum Pages {
             pair.unchecked { stores.write(page, at: number * 50, into: list, limit_commit_page, of: unchecked) }
         }
         pair.print()
+        pair.printMean()
         return list
     }
 

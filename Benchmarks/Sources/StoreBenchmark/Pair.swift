@@ -53,6 +53,18 @@ final class Pair {
             b.shown().left(10), (a / b).shown().left(7), goal.left(7), unchecked.values.isEmpty ? "" : unchecked.median.shown())
     }
 
+    /// One more line, of the mean: what work of this kind takes as a whole, with the few that wait for the disk.
+    func printMean() {
+        guard !Row.areAsked else {
+            Row(part: part, meanOf: name, who: "pagecache", ours).print()
+            Row(part: part, meanOf: name, who: "C", limit).print()
+            return
+        }
+        Swift.print(
+            "\(name), the mean".left(52), ours.mean.shown().left(10), "".left(10), "".left(10), limit.mean.shown().left(10),
+            (ours.mean / limit.mean).shown())
+    }
+
     static func header(_ title: String) {
         guard !Row.areAsked else { return }
         let columns = [("", 52), ("p50 µs", 10), ("p95 µs", 10), ("p99 µs", 10), ("C p50", 10), ("ratio", 7)]
