@@ -149,7 +149,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "FetchOnly",
-            dependencies: ["HTTPPageSource"],
+            dependencies: ["HTTPPageSource", "PagedRepository"],
             path: "Tests/FetchOnly",
             swiftSettings: settings
         ),

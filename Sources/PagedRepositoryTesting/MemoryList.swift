@@ -14,7 +14,7 @@ struct MemoryList: Sendable {
     var record: QueryRecord
     var ledger = MemoryLedger()
     /// By offset, ascending.
-    private(set) var pages: [MemoryPage] = []
+    var pages: [MemoryPage] = []
 
     init(_ record: QueryRecord) { self.record = record }
 
@@ -124,7 +124,7 @@ struct MemoryList: Sendable {
 
     // MARK: Pages
 
-    private mutating func put(_ page: PageWrite, at now: Timestamp) throws(Refusal) -> Change {
+    mutating func put(_ page: PageWrite, at now: Timestamp) throws(Refusal) -> Change {
         guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
             throw .impossible("a page cannot lie at offset \(page.offset)")
         }
@@ -177,7 +177,7 @@ struct MemoryList: Sendable {
     }
 
     /// G1: what comes together at `seam` was not seen together. Before the first item there is nothing to doubt.
-    private mutating func doubt(_ seam: Int, _ now: Timestamp) {
+    mutating func doubt(_ seam: Int, _ now: Timestamp) {
         guard let index = pages.firstIndex(where: { $0.offset == seam }) else { return }
         let evidence: Evidence = seam == 0 ? .verified : .inferred
         guard pages[index].summary.evidence != evidence else { return }
@@ -199,79 +199,6 @@ struct MemoryList: Sendable {
         pages[index].summary.validatedAt = now
         if let validator { pages[index].summary.validator = validator }
         return .confirmed(pages[index].range)
-    }
-
-    // MARK: Moving
-
-    private mutating func rearrange(_ rearrangement: Rearrangement, at now: Timestamp) throws(Refusal) -> Change? {
-        guard let moves = rearrangement.kept() else { throw .impossible("the pieces contradict each other") }
-        guard (pages.last?.offset ?? 0) <= Total.largest / 2 - max(0, moves.map(\.distance).max() ?? 0) else {
-            throw .impossible("pages would move beyond every position there is")
-        }
-        let takenOut = rearrangement.takenOut
-        guard rearrangement.movesPositions || !takenOut.isEmpty else { return nil }
-        for range in moves.map(\.range) {
-            cut(at: range.lowerBound)
-            cut(at: range.upperBound)
-        }
-        pages.removeAll { page in takenOut.contains { $0.contains(page.offset) } }
-        ledger.drop { offset in takenOut.contains { $0.contains(offset) } }
-        for index in pages.indices {
-            guard let move = moves.first(where: { $0.range.contains(pages[index].offset) }), move.distance != 0 else { continue }
-            pages[index].summary.offset += move.distance
-            pages[index].summary.revision = record.version.revision + 1
-            // R1: its request would now answer with other items.
-            pages[index].summary.validator = nil
-        }
-        ledger.shift(moves)
-        if let first = rearrangement.firstChange { record.sweep = record.sweep?.kept(before: first) }
-        for case .written(let page, _) in rearrangement.pieces { _ = try put(page, at: now) }
-        for seam in rearrangement.seams where !seam.isWritten { doubt(seam.position, now) }
-        for seam in rearrangement.seams.reversed() {
-            // A page that has just come as part of a chain stays what it is, and so does one before what came.
-            let behind = pages.firstIndex {
-                $0.offset == seam.position && !$0.isEmpty && !(seam.isWritten && $0.summary.cursorOut != nil)
-            }
-            if let behind { join(behind) }
-            let before = pages.lastIndex { $0.range.upperBound == seam.position && !$0.isEmpty && $0.summary.cursorOut == nil }
-            if let before { join(before) }
-        }
-        return .rearranged(ListDifference(rearrangement))
-    }
-
-    /// Makes `position` the start of a page, if it lies inside one.
-    private mutating func cut(at position: Int) {
-        guard let index = pages.firstIndex(where: { $0.offset < position && position < $0.range.upperBound }) else { return }
-        pages.replaceSubrange(index...index, with: pages[index].split(at: position - pages[index].offset))
-    }
-
-    /// Joins a page with the next one, when one of the two is small (R17).
-    private mutating func join(_ index: Int) {
-        guard let next = pages.indices.first(where: { $0 > index && pages[$0].offset == pages[index].range.upperBound }),
-            PageMerging.shouldJoin(pages[index].summary, pages[next].summary)
-        else { return }
-        let (left, right) = (pages[index], pages[next])
-        pages.replaceSubrange(index...next, with: [left.joined(with: right)])
-        ledger.forgetSuccess(at: right.offset)
-    }
-
-    /// What one answer showed as it is held (G1).
-    private mutating func verify(_ range: Range<Int>, at now: Timestamp) -> Change {
-        for index in pages.indices where isHeld(pages[index]) && pages[index].meets(range) {
-            let page = pages[index].range
-            if page.lowerBound > range.lowerBound, pages[index].summary.evidence == .inferred {
-                pages[index].summary.evidence = .verified
-                pages[index].summary.evidenceAt = now
-            }
-            pages[index].summary.innerInferredSeams.removeAll { seam in
-                let position = page.lowerBound + seam.index
-                return range.lowerBound < position && position < range.upperBound
-            }
-            if range.lowerBound <= page.lowerBound, page.upperBound <= range.upperBound {
-                pages[index].summary.validatedAt = now
-            }
-        }
-        return .confirmed(range)
     }
 
     // MARK: Use (R40)

@@ -1,11 +1,16 @@
-// usage: FetchOnly URL     asks for every page of a list, four at a time, and throws it away; prints how many items the list has
+// usage: FetchOnly URL     asks for every page of a list, as many at a time as a run does, and throws them away; prints how many items the list has
 //
 // What a first sync takes of HTTP alone, by the transport that it has: a contender of Scripts/first-sync.
 #if HTTP
 import Foundation
 import HTTPPageSource
+import PagedRepository
 import Synchronization
 
+guard CommandLine.arguments.count == 2 else {
+    print("usage: FetchOnly URL")
+    exit(64)
+}
 let (url, size) = (CommandLine.arguments[1], 100)
 let transport = AsyncHTTPTransport()
 
@@ -17,8 +22,7 @@ let first = try JSONSerialization.jsonObject(with: Data(try await page(0))) as? 
 let total = first?["total"] as? Int ?? 0
 let next = Mutex(size)
 try await withThrowingTaskGroup(of: Void.self) { group in
-    // As many as a run has in flight at a time, unless it is told otherwise.
-    for _ in 0..<4 {
+    for _ in 0..<SyncOptions().concurrency {
         group.addTask {
             while true {
                 let offset = next.withLock { next in

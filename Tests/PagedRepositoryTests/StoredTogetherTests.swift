@@ -178,11 +178,9 @@ struct StoredTogetherTests {
     @Test("R21: what was compared with a page that a neighbour replaces meanwhile is looked at anew", .timeLimit(.minutes(1)))
     func replacedMeanwhile() async throws {
         let origin = ListOrigin((0..<118).map { "i\($0)" })
-        let hasCome = Mutex(false)
-        let clock = clock
+        let (clock, neighbour) = (clock, Neighbour())
         let storage = NotedStorage(MemoryStorage()) { plan, store throws(StorageError) in
-            guard plan.edits.count(where: { if case .put = $0 { true } else { false } }) == 4, !hasCome.withLock({ $0 }) else { return }
-            hasCome.withLock { $0 = true }
+            guard neighbour.comes(before: plan) else { return }
             // At the origin another item has taken the place of the one that the next page was compared with.
             let names = (0..<9).map { "i\($0)" } + ["other"]
             origin.names.replaceSubrange(0..<10, with: names)
@@ -192,7 +190,7 @@ struct StoredTogetherTests {
                     query: plan.query, version: plan.version, at: clock.now(), edits: [.rearrange(.replacing(0..<10, with: page)), .validated]))
         }
         let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
-        #expect(hasCome.withLock { $0 })
+        #expect(neighbour.hasCome)
         #expect(report.outcome == .complete)
         #expect(held == origin.names)
     }
@@ -200,19 +198,32 @@ struct StoredTogetherTests {
     @Test("R4, R21: a neighbour who brings one of them meanwhile costs a second look, and no request", .timeLimit(.minutes(1)))
     func neighbour() async throws {
         let origin = ListOrigin((0..<118).map { "i\($0)" })
-        let hasCome = Mutex(false)
-        let clock = clock
+        let (clock, neighbour) = (clock, Neighbour())
         let storage = NotedStorage(MemoryStorage()) { plan, store throws(StorageError) in
-            guard plan.edits.count(where: { if case .put = $0 { true } else { false } }) == 4, !hasCome.withLock({ $0 }) else { return }
-            hasCome.withLock { $0 = true }
+            guard neighbour.comes(before: plan) else { return }
             // The second of the four, as another process stores it.
             let page = PageWrite(offset: 19, content: named(19..<28), evidence: .inferred)
             _ = try await store.commit(CommitPlan(query: plan.query, version: plan.version, at: clock.now(), edits: [.put(page)]))
         }
         let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
-        #expect(hasCome.withLock { $0 })
+        #expect(neighbour.hasCome)
         #expect(report.outcome == .complete)
         #expect(held == origin.names)
         #expect(origin.requests.count == 13)
+    }
+}
+
+/// Another process, which comes once: before the first plan that stores four pages together.
+private final class Neighbour: Sendable {
+    private let came = Mutex(false)
+
+    var hasCome: Bool { came.withLock { $0 } }
+
+    func comes(before plan: CommitPlan) -> Bool {
+        guard plan.edits.count(where: { if case .put = $0 { true } else { false } }) == 4 else { return false }
+        return came.withLock { came in
+            defer { came = true }
+            return !came
+        }
     }
 }

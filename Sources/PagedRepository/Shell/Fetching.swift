@@ -1,13 +1,7 @@
 import PageModel
 
-/// The part of a run that talks to the origin: leases, child tasks, failures.
+/// The part of a run that talks to the origin: what is asked for when, in child tasks.
 extension SyncRun {
-    private struct Landing: Sendable {
-        var target: FetchTarget
-        var asked: Asked
-        var result: Result<PageAnswer, any Error>
-    }
-
     private enum Event: Sendable {
         /// Something is in the inbox, if it was not taken with what came before.
         case landed
@@ -80,14 +74,6 @@ extension SyncRun {
         }
     }
 
-    /// R30: an origin may take longer to answer than a lease lasts.
-    private func renewLeases() async throws(StorageError) {
-        let offsets = queue.inFlight.filter(\.isPage).map(\.offset) + (keepsHeadLease ? [0] : [])
-        guard let query, !offsets.isEmpty, !Task.isCancelled else { return }
-        let now = clock.now()
-        try await storage.record(offsets.map { .renewed(offset: $0, until: now + options.lease) }, for: query, at: now)
-    }
-
     /// Everything to fetch at once, and what to do then.
     private func nextActions() -> ([FetchTarget], FetchQueue.Action) {
         var targets: [FetchTarget] = []
@@ -149,32 +135,6 @@ extension SyncRun {
         return wanted.count == targets.count
     }
 
-    /// Those of `targets` that are ours to ask for: the lease was granted, and nobody has brought them since they were planned. The
-    /// others are left to others.
-    /// - Parameter version: what the list was when they were looked at.
-    private func whatIsWanted(
-        of targets: [FetchTarget], _ leases: Set<Int>, _ version: inout ListVersion?, _ query: QueryID
-    ) async throws(StorageError) -> [FetchTarget] {
-        var wanted: [FetchTarget] = []
-        for target in targets {
-            guard leases.contains(target.offset) else {
-                leaveToOthers(target)
-                continue
-            }
-            wanted.append(target)
-            guard let list = try await surroundings(of: target, query) else { continue }
-            // Of several looks the first: what has moved between two of them has moved.
-            version = version ?? list.record.version
-            guard isHeld(target, in: list) else { continue }
-            // Somebody brought it between our plan and our lease.
-            try await storage.record([.succeeded(offset: target.offset)], for: query, at: clock.now())
-            leased.remove(target.offset)
-            wanted.removeLast()
-            leaveToOthers(target)
-        }
-        return wanted
-    }
-
     private func ask(
         _ targets: [FetchTarget], _ asked: Asked, in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>
     ) async throws(StorageError) {
@@ -192,37 +152,6 @@ extension SyncRun {
                 return .landed
             }
         }
-    }
-
-    private func leaveToOthers(_ target: FetchTarget) {
-        queue.leftToOthers(target)
-        isElsewhere = true
-        meters.leftToOthers()
-        tellLeftToOthers(target)
-    }
-
-    /// What is held where the target's items belong, asked under the lease: from here on nobody else brings them. Nil where that
-    /// is no reason to leave it.
-    private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
-        // What is walked through again is held, of course.
-        if case .follow = target, tailWalk != nil { return nil }
-        guard let range = target.surroundings(pageSize: pageSize) else { return nil }
-        if let told = vicinity?.list(at: range) { return told }
-        return try await storage.excerpt(of: query, range)
-    }
-
-    /// Whether all that the target would bring is held by now. `list`: its surroundings.
-    private func isHeld(_ target: FetchTarget, in list: ListOutline) -> Bool {
-        let range =
-            switch target {
-            case .span(let span, _): span
-            default: target.offset..<target.offset + 1
-            }
-        if pass.rechecksEnd, let end = list.record.end, range.upperBound > end { return false }
-        // Where the list ends is not known to be missing.
-        let end = list.record.end ?? list.record.total.exactCount ?? .max
-        return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty
-            && list.heldPages.contains { $0.range.overlaps(range) }
     }
 
     private func request(for target: FetchTarget) async throws(StorageError) -> PageRequest {
@@ -247,129 +176,5 @@ extension SyncRun {
         }
     }
 
-    /// With the one that has just failed, and with those of other runs: the pause grows from one run to the next (R28, R31). A run
-    /// that waits for its retries counts its own: somebody has asked for it.
-    private func attemptsSoFar(_ target: FetchTarget) async throws(StorageError) -> Int {
-        guard options.patience <= .zero, let query, target.isPage,
-            let list = try await storage.excerpt(of: query, target.offset..<target.offset + 1)
-        else { return 0 }
-        return list.ledger.first { $0.offset == target.offset }?.attempts ?? 0
-    }
-
     private func pageWindow(_ list: ListOutline) -> Int { list.heldPages.first?.count ?? 0 }
-
-    /// - Parameter landings: what has come, in the order in which it came.
-    private func handle(_ landings: [Landing]) async throws(StorageError) {
-        // Of what came together nobody knows which was first. In order, a page begins where the one before it ends.
-        var rest = landings.sorted { $0.target.offset < $1.target.offset }[...]
-        while let first = rest.first {
-            let together = try await storeTogether(rest)
-            if together == 0 { try await handle(first) }
-            for landing in rest.prefix(max(together, 1)) {
-                let isKept = keepsHeadLease && landing.target.offset == 0
-                if landing.target.isPage, !isKept { leased.remove(landing.target.offset) }
-            }
-            if !keepsHeadLease, !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leased.remove(0) }
-            rest.removeFirst(max(together, 1))
-        }
-    }
-
-    /// Handles those at the beginning that can be stored in one transaction, see `SpanBatch`.
-    /// - Returns: how many; 0 where the first has to be looked at by itself.
-    private func storeTogether(_ landings: ArraySlice<Landing>) async throws(StorageError) -> Int {
-        guard let vicinity, !pass.mustRestart else { return 0 }
-        var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: clock.now())
-        for landing in landings {
-            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
-                mayStore(page), batch.add(page, to: range, overlap: overlap, under: landing.asked.under, &recent)
-            else { break }
-        }
-        let together = landings.prefix(batch.parts.count)
-        guard !together.isEmpty else { return 0 }
-        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { received(answer, landing) }
-        if try await store(batch, vicinity.list) { return together.count }
-        // The list is not what it was taken for. Each takes a look of its own.
-        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { try await arrived(answer, landing) }
-        return together.count
-    }
-
-    private func handle(_ landing: Landing) async throws(StorageError) {
-        switch landing.result {
-        case .success(let answer):
-            if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
-                wasHeard = true
-                return try await handle(failure, at: landing.target)
-            }
-            received(answer, landing)
-            try await arrived(answer, landing)
-        case .failure(let error):
-            try await handle(error, at: landing.target)
-        }
-    }
-
-    private func received(_ answer: PageAnswer, _ landing: Landing) {
-        wasHeard = true
-        queue.landed(landing.target)
-        attempts[landing.target.offset] = nil
-        failing.remove(landing.target.offset)
-        tellAnswered(answer, landing.target)
-    }
-
-    private func arrived(_ answer: PageAnswer, _ landing: Landing) async throws(StorageError) {
-        hasEndedLease = false
-        asked = landing.asked
-        if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
-        switch landing.target {
-        case .head:
-            keepsHeadLease = false
-            try await headArrived(answer)
-        case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
-        case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
-        case .probe(let range): return try await probeArrived(answer, range)
-        case .sweep(let range): return try await sweepArrived(answer, range)
-        }
-        if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
-        // An answer that came to nothing leaves no lease behind, or we would wait for ourselves.
-        if !hasEndedLease, !keepsHeadLease || landing.target != .head, let query {
-            try await storage.record([.released(offset: landing.target.offset)], for: query, at: clock.now())
-        }
-    }
-
-    private func handle(_ error: any Error, at target: FetchTarget) async throws(StorageError) {
-        if error is CancellationError || Task.isCancelled {
-            queue.stop()
-            queue.failed(target, FetchFailure(.transport, "cancelled", isRetryable: true), nextAttemptAt: nil)
-            if let query, target.isPage {
-                try await storage.record([.released(offset: target.offset)], for: query, at: clock.now())
-            }
-            return
-        }
-        let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
-        if !failure.isTransport { wasHeard = true }
-        // Nobody waits for this run's retries: then a question that fails is a failure of page one, which has its place in the ledger.
-        let ledgerTarget: FetchTarget? = target.isPage ? target : keepsHeadLease ? .head : nil
-        let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(ledgerTarget ?? target))
-        attempts[target.offset] = attempt
-        let now = clock.now()
-        let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: chance())
-        queue.failed(target, failure, nextAttemptAt: next, quiet: options.retry.quiet(after: failure, now: now))
-        if next == nil { givenUp.insert(target.offset) }
-        if target == .head { headFailure = failure }
-        let isLost = !target.isPage && (next == nil || keepsHeadLease && options.patience <= .zero)
-        if isLost { questionFailed(failure) }
-        if target.isPage { meters.failed(nextAttemptAt: next) }
-        tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
-        progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
-        if let query, let ledgerTarget, target.isPage || isLost {
-            var told = failure
-            // R33: page one itself can be had: it is not left to people because of a question about it.
-            if isLost { told.isRetryable = true }
-            let moment = isLost ? next ?? now + options.retry.cap : next
-            try await storage.record([.failed(offset: ledgerTarget.offset, failure: told, nextAttemptAt: moment)], for: query, at: now)
-            if isLost { keepsHeadLease = false }
-        }
-        if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
-            cursorWasRejected(failure, at: target.offset)
-        }
-    }
 }

@@ -249,47 +249,6 @@ final class SyncRun {
         try? await clock.sleep(until: clock.now() + .milliseconds(50))
     }
 
-    /// Applies a plan. Ledger edits in it end the lease of the page that has just arrived.
-    /// - Parameter leasingNext: whether the pages that are asked for next get their leases in the same transaction. Only for who
-    ///   changes nothing of what is asked for when the plan has been applied.
-    func apply(_ plan: CommitPlan, leasingNext: Bool = false) async throws(StorageError) -> CommitOutcome {
-        vicinity = nil
-        let next = leasingNext && !Task.isCancelled ? queue.nextSpans(now: plan.at) : []
-        let request = next.isEmpty ? nil : leaseRequest(next, at: plan.at)
-        // Measured, not decided by: no clock that is an argument is fine enough.
-        let began = ContinuousClock.now
-        let receipt = try await storage.commit(plan, claiming: request)
-        meters.committed(plan, receipt.outcome, took: began.duration(to: .now))
-        if let request, let grant = receipt.grant {
-            take(grant, request)
-            reserved.targets += next
-            reserved.granted.formUnion(grant.offsets)
-        } else {
-            queue.putBack(next)
-        }
-        if case .committed(let version) = receipt.outcome {
-            if !plan.ledger.isEmpty { hasEndedLease = true }
-            if plan.ledger.contains(where: { $0.offset == 0 }) { keepsHeadLease = false }
-            if sweeping.version == plan.version { sweeping.version = version }
-        }
-        return receipt.outcome
-    }
-
-    /// For leases on `targets` from `now` on, and for what will have to be known when they come.
-    func leaseRequest(_ targets: [FetchTarget], at now: Timestamp) -> LeaseRequest {
-        LeaseRequest(
-            targets.map(\.offset), until: now + options.lease,
-            telling: Vicinity.around(targets, with: queue.inFlight, pageSize: pageSize))
-    }
-
-    /// Remembers what was granted, and what was told with it.
-    func take(_ grant: LeaseGrant, _ request: LeaseRequest) {
-        leased.formUnion(grant.offsets)
-        // What was told before is older than these leases, and nothing to leave a page to others by.
-        vicinity = nil
-        if let range = request.surroundings, let list = grant.list { vicinity = Vicinity(range: range, list: list) }
-    }
-
     // MARK: Words
 
     func warn(_ text: String) {

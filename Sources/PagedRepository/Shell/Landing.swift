@@ -1,0 +1,135 @@
+import PageModel
+
+/// What a run makes of what has come: answers, together where they can be, and failures.
+extension SyncRun {
+    /// What came of one request.
+    struct Landing: Sendable {
+        var target: FetchTarget
+        var asked: Asked
+        var result: Result<PageAnswer, any Error>
+    }
+
+    /// - Parameter landings: what has come, in the order in which it came.
+    func handle(_ landings: [Landing]) async throws(StorageError) {
+        // Of what came together nobody knows which was first. In order, a page begins where the one before it ends.
+        var rest = landings.sorted { $0.target.offset < $1.target.offset }[...]
+        while let first = rest.first {
+            let together = try await storeTogether(rest)
+            if together == 0 { try await handle(first) }
+            for landing in rest.prefix(max(together, 1)) {
+                let isKept = keepsHeadLease && landing.target.offset == 0
+                if landing.target.isPage, !isKept { leased.remove(landing.target.offset) }
+            }
+            if !keepsHeadLease, !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leased.remove(0) }
+            rest.removeFirst(max(together, 1))
+        }
+    }
+
+    /// Handles those at the beginning that can be stored in one transaction, see `SpanBatch`.
+    /// - Returns: how many; 0 where the first has to be looked at by itself.
+    private func storeTogether(_ landings: ArraySlice<Landing>) async throws(StorageError) -> Int {
+        guard let vicinity, !pass.mustRestart else { return 0 }
+        var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: clock.now())
+        for landing in landings {
+            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
+                mayStore(page), batch.add(page, to: range, overlap: overlap, under: landing.asked.under, &recent)
+            else { break }
+        }
+        let together = landings.prefix(batch.parts.count)
+        guard !together.isEmpty else { return 0 }
+        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { received(answer, landing) }
+        if try await store(batch, vicinity.list) { return together.count }
+        // The list is not what it was taken for. Each takes a look of its own.
+        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { try await arrived(answer, landing) }
+        return together.count
+    }
+
+    private func handle(_ landing: Landing) async throws(StorageError) {
+        switch landing.result {
+        case .success(let answer):
+            if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
+                wasHeard = true
+                return try await handle(failure, at: landing.target)
+            }
+            received(answer, landing)
+            try await arrived(answer, landing)
+        case .failure(let error):
+            try await handle(error, at: landing.target)
+        }
+    }
+
+    private func received(_ answer: PageAnswer, _ landing: Landing) {
+        wasHeard = true
+        queue.landed(landing.target)
+        attempts[landing.target.offset] = nil
+        failing.remove(landing.target.offset)
+        tellAnswered(answer, landing.target)
+    }
+
+    private func arrived(_ answer: PageAnswer, _ landing: Landing) async throws(StorageError) {
+        hasEndedLease = false
+        asked = landing.asked
+        if case .page(let page) = answer, !mayStore(page) { return try await passOn(page, landing.target) }
+        switch landing.target {
+        case .head:
+            keepsHeadLease = false
+            try await headArrived(answer)
+        case .span(let range, let overlap): try await spanArrived(answer, range, overlap: overlap)
+        case .follow(let cursor, let offset): try await followerArrived(answer, cursor, at: offset)
+        case .probe(let range): return try await probeArrived(answer, range)
+        case .sweep(let range): return try await sweepArrived(answer, range)
+        }
+        if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
+        // An answer that came to nothing leaves no lease behind, or we would wait for ourselves.
+        if !hasEndedLease, !keepsHeadLease || landing.target != .head, let query {
+            try await storage.record([.released(offset: landing.target.offset)], for: query, at: clock.now())
+        }
+    }
+
+    private func handle(_ error: any Error, at target: FetchTarget) async throws(StorageError) {
+        if error is CancellationError || Task.isCancelled {
+            queue.stop()
+            queue.failed(target, FetchFailure(.transport, "cancelled", isRetryable: true), nextAttemptAt: nil)
+            if let query, target.isPage {
+                try await storage.record([.released(offset: target.offset)], for: query, at: clock.now())
+            }
+            return
+        }
+        let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
+        if !failure.isTransport { wasHeard = true }
+        // Nobody waits for this run's retries: then a question that fails is a failure of page one, which has its place in the ledger.
+        let ledgerTarget: FetchTarget? = target.isPage ? target : keepsHeadLease ? .head : nil
+        let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(ledgerTarget ?? target))
+        attempts[target.offset] = attempt
+        let now = clock.now()
+        let next = options.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: chance())
+        queue.failed(target, failure, nextAttemptAt: next, quiet: options.retry.quiet(after: failure, now: now))
+        if next == nil { givenUp.insert(target.offset) }
+        if target == .head { headFailure = failure }
+        let isLost = !target.isPage && (next == nil || keepsHeadLease && options.patience <= .zero)
+        if isLost { questionFailed(failure) }
+        if target.isPage { meters.failed(nextAttemptAt: next) }
+        tellFailed(failure, target, attempt: attempt, nextAttemptAt: next)
+        progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
+        if let query, let ledgerTarget, target.isPage || isLost {
+            var told = failure
+            // R33: page one itself can be had: it is not left to people because of a question about it.
+            if isLost { told.isRetryable = true }
+            let moment = isLost ? next ?? now + options.retry.cap : next
+            try await storage.record([.failed(offset: ledgerTarget.offset, failure: told, nextAttemptAt: moment)], for: query, at: now)
+            if isLost { keepsHeadLease = false }
+        }
+        if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
+            cursorWasRejected(failure, at: target.offset)
+        }
+    }
+
+    /// With the one that has just failed, and with those of other runs: the pause grows from one run to the next (R28, R31). A run
+    /// that waits for its retries counts its own: somebody has asked for it.
+    private func attemptsSoFar(_ target: FetchTarget) async throws(StorageError) -> Int {
+        guard options.patience <= .zero, let query, target.isPage,
+            let list = try await storage.excerpt(of: query, target.offset..<target.offset + 1)
+        else { return 0 }
+        return list.ledger.first { $0.offset == target.offset }?.attempts ?? 0
+    }
+}
