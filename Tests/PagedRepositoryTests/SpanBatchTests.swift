@@ -151,21 +151,70 @@ struct SpanBatchTests {
 @Suite("Pages that are next for sure")
 struct NextSpansTests {
     private let now = Timestamp(milliseconds: 0)
-    private let spans: [FetchTarget] = (0..<4).map { .span($0 * 10..<$0 * 10 + 10, overlap: 0) }
+    private let spans: [FetchTarget] = (0..<6).map { .span($0 * 10..<$0 * 10 + 10, overlap: 0) }
 
     private func queue(concurrency: Int = 2, budget: Int? = nil) -> FetchQueue {
         FetchQueue(.init(concurrency: concurrency, transportFailures: 3, patience: .seconds(30), budget: budget))
     }
 
-    @Test("they are those that would be fetched now, in that order, and in flight from then on")
+    @Test("they are those that would be fetched now, in that order, and as many behind them; all count as in flight from then on")
     func next() {
         var queue = queue()
         queue.add(spans)
-        #expect(queue.nextSpans(now: now) == Array(spans.prefix(2)))
-        #expect(queue.inFlight == Set(spans.prefix(2)))
+        #expect(queue.nextSpans(now: now) == Array(spans.prefix(4)))
+        #expect(queue.inFlight == Set(spans.prefix(4)))
         #expect(queue.next(now: now) == .wait)
         queue.landed(spans[0])
-        #expect(queue.nextSpans(now: now) == [spans[2]])
+        #expect(queue.nextSpans(now: now) == [spans[4]])
+    }
+
+    @Test("however many have their leases, only so many are asked for at a time: who has come makes room, before he is stored")
+    func startable() {
+        var queue = queue()
+        queue.add(spans)
+        _ = queue.nextSpans(now: now)
+        #expect(queue.startable(of: Array(spans[0..<4]), now: now) == 2)
+        #expect(queue.startable(of: Array(spans[2..<4]), now: now) == 0, "two are asked for, two wait")
+        #expect(queue.startable(of: Array(spans[2..<4]), besides: 1, now: now) == 1, "one of the two has come")
+        queue.landed(spans[0])
+        #expect(queue.startable(of: Array(spans[2..<4]), now: now) == 1)
+        queue.landed(spans[1])
+        #expect(queue.startable(of: [spans[3]], now: now) == 1, "no more than there are")
+    }
+
+    @Test("they are given back once the origin asked for a pause (R28), or is away (R32), or somebody wants an end")
+    func givenBack() {
+        func queue(_ happens: (inout FetchQueue) -> Void) -> FetchQueue {
+            var queue = self.queue()
+            queue.add(spans)
+            _ = queue.nextSpans(now: now)
+            happens(&queue)
+            return queue
+        }
+        let pause = FetchFailure(.server, "m", isRetryable: true, retryAfter: .seconds(9))
+        let paused = queue { $0.failed(spans[0], pause, nextAttemptAt: now + .seconds(9)) }
+        #expect(paused.startable(of: Array(spans[2..<4]), now: now) == nil)
+        #expect(paused.startable(of: Array(spans[2..<4]), now: now + .seconds(9)) == 1)
+        let gone = FetchFailure(.transport, "m", isRetryable: true)
+        let away = queue { queue in
+            for span in spans.prefix(3) { queue.failed(span, gone, nextAttemptAt: now + .seconds(9)) }
+        }
+        #expect(away.startable(of: [spans[3]], now: now) == nil)
+        #expect(queue { $0.stop() }.startable(of: Array(spans[2..<4]), now: now) == nil)
+    }
+
+    @Test("they are given back when something before them has come into doubt, and go behind it (R20)")
+    func doubt() {
+        var queue = queue()
+        queue.add(spans)
+        _ = queue.nextSpans(now: now)
+        queue.landed(spans[0])
+        queue.addFirst(spans[0])
+        #expect(queue.startable(of: Array(spans[2..<4]), now: now) == nil)
+        queue.putBack(Array(spans[2..<4]))
+        #expect(queue.next(now: now) == .fetch(spans[0]))
+        queue.landed(spans[0])
+        #expect(queue.nextSpans(now: now) == Array(spans[2..<5]))
     }
 
     @Test("put back, they are next again")

@@ -49,6 +49,29 @@ private final class GatheringOrigin: PageSource {
     }
 }
 
+/// An origin that knows how many requests it had at a time, at most.
+private final class BusyOrigin: PageSource {
+    private let origin: ListOrigin
+    private let crowd = Mutex<(now: Int, most: Int)>((0, 0))
+
+    init(_ origin: ListOrigin) { self.origin = origin }
+
+    var access: PagingAccess { origin.access }
+    var usage: SourceUsage { origin.usage }
+    var most: Int { crowd.withLock { $0.most } }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        crowd.withLock { crowd in
+            crowd.now += 1
+            crowd.most = max(crowd.most, crowd.now)
+        }
+        defer { crowd.withLock { $0.now -= 1 } }
+        // Time for others to come.
+        for _ in 0..<20 { await Task.yield() }
+        return try await origin.fetch(request)
+    }
+}
+
 /// A storage that writes down what it was asked for.
 private final class NotedStorage: RelayedStorage {
     let storage: any PageStorage
@@ -116,6 +139,33 @@ struct StoredTogetherTests {
         let calls = storage.calls
         let first = try #require(calls.lastIndex(of: .claim))
         #expect(calls[first...].dropFirst().prefix(29).allSatisfy { $0 == .commit }, "\(calls)")
+    }
+
+    @Test("while a page is stored the next one is asked for, and never more at a time than the run may", .timeLimit(.minutes(1)), arguments: [1, 4])
+    func whileStored(concurrency: Int) async throws {
+        let origin = ListOrigin((0..<280).map { "i\($0)" })
+        let slow = Mutex(0)
+        let inTime = Mutex(0)
+        // The disk is so slow that no page is stored before the next one has been asked for: 10..<19 is the second of 31, each then nine
+        // items on. Those that are asked for first find no lease taken ahead, and behind the last one comes nothing.
+        let storage = NotedStorage(MemoryStorage()) { plan, _ in
+            let stored = plan.edits.compactMap { if case .put(let page) = $0 { (page.offset - 1) / 9 } else { nil } }.max() ?? 0
+            guard (concurrency + 1..<30).contains(stored) else { return }
+            slow.withLock { $0 += 1 }
+            for _ in 0..<10_000 where origin.requests.count < stored + 2 { await Task.yield() }
+            if origin.requests.count >= stored + 2 { inTime.withLock { $0 += 1 } }
+        }
+        let crowded = BusyOrigin(origin)
+        let (report, held) = try await load(crowded, into: storage, concurrency: concurrency)
+        #expect(report.outcome == .complete)
+        #expect(held == origin.names)
+        #expect(slow.withLock { $0 } >= 7)
+        #expect(inTime.withLock { $0 } == slow.withLock { $0 })
+        #expect(origin.requests.count == 31)
+        #expect(crowded.most == concurrency)
+        let record = try #require(try await storage.query(key))
+        let list = try #require(try await storage.outline(of: record.id))
+        #expect(list.ledger.allSatisfy { $0.state == .ok && $0.attempts <= 1 }, "no lease is left behind")
     }
 
     @Test("R1: what has come together is stored together, in order of position", .timeLimit(.minutes(1)))

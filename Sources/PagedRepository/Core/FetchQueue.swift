@@ -164,13 +164,16 @@ struct FetchQueue: Equatable {
         waiting.append(Waiting(target: target, due: nextAttemptAt))
     }
 
-    /// The pages by position that `next` would have fetched now, one call after the other; all are in flight after it. For who
-    /// takes their leases with what he is about to store. Whatever is less plain is left to `next`.
+    /// The pages by position that `next` would have fetched now, one call after the other, and as many again; all count as in flight
+    /// after it. For who takes their leases with what he is about to store: those behind are ready to be asked for as soon as others
+    /// have come, and before these are stored. Whatever is less plain is left to `next`.
     mutating func nextSpans(now: Timestamp) -> [FetchTarget] {
         guard !isStopping, transportFailuresInRow == 0, waiting.allSatisfy({ $0.due > now }) else { return [] }
         if let quietUntil, quietUntil > now { return [] }
         var spans: [FetchTarget] = []
-        while inFlight.count < limits.concurrency, let target = ready.last, case .span = target, !isOverBudget(target) {
+        while inFlight.count < 2 * limits.concurrency, let target = ready.last, case .span = target, !isOverBudget(target),
+            spans.last.map({ $0.offset < target.offset }) ?? true
+        {
             ready.removeLast()
             inFlight.insert(target)
             spans.append(target)
@@ -178,15 +181,28 @@ struct FetchQueue: Equatable {
         return spans
     }
 
-    /// Whether what came of `nextSpans` may be asked for: nobody has asked for an end, or a pause, since, and the origin is not away.
-    func mayStart(now: Timestamp) -> Bool {
-        !isStopping && !isAway && quietUntil.map { $0 <= now } ?? true
+    /// How many of those that came of `nextSpans`, and have not been asked for, may be asked for now. Nil when none may, and they are
+    /// to be given back: somebody has asked for an end, or a pause, since, the origin is away, or something before them has come into
+    /// doubt and is asked for first.
+    /// - Parameters:
+    ///   - spans: those that have not been asked for, in the order in which they came.
+    ///   - come: how many have come, and are still counted as in flight.
+    func startable(of spans: [FetchTarget], besides come: Int = 0, now: Timestamp) -> Int? {
+        guard !isStopping, !isAway, quietUntil.map({ $0 <= now }) ?? true, urgent(before: spans).isEmpty else { return nil }
+        return min(spans.count, max(0, limits.concurrency - (inFlight.count - spans.count - come)))
     }
 
-    /// Those that came of `nextSpans` are not fetched now after all: they are next again.
+    /// What has become ready since `spans` came of `nextSpans`, and goes before them.
+    private func urgent(before spans: [FetchTarget]) -> ArraySlice<FetchTarget> {
+        guard let first = spans.first else { return [] }
+        let start = ready.lastIndex { $0.offset >= first.offset }.map { $0 + 1 } ?? ready.startIndex
+        return ready[start...]
+    }
+
+    /// Those that came of `nextSpans` are not fetched now after all: they are next again, but for what has become urgent since.
     mutating func putBack(_ spans: [FetchTarget]) {
         inFlight.subtract(spans)
-        ready.append(contentsOf: spans.reversed())
+        ready.insert(contentsOf: spans.reversed(), at: urgent(before: spans).startIndex)
     }
 
     /// What to do now. Each call that returns `fetch` has put the target in flight.

@@ -36,7 +36,10 @@ extension SyncRun {
                     case .wait:
                         switch await group.next() {
                         case .landed:
-                            try await handle(landings.take())
+                            let come = landings.take()
+                            // The origin has something to do while we store: where nothing speaks against it, the next ones go out first.
+                            if areAsExpected(come) { _ = try await startReserved(in: &group, landings, besides: come.count) }
+                            try await handle(come)
                         case .renewalDue:
                             isAlarmSet = false
                             try await renewLeases()
@@ -112,27 +115,35 @@ extension SyncRun {
         return granted.count == pages.count
     }
 
-    /// The same for those whose leases came with a commit.
+    /// The same for those whose leases came with a commit: as many as may be in flight at a time.
+    /// - Parameter come: how many have come that the queue still counts as in flight.
     private func startReserved(
-        in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>
+        in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>, besides come: Int = 0
     ) async throws(StorageError) -> Bool {
-        let (targets, leases) = reserved
-        guard let query, !targets.isEmpty else { return true }
-        reserved = ([], [])
+        guard let query, !reserved.targets.isEmpty else { return true }
         let now = clock.now()
-        guard !Task.isCancelled, !pass.mustRestart, pass.emptyFrom == nil, queue.mayStart(now: now) else {
-            // What came with what was stored has changed what is asked for. Where it has not, they are next again, when there is a next.
-            for target in targets { queue.leftToOthers(target) }
-            if !pass.mustRestart { queue.putBack(targets.filter { $0.offset < pass.emptyFrom ?? .max }) }
-            leased.subtract(leases)
-            let edits = leases.sorted().map { LedgerEdit.released(offset: $0) }
-            if !edits.isEmpty { try await storage.record(edits, for: query, at: now) }
-            return true
-        }
+        guard !Task.isCancelled, !pass.mustRestart, pass.emptyFrom == nil,
+            let few = queue.startable(of: reserved.targets, besides: come, now: now)
+        else { return try await giveBackReserved(query, at: now) }
+        let targets = Array(reserved.targets.prefix(few))
+        reserved.targets.removeFirst(few)
         var version: ListVersion?
-        let wanted = try await whatIsWanted(of: targets, leases, &version, query)
+        let wanted = try await whatIsWanted(of: targets, reserved.granted, &version, query)
+        reserved.granted.subtract(targets.map(\.offset))
         try await ask(wanted, Asked(at: now, under: version), in: &group, landings)
         return wanted.count == targets.count
+    }
+
+    /// What came with what was stored has changed what is asked for. Where it has not, they are next again, when there is a next.
+    private func giveBackReserved(_ query: QueryID, at now: Timestamp) async throws(StorageError) -> Bool {
+        let (targets, leases) = reserved
+        reserved = ([], [])
+        for target in targets { queue.leftToOthers(target) }
+        if !pass.mustRestart { queue.putBack(targets.filter { $0.offset < pass.emptyFrom ?? .max }) }
+        leased.subtract(leases)
+        let edits = leases.sorted().map { LedgerEdit.released(offset: $0) }
+        if !edits.isEmpty { try await storage.record(edits, for: query, at: now) }
+        return true
     }
 
     private func ask(

@@ -9,6 +9,16 @@ extension SyncRun {
         var result: Result<PageAnswer, any Error>
     }
 
+    /// Whether all that has come is pages as they were asked for, of a list as long as it is known to be: then what was to be asked for
+    /// after them is still worth asking for. Nothing is decided by it but when.
+    func areAsExpected(_ landings: [Landing]) -> Bool {
+        guard let total = vicinity?.list.record.total else { return false }
+        return landings.allSatisfy { landing in
+            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result else { return false }
+            return page.content.count >= overlap + range.count && !total.contradicts(page.total)
+        }
+    }
+
     /// - Parameter landings: what has come, in the order in which it came.
     func handle(_ landings: [Landing]) async throws(StorageError) {
         // Of what came together nobody knows which was first. In order, a page begins where the one before it ends.

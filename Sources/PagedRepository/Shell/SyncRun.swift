@@ -30,7 +30,7 @@ final class SyncRun {
     /// What is known of the places that are asked for, as of this run's last commit or lease.
     var vicinity: Vicinity?
     /// Pages that are in flight as far as the queue goes, and whose leases were asked for with a commit: they are fetched next, where
-    /// they were granted.
+    /// they were granted, as soon as others have come.
     var reserved: (targets: [FetchTarget], granted: Set<Int>) = ([], [])
     /// What this run last knew of the origin's page one.
     var pageOne = (count: 0, next: PageCursor?.none, total: Total.unknown)
