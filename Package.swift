@@ -132,7 +132,9 @@ let package = Package(
         ),
         .testTarget(
             name: "PageStoreTests",
-            dependencies: ["PageModel", "PageStore", "PagedRepositoryTesting", "FaultVFS", "StorageSupport", "StoreWorker", "ProgramSupport"],
+            dependencies: [
+                "CSQLite", "PageModel", "PageStore", "PagedRepositoryTesting", "FaultVFS", "StorageSupport", "StoreWorker", "ProgramSupport",
+            ],
             swiftSettings: settings
         ),
         .target(

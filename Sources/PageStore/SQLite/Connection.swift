@@ -46,7 +46,8 @@ final class Connection {
         if path != ":memory:" { flags |= SQLITE_OPEN_NOFOLLOW }
         if access == .immutable { flags |= SQLITE_OPEN_URI }
         let name = access == .immutable ? Connection.immutableURI(path) : path
-        let code = sqlite3_open_v2(name, &handle, flags, fileSystem)
+        let gathering = access == .readWrite ? GatheringVFS.name(over: fileSystem) : nil
+        let code = sqlite3_open_v2(name, &handle, flags, gathering ?? fileSystem)
         guard code == SQLITE_OK, let handle else {
             let error = StorageError.sqlite(code, doing: "opening", path: path, handle: handle)
             sqlite3_close_v2(handle)
