@@ -150,4 +150,7 @@ def verdict(measured, bound, kind):
     if (measured <= bound) if kind == "most" else (measured >= bound):
         return "met"
     off = measured / bound if kind == "most" else bound / measured
-    return "**missed**, by %d %%" % round((off - 1) * 100) if off < 2 else "**missed**, %s times" % shown(off)
+    if off >= 2:
+        return "**missed**, %s times" % shown(off)
+    percent = round((off - 1) * 100)
+    return "**missed**, by %s %%" % (percent if percent > 0 else "less than 1")
