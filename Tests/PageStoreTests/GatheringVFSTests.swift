@@ -104,6 +104,19 @@ struct GatheringVFSTests {
         #expect(try Plain(faulty.folder.store).numbers("SELECT DISTINCT round, 0 FROM row") == [rounds + 1: 0])
     }
 
+    @Test("on a file system that has no shared memory there is no log, as without it")
+    func withoutSharedMemory() throws {
+        let folder = Folder()
+        #expect(GatheringVFS.name(over: "unix-none") == "pagecache-unix-none")
+        try Data().write(to: URL(fileURLWithPath: folder.store))
+        let connection = try Connection(path: folder.store, fileSystem: "unix-none")
+        var journal = ""
+        try connection.pragma("journal_mode = WAL") { row throws(StorageError) in journal = row.text(0) }
+        #expect(journal == "delete")
+        try connection.execute("CREATE TABLE row (id)")
+        #expect(GatheringVFS.name(over: "no such thing") == nil)
+    }
+
     private func prepared(_ path: String) throws -> String {
         try Plain(path).execute("PRAGMA journal_mode = WAL; CREATE TABLE row (id INTEGER PRIMARY KEY, round INTEGER, bytes BLOB)")
         return path

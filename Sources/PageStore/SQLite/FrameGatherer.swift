@@ -20,8 +20,9 @@ struct FrameGatherer {
     private var gathering = FrameGathering(capacity: capacity)
     private var start: Int64 = 0
     private var count = 0
-    // Made when something is held for the first time: who only reads has no use for it.
+    // Made when something is written for the first time: who only reads has no use for it. Where there is no memory, nothing is held.
     private var buffer: UnsafeMutableRawPointer?
+    private var isWithoutBuffer = false
     /// Why something that was held could not be written, and where it would have begun: until the transaction ends nothing is written
     /// any more, and nothing read from there on, so that it cannot be committed.
     private var loss: (code: Int32, start: Int64)?
@@ -41,6 +42,7 @@ struct FrameGatherer {
 
     mutating func write(_ bytes: UnsafeRawPointer, _ size: Int32, at offset: Int64) -> Int32 {
         if let loss { return loss.code }
+        guard hasBuffer() else { return log.pointee.pMethods.pointee.xWrite(log, bytes, size, offset) }
         // Bytes 4 to 7 of a frame's header are zero in all but a transaction's last.
         let verdict = gathering.verdict(on: Int(size), at: offset, isLast: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self) != 0)
         guard case .hold(let behind, let completes) = verdict else {
@@ -52,18 +54,20 @@ struct FrameGatherer {
             guard code == SQLITE_OK else { return code }
             start = offset
         }
-        guard hold(bytes, Int(size)) else { return SQLITE_NOMEM }
+        hold(bytes, Int(size))
         return completes ? flush() : SQLITE_OK
     }
 
     mutating func read(_ bytes: UnsafeMutableRawPointer, _ size: Int32, at offset: Int64) -> Int32 {
-        let code = flush()
-        if let loss, offset + Int64(size) > loss.start { return code == SQLITE_OK ? loss.code : code }
+        _ = flush()
+        if let loss, offset + Int64(size) > loss.start { return loss.code }
         return log.pointee.pMethods.pointee.xRead(log, bytes, size, offset)
     }
 
     /// Writes what is held.
+    /// - Returns: what came of it; where something is lost already, why.
     mutating func flush() -> Int32 {
+        if let loss { return loss.code }
         gathering.released()
         return writeHeld()
     }
@@ -76,14 +80,16 @@ struct FrameGatherer {
         return code
     }
 
-    private mutating func hold(_ bytes: UnsafeRawPointer, _ size: Int) -> Bool {
-        if buffer == nil { buffer = malloc(Self.capacity) }
-        guard let buffer else {
-            loss = (SQLITE_NOMEM, start)
-            return false
+    private mutating func hasBuffer() -> Bool {
+        if buffer == nil, !isWithoutBuffer {
+            buffer = malloc(Self.capacity)
+            isWithoutBuffer = buffer == nil
         }
-        (buffer + count).copyMemory(from: bytes, byteCount: size)
+        return !isWithoutBuffer
+    }
+
+    private mutating func hold(_ bytes: UnsafeRawPointer, _ size: Int) {
+        (buffer! + count).copyMemory(from: bytes, byteCount: size)
         count += size
-        return true
     }
 }

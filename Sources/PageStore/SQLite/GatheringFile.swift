@@ -78,8 +78,17 @@ enum GatheringFile {
 
     // MARK: The database
 
-    /// - Parameter version: which methods the file below has.
-    static func databaseMethods(version: Int32) -> UnsafePointer<sqlite3_io_methods> { databaseMethods[Int(max(1, min(version, 3))) - 1] }
+    /// As many methods as the file below has: SQLite takes a file whose version or whose methods end before the shared memory's for one
+    /// that can have no log.
+    static func databaseMethods(like below: sqlite3_io_methods) -> UnsafePointer<sqlite3_io_methods> {
+        guard below.iVersion >= 2, below.xShmMap != nil else { return databaseMethods[0] }
+        return databaseMethods[below.iVersion >= 3 && below.xFetch != nil ? 2 : 1]
+    }
+
+    /// Whether a file is a database that was opened by this VFS, and not by one on top of it.
+    static func isDatabase(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Bool {
+        file?.pointee.pMethods.map { databaseMethods.contains($0) } ?? false
+    }
 
     nonisolated(unsafe) private static let databaseMethods: [UnsafePointer<sqlite3_io_methods>] = (1...3).map { version in
         let made = passing(version: Int32(version))
@@ -103,7 +112,7 @@ enum GatheringFile {
         made.pointee.xShmLock = { GatheringFile.lockShared($0, $1, $2, $3) }
         made.pointee.xShmBarrier = { file in
             let database = GatheringFile.at(file)
-            // Where this writes something it was no commit that was understood, and what fails is told when more is written.
+            // Where this writes something, it was no commit that was understood. What fails here cannot be told.
             _ = GatheringFile.gatherer(of: database)?.pointee.flush()
             GatheringFile.methods(database.pointee.below).pointee.xShmBarrier(database.pointee.below)
         }

@@ -14,23 +14,23 @@ import Darwin
 /// It lies on top of another one (https://www.sqlite.org/vfs.html#vfs_shims), to which all calls go: the files, the locks and the
 /// shared memory are the same, so that anybody may open the same store without it at the same time.
 ///
-/// State: the names of those that were registered, which stay for as long as the process lives.
+/// State: those that were registered, which SQLite keeps for as long as the process lives; the mutex keeps two from being made at once.
 enum GatheringVFS {
     typealias File = UnsafeMutablePointer<pagecache_file>
 
-    private static let registered = Mutex<[String: String]>([:])
+    private static let registration = Mutex(())
 
-    /// The name of the one on top of `below`, or of the default one.
+    /// The name of the one on top of `below`; of the default one only where that is SQLite's own. Another may encrypt or check what
+    /// is written, write by write, and would not know several frames for what they are.
     /// - Returns: nil where there is no such VFS, or no memory; then nothing is gathered.
     static func name(over below: String?) -> String? {
-        registered.withLock { registered in
+        registration.withLock { _ in
             guard let base = sqlite3_vfs_find(below) else { return nil }
-            let name = "pagecache-" + String(cString: base.pointee.zName)
-            if registered[name] == nil, sqlite3_vfs_find(name) == nil {
-                guard register(name, over: base) == SQLITE_OK else { return nil }
-            }
-            registered[name] = name
-            return name
+            let baseName = String(cString: base.pointee.zName)
+            guard below != nil || baseName.hasPrefix("unix") else { return nil }
+            let name = "pagecache-" + baseName
+            if sqlite3_vfs_find(name) != nil { return name }
+            return register(name, over: base) == SQLITE_OK ? name : nil
         }
     }
 
@@ -52,8 +52,11 @@ enum GatheringVFS {
     ) -> Int32 {
         guard let vfs, let file else { return SQLITE_MISUSE }
         let base = UnsafeMutableRawPointer(vfs).assumingMemoryBound(to: pagecache_vfs.self).pointee.below!
-        // What is neither has no lock for writing.
-        guard flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) != 0 else { return base.pointee.xOpen(base, name, file, flags, outFlags) }
+        let isLog = flags & SQLITE_OPEN_WAL != 0
+        // What is neither has no lock for writing, and of a log whose database somebody else has opened it is not seen.
+        guard isLog ? GatheringFile.isDatabase(sqlite3_database_file_object(name)) : flags & SQLITE_OPEN_MAIN_DB != 0 else {
+            return base.pointee.xOpen(base, name, file, flags, outFlags)
+        }
         file.pointee.pMethods = nil
         let below = (UnsafeMutableRawPointer(file) + MemoryLayout<pagecache_file>.size).assumingMemoryBound(to: sqlite3_file.self)
         below.pointee.pMethods = nil
@@ -65,11 +68,11 @@ enum GatheringVFS {
         }
         let made = GatheringFile.at(file)
         made.initialize(to: pagecache_file(base: sqlite3_file(), below: below, partner: nil, gatherer: nil))
-        if flags & SQLITE_OPEN_WAL != 0 {
+        if isLog {
             GatheringFile.tie(made, to: GatheringFile.at(sqlite3_database_file_object(name)))
             made.pointee.base.pMethods = GatheringFile.logMethods
         } else {
-            made.pointee.base.pMethods = GatheringFile.databaseMethods(version: methods.pointee.iVersion)
+            made.pointee.base.pMethods = GatheringFile.databaseMethods(like: methods.pointee)
         }
         return SQLITE_OK
     }
