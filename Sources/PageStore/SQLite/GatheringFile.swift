@@ -30,8 +30,6 @@ enum GatheringFile {
         database.pointee.partner.map { gatherer($0) }
     }
 
-    private static func below(_ file: UnsafeMutablePointer<sqlite3_file>?) -> UnsafeMutablePointer<sqlite3_file> { at(file).pointee.below }
-
     private static func methods(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafePointer<sqlite3_io_methods> { file.pointee.pMethods }
 
     // MARK: The log
@@ -49,29 +47,20 @@ enum GatheringFile {
         }
         made.pointee.xRead = { GatheringFile.gatherer(GatheringFile.at($0)).pointee.read($1!, $2, at: $3) }
         made.pointee.xWrite = { GatheringFile.gatherer(GatheringFile.at($0)).pointee.write($1!, $2, at: $3) }
-        made.pointee.xTruncate = { file, size in
-            GatheringFile.flushing(file) { GatheringFile.methods($0).pointee.xTruncate($0, size) }
-        }
-        made.pointee.xSync = { file, flags in
-            GatheringFile.flushing(file) { GatheringFile.methods($0).pointee.xSync($0, flags) }
-        }
-        made.pointee.xFileSize = { file, size in
-            GatheringFile.flushing(file) { GatheringFile.methods($0).pointee.xFileSize($0, size) }
-        }
+        made.pointee.xTruncate = { file, size in GatheringFile.passFlushed(file) { $1.pointee.xTruncate($0, size) } }
+        made.pointee.xSync = { file, flags in GatheringFile.passFlushed(file) { $1.pointee.xSync($0, flags) } }
+        made.pointee.xFileSize = { file, size in GatheringFile.passFlushed(file) { $1.pointee.xFileSize($0, size) } }
         return UnsafePointer(made)
     }()
 
-    /// Does with the log below what is asked for, after what is held.
-    private static func flushing(
-        _ file: UnsafeMutablePointer<sqlite3_file>?, _ body: (UnsafeMutablePointer<sqlite3_file>) -> Int32
-    ) -> Int32 {
+    /// Asks the log below, after what is held.
+    private static func passFlushed(_ file: UnsafeMutablePointer<sqlite3_file>?, _ ask: Asking) -> Int32 {
         let code = gatherer(at(file)).pointee.flush()
-        return code == SQLITE_OK ? body(below(file)) : code
+        return code == SQLITE_OK ? pass(file, ask) : code
     }
 
     private static func close(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Int32 {
-        let below = below(file)
-        let code = methods(below).pointee.xClose(below)
+        let code = pass(file) { $1.pointee.xClose($0) }
         file?.pointee.pMethods = nil
         return code
     }
@@ -93,22 +82,13 @@ enum GatheringFile {
     nonisolated(unsafe) private static let databaseMethods: [UnsafePointer<sqlite3_io_methods>] = (1...3).map { version in
         let made = passing(version: Int32(version))
         addSharedMemory(to: made)
-        made.pointee.xFetch = { file, offset, amount, bytes in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xFetch(below, offset, amount, bytes)
-        }
-        made.pointee.xUnfetch = { file, offset, bytes in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xUnfetch(below, offset, bytes)
-        }
+        made.pointee.xFetch = { file, offset, amount, bytes in GatheringFile.pass(file) { $1.pointee.xFetch($0, offset, amount, bytes) } }
+        made.pointee.xUnfetch = { file, offset, bytes in GatheringFile.pass(file) { $1.pointee.xUnfetch($0, offset, bytes) } }
         return UnsafePointer(made)
     }
 
     private static func addSharedMemory(to made: Methods) {
-        made.pointee.xShmMap = { file, page, size, extends, bytes in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xShmMap(below, page, size, extends, bytes)
-        }
+        made.pointee.xShmMap = { file, page, size, extends, bytes in GatheringFile.pass(file) { $1.pointee.xShmMap($0, page, size, extends, bytes) } }
         made.pointee.xShmLock = { GatheringFile.lockShared($0, $1, $2, $3) }
         made.pointee.xShmBarrier = { file in
             let database = GatheringFile.at(file)
@@ -116,10 +96,7 @@ enum GatheringFile {
             _ = GatheringFile.gatherer(of: database)?.pointee.flush()
             GatheringFile.methods(database.pointee.below).pointee.xShmBarrier(database.pointee.below)
         }
-        made.pointee.xShmUnmap = { file, deletes in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xShmUnmap(below, deletes)
-        }
+        made.pointee.xShmUnmap = { file, deletes in GatheringFile.pass(file) { $1.pointee.xShmUnmap($0, deletes) } }
     }
 
     /// Lock 0 is the one for writing (https://www.sqlite.org/walformat.html#locks).
@@ -135,56 +112,31 @@ enum GatheringFile {
 
     // MARK: Both
 
+    private typealias Asking = (UnsafeMutablePointer<sqlite3_file>, UnsafePointer<sqlite3_io_methods>) -> Int32
+
+    /// Asks the file below.
+    private static func pass(_ file: UnsafeMutablePointer<sqlite3_file>?, _ ask: Asking) -> Int32 {
+        let below = at(file).pointee.below!
+        return ask(below, methods(below))
+    }
+
     /// A table of methods that pass on what is asked.
     private static func passing(version: Int32) -> Methods {
         let made = Methods.allocate(capacity: 1)
         made.initialize(to: sqlite3_io_methods())
         made.pointee.iVersion = version
         made.pointee.xClose = { GatheringFile.close($0) }
-        made.pointee.xRead = { file, bytes, size, offset in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xRead(below, bytes, size, offset)
-        }
-        made.pointee.xWrite = { file, bytes, size, offset in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xWrite(below, bytes, size, offset)
-        }
-        made.pointee.xTruncate = { file, size in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xTruncate(below, size)
-        }
-        made.pointee.xSync = { file, flags in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xSync(below, flags)
-        }
-        made.pointee.xFileSize = { file, size in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xFileSize(below, size)
-        }
-        made.pointee.xLock = { file, level in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xLock(below, level)
-        }
-        made.pointee.xUnlock = { file, level in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xUnlock(below, level)
-        }
-        made.pointee.xCheckReservedLock = { file, result in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xCheckReservedLock(below, result)
-        }
-        made.pointee.xFileControl = { file, operation, argument in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xFileControl(below, operation, argument)
-        }
-        made.pointee.xSectorSize = { file in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xSectorSize(below)
-        }
-        made.pointee.xDeviceCharacteristics = { file in
-            let below = GatheringFile.below(file)
-            return GatheringFile.methods(below).pointee.xDeviceCharacteristics(below)
-        }
+        made.pointee.xRead = { file, bytes, size, offset in GatheringFile.pass(file) { $1.pointee.xRead($0, bytes, size, offset) } }
+        made.pointee.xWrite = { file, bytes, size, offset in GatheringFile.pass(file) { $1.pointee.xWrite($0, bytes, size, offset) } }
+        made.pointee.xTruncate = { file, size in GatheringFile.pass(file) { $1.pointee.xTruncate($0, size) } }
+        made.pointee.xSync = { file, flags in GatheringFile.pass(file) { $1.pointee.xSync($0, flags) } }
+        made.pointee.xFileSize = { file, size in GatheringFile.pass(file) { $1.pointee.xFileSize($0, size) } }
+        made.pointee.xLock = { file, level in GatheringFile.pass(file) { $1.pointee.xLock($0, level) } }
+        made.pointee.xUnlock = { file, level in GatheringFile.pass(file) { $1.pointee.xUnlock($0, level) } }
+        made.pointee.xCheckReservedLock = { file, result in GatheringFile.pass(file) { $1.pointee.xCheckReservedLock($0, result) } }
+        made.pointee.xFileControl = { file, operation, argument in GatheringFile.pass(file) { $1.pointee.xFileControl($0, operation, argument) } }
+        made.pointee.xSectorSize = { GatheringFile.pass($0) { $1.pointee.xSectorSize($0) } }
+        made.pointee.xDeviceCharacteristics = { GatheringFile.pass($0) { $1.pointee.xDeviceCharacteristics($0) } }
         return made
     }
 }
