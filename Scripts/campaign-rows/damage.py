@@ -5,7 +5,7 @@ from bench import Outcome
 from kills import Half
 from origin import Origin
 
-PAGE = 4_096
+PAGE = 8_192
 
 
 def flip(data, chance):

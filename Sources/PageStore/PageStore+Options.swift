@@ -26,8 +26,8 @@ extension PageStore {
         package var fileSystem: String?
         /// Never waits for the disk: what the power-loss test must catch.
         package var isUnsafe = false
-        /// After how many pages of 4 KiB the log is merged into the file, see `Checkpointer`.
-        package var checkpointPages = 1_000
+        /// After how many bytes of pages the log is merged into the file, see `Checkpointer`.
+        package var checkpointBytes = 4 << 20
 
         /// The defaults.
         public init() {}

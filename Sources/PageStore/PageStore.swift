@@ -31,7 +31,7 @@ public final class PageStore: PageStorage {
         pool = ReaderPool(count: options.readers) { () throws(StorageError) in
             try StoreOpening.openReader(path, isReadOnly: isReadOnly, options: options)
         }
-        checkpointer = Checkpointer(pages: options.checkpointPages, place: place) { () throws(StorageError) in
+        checkpointer = Checkpointer(bytes: options.checkpointBytes, place: place) { () throws(StorageError) in
             try StoreOpening.openCheckpointer(path, options: options)
         }
         readers = (0..<max(1, options.readers)).map { _ in ReaderActor() }
@@ -77,7 +77,8 @@ public final class PageStore: PageStorage {
         let (path, options, accesses, checkpointer, announcer) = (path, options, accesses, checkpointer, announcer)
         try await writer.open { () throws(StorageError) in
             let connection = try StoreOpening.openWriter(path, options: options, now: now)
-            connection.watchLog { checkpointer.logHasGrown(to: $0) }
+            let pageSize = Int(try connection.pragma("page_size"))
+            connection.watchLog { checkpointer.logHasGrown(to: $0 * pageSize) }
             return Session(
                 connection: connection, accesses: accesses, checkpointer: checkpointer, announce: { announcer.announce($0) })
         }

@@ -8,9 +8,9 @@ import Testing
 
 @Suite("The log is merged beside the commits")
 struct CheckpointTests {
-    private func store(_ folder: Folder, checkpointPages: Int) async throws -> PageStore {
+    private func store(_ folder: Folder, checkpointBytes: Int) async throws -> PageStore {
         var options = PageStore.Options()
-        options.checkpointPages = checkpointPages
+        options.checkpointBytes = checkpointBytes
         return try await PageStore.open(at: folder.store, options: options, now: noon)
     }
 
@@ -27,10 +27,22 @@ struct CheckpointTests {
         #expect(try store.synchronously.commit(plan) == .committed(plan.version))
     }
 
-    @Test("what was committed gets into the file while others write on, and the log stays as long as was said")
-    func bounded() async throws {
+    @Test("what was committed gets into the file while others write on, and the log stays as long as was said, in a new store and an old one",
+        arguments: [nil, 4_096, 16_384])
+    func bounded(begunWith pageSize: Int?) async throws {
         let folder = Folder()
-        let store = try await store(folder, checkpointPages: 50)
+        if let pageSize {
+            // As a process leaves it that was killed before there was anything in it.
+            #expect(FileManager.default.createFile(atPath: folder.store, contents: nil))
+            try Connection(path: folder.store).execute(
+                """
+                PRAGMA page_size = \(pageSize);
+                PRAGMA auto_vacuum = INCREMENTAL;
+                PRAGMA application_id = \(StoreFile.applicationID)
+                """)
+        }
+        let store = try await store(folder, checkpointBytes: 50 * 4_096)
+        #expect(try Connection(path: folder.store).pragma("page_size") == Int64(pageSize ?? StoreFile.pageSize))
         let query = try await store.register(QueryKey("list"), at: noon).id
         var longest = 0
         for number in 0..<600 {
@@ -38,7 +50,7 @@ struct CheckpointTests {
             longest = max(longest, size(folder.store + "-wal"))
         }
         store.checkpointer.wait()
-        // Four times as many pages, and those of the commit that finds it so, however slow the disk: who is at it is waited for.
+        // Four times as long, and what the commit adds that finds it so, however slow the disk: who is at it is waited for.
         // A page has a header of 24 bytes in the log.
         #expect(longest < 5 * 50 * (4_096 + 24), "\(longest)")
         #expect(size(folder.store) > 600 * 20_000 / 2, "the larger part is in the file")
@@ -48,10 +60,10 @@ struct CheckpointTests {
     @Test("the other thread alone gets into the file what was committed, as soon as the log is long")
     func merged() async throws {
         let folder = Folder()
-        let store = try await store(folder, checkpointPages: 50)
+        let store = try await store(folder, checkpointBytes: 50 * 4_096)
         let query = try await store.register(QueryKey("list"), at: noon).id
         let before = size(folder.store)
-        // Six pages of the database each, and a few: no commit finds two hundred.
+        // Some 40 KB each: no commit finds it four times as long.
         for number in 0..<12 { try commit(number, to: query, store) }
         store.checkpointer.wait()
         #expect(size(folder.store) > before + 5 * 20_000)
@@ -61,7 +73,7 @@ struct CheckpointTests {
     @Test("the first thread to find it long is not the one that merges it, unless it is far too long")
     func whose() {
         let opened = Mutex(0)
-        let checkpointer = Checkpointer(pages: 100, place: nil) { () throws(StorageError) in
+        let checkpointer = Checkpointer(bytes: 100, place: nil) { () throws(StorageError) in
             opened.withLock { $0 += 1 }
             throw StorageError(.inputOutput, "there is no file")
         }
@@ -88,10 +100,34 @@ struct CheckpointTests {
         #expect(opened.withLock { $0 } == 3, "nothing begins after the end")
     }
 
+    @Test("once it is three times as long and merged, the next commit merges what is left, and only that one")
+    func theEnd() async throws {
+        let folder = Folder()
+        let store = try await store(folder, checkpointBytes: 1_000 * 4_096)
+        let query = try await store.register(QueryKey("list"), at: noon).id
+        try commit(0, to: query, store)
+        let checkpointer = Checkpointer(bytes: 100, place: nil) { () throws(StorageError) in
+            try StoreOpening.openCheckpointer(folder.store, options: PageStore.Options())
+        }
+        let before = size(folder.store)
+        for (length, ends) in [(100, false), (200, false), (300, false), (301, true), (302, false), (399, false)] {
+            #expect(checkpointer.logHasGrown(to: length) == ends, "\(length)")
+            checkpointer.wait()
+        }
+        #expect(size(folder.store) > before)
+        // Another one has merged what was left, and begun it anew.
+        for (length, ends) in [(7, false), (310, false), (5, false), (6, false)] {
+            #expect(checkpointer.logHasGrown(to: length) == ends, "\(length)")
+            checkpointer.wait()
+        }
+        checkpointer.close()
+        await store.close()
+    }
+
     @Test("a purge empties the log, also where another thread is merging it at that moment")
     func purge() async throws {
         let folder = Folder()
-        let store = try await store(folder, checkpointPages: 50)
+        let store = try await store(folder, checkpointBytes: 50 * 4_096)
         for round in 0..<40 {
             let query = try await store.register(QueryKey("list \(round)"), at: noon).id
             // The last of these begins a merge.
@@ -105,7 +141,7 @@ struct CheckpointTests {
     @Test("an urgent emptying waits for another process that merges the log, no other does, and nobody for longer than the budget")
     func besideOthers() async throws {
         let folder = Folder()
-        let store = try await store(folder, checkpointPages: 1_000)
+        let store = try await store(folder, checkpointBytes: 1_000 * 4_096)
         let query = try await store.register(QueryKey("list"), at: noon).id
         for number in 0..<12 { try commit(number, to: query, store) }
         // A lock of another description is what another process's would be: byte 121 of the shared memory is that of whoever merges
@@ -141,7 +177,7 @@ struct CheckpointTests {
     func closing() async throws {
         for _ in 0..<20 {
             let folder = Folder()
-            let store = try await store(folder, checkpointPages: 20)
+            let store = try await store(folder, checkpointBytes: 20 * 4_096)
             let query = try await store.register(QueryKey("list"), at: noon).id
             for number in 0..<12 { try commit(number, to: query, store) }
             await store.close()

@@ -12,10 +12,17 @@ struct FlipTests {
     private static let pages = 24
     private static let flips = Soak.isOn ? 3_000 : 400
 
+    /// From a few bytes to more than what a page of the database holds, so that most of the file is content, as in a store of any length.
+    private func content(ofPage page: Int) -> PageContent {
+        PageContent((page * 20..<page * 20 + 20).map { number in
+            Item(payload: Array(#"{"id":"i\#(number)","text":"\#(String(repeating: "x", count: page * 25))"}"#.utf8), id: "i\(number)")
+        })
+    }
+
     /// A list as it is after a life: loaded, shifted, joined, one page of an older generation, failures in the ledger.
     private func makeStore() async throws -> (bytes: Data, items: [Int: Item]) {
         let bench = try await Bench()
-        for page in 0..<FlipTests.pages { try await bench.put(page * 20, items(page * 20..<page * 20 + 20)) }
+        for page in 0..<FlipTests.pages { try await bench.put(page * 20, content(ofPage: page)) }
         try await bench.commit([
             .splice(0..<5, PageWrite(offset: 0, content: items(["new0", "new1"]), evidence: .inferred)), .setTotal(.exact(477)),
         ])

@@ -66,7 +66,7 @@ struct PowerLossTests {
     /// Sixty pages, one a commit, with checkpoints in between; each acknowledged one leaves a mark.
     private func live(_ faulty: FaultyFolder, _ setting: Setting) async throws {
         var options = faulty.options
-        options.checkpointPages = 40
+        options.checkpointBytes = 40 * 4_096
         options.durability = setting == .full ? .full : .normal
         options.isUnsafe = setting == .unsafe
         let path = "\(faulty.folder.realPath)/store.sqlite"

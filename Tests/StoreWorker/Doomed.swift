@@ -11,7 +11,7 @@ enum Doomed {
         fault_arm_death(control, fault_kind(kind), call)
         var options = PageStore.Options()
         options.fileSystem = "fault"
-        options.checkpointPages = 20
+        options.checkpointBytes = 20 * 4_096
         let store = try await PageStore.open(at: path, mode: .createIfMissing, options: options, now: now())
         say("opened")
         var query = try await store.register(QueryKey("list"), at: now())

@@ -4,37 +4,40 @@ import Synchronization
 
 /// Merges the write-ahead log into the file while commits go on (https://www.sqlite.org/wal.html#checkpointing).
 ///
-/// SQLite's own way is that the commit which finds the log long merges it: every so often a commit waits for the disk twice. Here
+/// SQLite's own way is that every so often the commit which finds the log long merges it, and waits for the disk twice. Here
 /// another thread does, on a connection of its own, and holds up nobody. As long as somebody writes without a pause, the log cannot
-/// begin anew, because there is always something in it that has not been merged; so a commit that finds it four times as long merges
-/// what is left, which is little, and the next one begins at its start. That commit waits for the other thread, should it be at it:
-/// where the disk or the processors are slower than those who write, they are held up, and the log is not let grow.
+/// begin anew, because there is always something in it that has not been merged. So once it is three times as long the thread
+/// waits until the file, too, is on the disk, and the next commit merges what is left, which is little; the one after it begins
+/// at the log's start. A commit that finds it four times as long before that has come about waits for the thread, and merges what is
+/// left: where the disk or the processors are slower than those who write, they are held up, and the log is not let grow.
 ///
-/// State: how far the log had come when it was last merged, and whether it is being, under a mutex; a connection, which is the
-/// queue's.
+/// State: how far the log had come when it was last merged, and what is being done about it, under a mutex; a connection, which is
+/// the queue's.
 final class Checkpointer: Sendable {
     private struct State {
         /// After the last commit.
         var size = 0
         var beganAt = 0
         var isUnderWay = false
+        /// All of the log that was there when it was last merged is in the file, and the file on the disk.
+        var isAllButEnded = false
         var isClosed = false
         /// The file counts as open for as long as the connection may be.
         var place: OpenStore?
     }
 
     private let queue = DispatchQueue(label: "pagecache.checkpoint", qos: .utility)
-    private let pages: Int
+    private let bytes: Int
     private let open: @Sendable () throws(StorageError) -> Connection
     private let state: Mutex<State>
     // Made when it is first needed: most processes never write so much.
     private nonisolated(unsafe) var connection: Connection?
 
     /// - Parameters:
-    ///   - pages: how many pages of the database the log may have.
+    ///   - bytes: how long the log may become, in bytes of the database's pages.
     ///   - place: the store's; nil where there is no file.
-    init(pages: Int, place: OpenStore?, open: @escaping @Sendable () throws(StorageError) -> Connection) {
-        self.pages = pages
+    init(bytes: Int, place: OpenStore?, open: @escaping @Sendable () throws(StorageError) -> Connection) {
+        self.bytes = bytes
         self.open = open
         state = Mutex(State(place: place))
     }
@@ -42,28 +45,45 @@ final class Checkpointer: Sendable {
     // A store that is dropped, and not closed, while its log is merged: first the connection goes, then the place.
     deinit { connection = nil }
 
+    private enum Step {
+        case nothing
+        /// - isLast: so that what is left can be merged by a commit.
+        case begin(isLast: Bool)
+        case end
+    }
+
     /// To be called after each commit. Returns at once, unless the log is far too long and being merged.
-    /// - Parameter size: how many pages the log has.
+    /// - Parameter size: of the pages in the log, in bytes.
     /// - Returns: whether who has committed shall merge it.
     func logHasGrown(to size: Int) -> Bool {
-        let begins = state.withLock { state in
-            // It has begun anew.
-            if size < state.size { state.beganAt = 0 }
-            state.size = size
-            guard size < 4 * pages, !state.isUnderWay, !state.isClosed, size - state.beganAt >= pages else { return false }
-            state.beganAt = size
-            state.isUnderWay = true
-            return true
-        }
-        if begins {
+        switch state.withLock({ nextStep(&$0, size) }) {
+        case .nothing: break
+        case .end: return true
+        case .begin(let isLast):
             queue.async {
-                self.merge()
-                self.state.withLock { $0.isUnderWay = false }
+                let isMerged = self.merge(thoroughly: isLast)
+                self.state.withLock { state in
+                    state.isUnderWay = false
+                    state.isAllButEnded = isLast && isMerged
+                }
             }
         }
-        guard size >= 4 * pages else { return false }
+        guard size >= 4 * bytes else { return false }
         wait()
         return true
+    }
+
+    private func nextStep(_ state: inout State, _ size: Int) -> Step {
+        let hasBegunAnew = size < state.size
+        if hasBegunAnew { state.beganAt = 0 }
+        state.size = size
+        let isAllButEnded = state.isAllButEnded
+        state.isAllButEnded = false
+        guard !isAllButEnded || hasBegunAnew else { return .end }
+        guard size < 4 * bytes, !state.isUnderWay, !state.isClosed, size - state.beganAt >= bytes else { return .nothing }
+        state.beganAt = size
+        state.isUnderWay = true
+        return .begin(isLast: size >= 3 * bytes)
     }
 
     /// Returns when nothing is being merged. Who keeps others from committing meanwhile has the log for itself.
@@ -76,12 +96,16 @@ final class Checkpointer: Sendable {
         state.withLock { $0.place = nil }
     }
 
-    private func merge() {
-        // What fails here leaves the log as it is, and who commits finds it long.
+    /// - Parameter thoroughly: whether to wait for the disk with the file, too. SQLite does when it has merged all there is, and by then
+    ///   has all of it to wait for.
+    /// - Returns: whether it was merged. What fails here leaves the log as it is, and who commits finds it long.
+    private func merge(thoroughly: Bool) -> Bool {
         do {
             let connection = try connection ?? open()
             self.connection = connection
-            connection.mergeLog()
-        } catch {}
+            return connection.mergeLog() && (!thoroughly || connection.syncFile())
+        } catch {
+            return false
+        }
     }
 }

@@ -201,7 +201,17 @@ final class Connection {
     }
 
     /// Merges what it can of the log into the file, and waits for nobody. What fails leaves the log as it is.
-    func mergeLog() { sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil) }
+    /// - Returns: whether nothing failed.
+    func mergeLog() -> Bool { sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil) == SQLITE_OK }
+
+    /// Waits until what was written to the file is on the disk, if this connection waits for the disk at all.
+    /// - Returns: whether it is.
+    func syncFile() -> Bool {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard let level = try? pragma("synchronous"), level > 0 else { return true }
+        guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file else { return false }
+        return file.pointee.pMethods.pointee.xSync(file, SQLITE_SYNC_NORMAL) == SQLITE_OK
+    }
 
     /// Merges the log into the file and leaves it empty, unless readers are in the way for longer than the busy budget.
     /// - Parameters:
