@@ -39,6 +39,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(name: "ColdLimit", dependencies: ["SQLiteLimit"]),
+        .executableTarget(name: "StoringLimit", dependencies: ["SQLiteLimit"]),
         .executableTarget(
             name: "ColdStore",
             dependencies: [

@@ -113,6 +113,7 @@ TARGETS = [
     ("  faster than dlt", inverse("first sync", "seconds", "dlt"), 5, "least", "×"),
     ("  beside the origin alone", ratio("first sync", "seconds", "origin alone"), None, "most", "×"),
     ("  beside fetching only", ratio("first sync", "seconds", "fetching only"), None, "most", "×"),
+    ("  beside C, storing only", ratio("first sync", "seconds", "C, storing only"), None, "most", "×"),
     ("allocations: a steady warm raw read, in all", figure("allocations", "a steady"), 2, "most", ""),
     ("  beyond those of the C program", beyond("allocations", "a steady"), 2, "most", ""),
     ("allocations: a page commit, in all", figure("allocations", "a page commit"), 10, "most", ""),
