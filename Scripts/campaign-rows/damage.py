@@ -5,7 +5,7 @@ from bench import Outcome
 from kills import Half
 from origin import Origin
 
-PAGE = 8_192
+PAGE = 4_096
 
 
 def flip(data, chance):

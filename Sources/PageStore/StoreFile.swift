@@ -13,9 +13,6 @@ enum StoreFile {
     /// "pgca", in the header of every store (https://www.sqlite.org/fileformat.html, offset 68).
     static let applicationID: UInt32 = 0x7067_6361
 
-    /// Of the database's pages in stores that are made from now on, in bytes: twice SQLite's default (Decision 0009).
-    static let pageSize = 8_192
-
     enum Kind: Equatable {
         /// Empty: made a moment ago, or by a process that died before its first write.
         case blank

@@ -135,7 +135,7 @@ struct QuarantineTests {
         await bench.store.close()
         // The first page of the file stays; what it leads to is gone.
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        bytes.replaceSubrange(StoreFile.pageSize..., with: Data(repeating: 0xa5, count: bytes.count - StoreFile.pageSize))
+        bytes.replaceSubrange(4_096..., with: Data(repeating: 0xa5, count: bytes.count - 4_096))
         try bytes.write(to: URL(fileURLWithPath: path))
         do throws(StorageError) {
             let store = try await PageStore.open(at: path, mode: .mustExist, now: noon)

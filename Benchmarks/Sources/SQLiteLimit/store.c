@@ -85,15 +85,14 @@ static int open_writer(struct connection *writer, const char *path, const char *
     // Has an effect only in a file that is still blank, and must come before it is anything else.
     if (code == SQLITE_OK && version == 0) {
         code = sqlite3_exec(
-            writer->handle,
-            "PRAGMA page_size = 8192; BEGIN; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = 0x70676361; COMMIT",
-            NULL, NULL, NULL);
+            writer->handle, "BEGIN; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = 0x70676361; COMMIT", NULL,
+            NULL, NULL);
     }
     if (code == SQLITE_OK) {
         code = sqlite3_exec(
             writer->handle,
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST;"
-            "PRAGMA journal_size_limit = 16777216; PRAGMA wal_autocheckpoint = 500; PRAGMA temp_store = MEMORY",
+            "PRAGMA journal_size_limit = 16777216; PRAGMA temp_store = MEMORY",
             NULL, NULL, NULL);
     }
     if (code == SQLITE_OK && version == 0) code = create_tables(writer->handle, schema_path);

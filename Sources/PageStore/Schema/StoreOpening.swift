@@ -118,11 +118,10 @@ enum StoreOpening {
                 throw StorageError(.notAStore, "\(connection.path) is not a pagecache store")
             }
             do throws(StorageError) {
-                // Neither can be set once anything is written: how long a page is, and that space is given back page by page. The
-                // latter cannot be once a write transaction has begun either, so this one begins with it.
+                // Space can be given back page by page only if this is set before anything is written. It cannot be
+                // once a write transaction has begun, so this one begins with it.
                 try connection.execute(
                     """
-                    PRAGMA page_size = \(StoreFile.pageSize);
                     BEGIN;
                     PRAGMA auto_vacuum = INCREMENTAL;
                     PRAGMA application_id = \(StoreFile.applicationID);
