@@ -22,6 +22,7 @@ import Foundation
 public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
     private let limits: HTTPLimits
+    private let executor: EventLoopExecutor
     private let deadlines = RequestDeadlines()
 
     /// A transport with connections of its own.
@@ -36,7 +37,10 @@ public final class AsyncHTTPTransport: HTTPTransport {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.tracing.tracer = nil
         configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.stand(in: $0, limits) }
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        // One of the process's loops has all connections of a transport, so that a request never goes from thread to thread.
+        let loop = HTTPClient.defaultEventLoopGroup.next()
+        client = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration)
+        executor = EventLoopExecutor(loop)
         self.limits = limits
     }
 
@@ -53,7 +57,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
             throw FetchFailure(.refused, "not an http or https URL", isRetryable: false)
         }
         let clocked = ClockedRequest(limits)
-        let exchange = Task { try await self.exchange(request, clocked) }
+        let exchange = Task(executorPreference: executor) { try await self.exchange(request, clocked) }
         let number = deadlines.enter(clocked) { exchange.cancel() }
         defer { deadlines.leave(number) }
         do {
