@@ -7,15 +7,18 @@ public struct Coverage: Hashable, Sendable {
 
     /// The coverage of pages that occupy these ranges, in any order. Empty ranges hold nothing.
     public init(_ ranges: some Sequence<Range<Int>>) {
-        var merged: [Range<Int>] = []
-        for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
-            if let last = merged.last, last.upperBound >= range.lowerBound {
-                merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+        var runs: [Range<Int>] = []
+        var isAscending = true
+        for range in ranges where !range.isEmpty {
+            // Pages come in order, and then there are few runs, however many pages.
+            if let last = runs.last, last.lowerBound <= range.lowerBound, last.upperBound >= range.lowerBound {
+                runs[runs.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
             } else {
-                merged.append(range)
+                isAscending = isAscending && runs.last.map { $0.lowerBound <= range.lowerBound } ?? true
+                runs.append(range)
             }
         }
-        runs = merged
+        self.runs = isAscending ? runs : Coverage(runs.sorted { $0.lowerBound < $1.lowerBound }).runs
     }
 
     /// How many positions are held.

@@ -17,12 +17,15 @@ public struct ListOutline: Hashable, Sendable {
 
     /// The pages that count as held.
     public var heldPages: [PageSummary] {
-        pages.filter { $0.generation == record.version.generation }
+        let generation = record.version.generation
+        // Nearly always all of them are, and then nothing is copied.
+        return pages.allSatisfy { $0.generation == generation } ? pages : pages.filter { $0.generation == generation }
     }
 
     /// What is held of the list's current generation.
     public var coverage: Coverage {
-        Coverage(heldPages.map(\.range))
+        let generation = record.version.generation
+        return Coverage(pages.lazy.filter { $0.generation == generation }.map(\.range))
     }
 
     /// How long the list is, as far as anyone knows: where it ended, what the origin counts, or what is held.

@@ -81,6 +81,21 @@ struct CoverageTests {
         #expect(coverage.gaps(in: 90..<120) == [100..<120])
     }
 
+    @Test("three ranges in any order and of any kind: what is held is what is in one of them, in as few runs as there can be")
+    func anyOrder() {
+        let ranges = (0...6).flatMap { start in (start...6).map { start..<$0 } }
+        for first in ranges {
+            for second in ranges {
+                for third in ranges {
+                    let runs = Coverage([first, second, third]).runs
+                    let held = (0..<6).filter { first.contains($0) || second.contains($0) || third.contains($0) }
+                    #expect(runs.flatMap { Array($0) } == held, "\(first), \(second), \(third)")
+                    #expect(zip(runs, runs.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }, "\(first), \(second), \(third)")
+                }
+            }
+        }
+    }
+
     @Test("nothing held: one gap, as long as the list")
     func empty() {
         let coverage = Coverage([Range<Int>]())
