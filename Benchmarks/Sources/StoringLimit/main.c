@@ -1,15 +1,16 @@
-// What storing alone takes of a first sync: StoringLimit ITEMS PATH SCHEMA. The pages of Scripts/list-origin, 100 items of 500 bytes
-// each, made in memory, and each stored as a page that was asked for: a lease, then the page with its ledger row.
+// What storing alone takes of a first sync, a page at a time, as SQLite writes it: StoringLimit ITEMS PATH SCHEMA. The pages of
+// Scripts/list-origin, 100 items of 500 bytes each, made in memory, and each stored as a page that was asked for: a lease, then the page
+// with its ledger row.
 #include <sqlite_limit.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { items = 100, bytes = 500, padding = bytes - 60 };
+enum { most = 100, bytes = 500, padding = bytes - 60 };
 
 struct page {
-    uint8_t layout[1 + 2 + items * 16], payload[items * (bytes + 100)];
-    uint64_t hashes[items * 2];
+    uint8_t layout[1 + 2 + most * 16], payload[most * (bytes + 100)];
+    uint64_t hashes[most * 2];
     size_t layout_size, payload_size;
 };
 
@@ -27,11 +28,11 @@ static uint64_t scattered(uint64_t number)
     return (number ^ number >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
 }
 
-static void fill(struct page *page, long offset, const char *text)
+static void fill(struct page *page, long offset, long items, const char *text)
 {
     page->layout_size = page->payload_size = 0;
     page->layout[page->layout_size++] = 2;
-    add(page, items);
+    add(page, (size_t)items);
     for (long number = offset; number < offset + items; number++) {
         char id[24];
         int id_size = snprintf(id, sizeof id, "%ld", number);
@@ -60,13 +61,14 @@ int main(int count, char **words)
     int64_t list = limit_register(store, "list"), now = INT64_C(1800000000000);
     int code = list < 0 ? (int)-list : 0, taken = 0;
     long stored = 0;
-    for (; code == 0 && stored < total; stored += items, now++) {
-        fill(&page, stored, text);
+    for (long items; code == 0 && stored < total; stored += items, now++) {
+        items = total - stored < most ? total - stored : most;
+        fill(&page, stored, items, text);
         code = limit_claim(store, list, stored, now, now + 60000, &taken);
         if (code == 0) {
             code = limit_commit_page(
                 store, list, stored, items, page.layout, page.layout_size, page.payload, page.payload_size, page.hashes,
-                sizeof page.hashes, 0, (uint64_t)stored, now);
+                (size_t)items * 16, 0, (uint64_t)stored, now);
         }
     }
     if (code != 0) fprintf(stderr, "%s\n", limit_error(store));

@@ -22,10 +22,11 @@ import Foundation
 public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
     private let limits: HTTPLimits
-    private let executor: EventLoopExecutor
+    private let executor = EventLoopExecutor()
     private let deadlines = RequestDeadlines()
 
-    /// A transport with connections of its own.
+    /// A transport with connections of its own. One thread serves all of them: that is a processor's worth of decrypting and of unpacking,
+    /// and who needs more has several transports.
     /// - Parameter limits: those of size and time are kept here (R43). Default: the defaults.
     public init(limits: HTTPLimits = HTTPLimits()) {
         var configuration = HTTPClient.Configuration()
@@ -37,10 +38,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.tracing.tracer = nil
         configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.stand(in: $0, limits) }
-        // One of the process's loops has all connections of a transport, so that a request never goes from thread to thread.
-        let loop = HTTPClient.defaultEventLoopGroup.next()
-        client = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration)
-        executor = EventLoopExecutor(loop)
+        client = HTTPClient(eventLoopGroupProvider: .shared(executor.loop), configuration: configuration)
         self.limits = limits
     }
 

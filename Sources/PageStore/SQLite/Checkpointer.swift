@@ -8,8 +8,10 @@ import Synchronization
 /// another thread does, on a connection of its own, and holds up nobody. As long as somebody writes without a pause, the log cannot
 /// begin anew, because there is always something in it that has not been merged. So once it is three times as long the thread
 /// waits until the file, too, is on the disk, and the next commit merges what is left, which is little; the one after it begins
-/// at the log's start. A commit that finds it four times as long before that has come about waits for the thread, and merges what is
-/// left: where the disk or the processors are slower than those who write, they are held up, and the log is not let grow.
+/// at the log's start, unless a reader is still in it: then later commits try again. A commit that finds it four times as long before that has
+/// come about waits for the thread, merges what is left, and keeps others from committing until readers have left the log: where the
+/// disk or the processors are slower than those who write, they are held up, and the log is not let grow. What keeps it long is a reader
+/// that stands still in it: that one is waited for only so long (`Connection.endPatience`), and after each eighth that the log has grown.
 ///
 /// State: how far the log had come when it was last merged, and what is being done about it, under a mutex; a connection, which is
 /// the queue's.
@@ -19,8 +21,10 @@ final class Checkpointer: Sendable {
         var size = 0
         var beganAt = 0
         var isUnderWay = false
-        /// All of the log that was there when it was last merged is in the file, and the file on the disk.
+        /// Nearly all of the log is in the file, and the file on the disk.
         var isAllButEnded = false
+        /// When a commit last tried to merge what is left.
+        var triedAt = 0
         var isClosed = false
         /// The file counts as open for as long as the connection may be.
         var place: OpenStore?
@@ -49,38 +53,44 @@ final class Checkpointer: Sendable {
         case nothing
         /// - isLast: so that what is left can be merged by a commit.
         case begin(isLast: Bool)
-        case end
+        /// - patiently: waiting for whoever is at it, or in the way.
+        case end(patiently: Bool)
     }
 
     /// To be called after each commit. Returns at once, unless the log is far too long and being merged.
     /// - Parameter size: of the pages in the log, in bytes.
-    /// - Returns: whether who has committed shall merge it.
-    func logHasGrown(to size: Int) -> Bool {
+    /// - Returns: what of it who has committed shall merge.
+    func logHasGrown(to size: Int) -> Connection.LogEnd? {
         switch state.withLock({ nextStep(&$0, size) }) {
-        case .nothing: break
-        case .end: return true
+        case .nothing: return nil
+        case .end(patiently: false): return .atOnce
+        case .end(patiently: true):
+            wait()
+            return .patiently
         case .begin(let isLast):
             queue.async {
                 let isMerged = self.merge(thoroughly: isLast)
                 self.state.withLock { state in
                     state.isUnderWay = false
-                    state.isAllButEnded = isLast && isMerged
+                    // Unless it has begun anew meanwhile.
+                    state.isAllButEnded = isLast && isMerged && state.size >= 3 * self.bytes
                 }
             }
+            return nil
         }
-        guard size >= 4 * bytes else { return false }
-        wait()
-        return true
     }
 
     private func nextStep(_ state: inout State, _ size: Int) -> Step {
-        let hasBegunAnew = size < state.size
-        if hasBegunAnew { state.beganAt = 0 }
+        if size < state.size { (state.beganAt, state.triedAt, state.isAllButEnded) = (0, 0, false) }
         state.size = size
-        let isAllButEnded = state.isAllButEnded
-        state.isAllButEnded = false
-        guard !isAllButEnded || hasBegunAnew else { return .end }
-        guard size < 4 * bytes, !state.isUnderWay, !state.isClosed, size - state.beganAt >= bytes else { return .nothing }
+        let isTooLong = size >= 4 * bytes
+        if isTooLong || state.isAllButEnded {
+            // Each try waits for the disk with the log; and whoever was in the way of the last one may be still.
+            guard size - state.triedAt >= (isTooLong ? size / 8 : bytes / 16) else { return .nothing }
+            state.triedAt = size
+            return .end(patiently: isTooLong)
+        }
+        guard !state.isUnderWay, !state.isClosed, size - state.beganAt >= bytes else { return .nothing }
         state.beganAt = size
         state.isUnderWay = true
         return .begin(isLast: size >= 3 * bytes)
@@ -98,7 +108,7 @@ final class Checkpointer: Sendable {
 
     /// - Parameter thoroughly: whether to wait for the disk with the file, too. SQLite does when it has merged all there is, and by then
     ///   has all of it to wait for.
-    /// - Returns: whether it was merged. What fails here leaves the log as it is, and who commits finds it long.
+    /// - Returns: whether nearly all was merged. What fails here leaves the log as it is, and who commits finds it long.
     private func merge(thoroughly: Bool) -> Bool {
         do {
             let connection = try connection ?? open()

@@ -28,13 +28,7 @@ final class Connection {
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
     private var busyBudget: Int32 = 0
-    private var logWatch: LogWatch?
-
-    /// What the C side of a watch on the log points to.
-    private final class LogWatch {
-        let shallMerge: (Int) -> Bool
-        init(_ shallMerge: @escaping (Int) -> Bool) { self.shallMerge = shallMerge }
-    }
+    private var endOfLog: ((Int) -> LogEnd?)?
 
     /// Opens an existing file; never creates one. `path` must be resolved: symbolic links in it are refused.
     /// - Parameter fileSystem: the name of a SQLite VFS; nil for the default one.
@@ -185,30 +179,54 @@ final class Connection {
         }
     }
 
-    /// Asks after each commit, with the size of the log in pages, whether this connection shall merge it into the file. Takes the
+    /// How what is left of the log is merged into the file, so that the next commit begins at its start.
+    enum LogEnd {
+        /// As far as nobody is in the way.
+        case atOnce
+        /// Waiting for readers, and for others that write, for `endPatience`.
+        case patiently
+    }
+
+    /// Longer than reading an outline of 10,000 pages, and far shorter than the busy budget of those who are held up meanwhile.
+    static let endPatience = Duration.milliseconds(50)
+
+    /// Asks after each commit, with the size of the log in pages, whether this connection shall merge it into the file, and how. Takes the
     /// place of SQLite's automatic checkpoints (https://www.sqlite.org/c3ref/wal_hook.html).
-    func watchLog(_ shallMerge: @escaping (Int) -> Bool) {
-        let watch = LogWatch(shallMerge)
-        logWatch = watch
+    func watchLog(_ end: @escaping (Int) -> LogEnd?) {
+        endOfLog = end
         sqlite3_wal_hook(
             handle,
-            { watch, handle, _, pages in
-                guard let watch, Unmanaged<LogWatch>.fromOpaque(watch).takeUnretainedValue().shallMerge(Int(pages)) else { return SQLITE_OK }
-                sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
-                // The commit is made, whatever comes of this.
+            { connection, _, _, pages in
+                // The handle is closed before the connection is gone.
+                if let connection { Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue().logHasGrown(to: Int(pages)) }
+                // The commit is made, whatever came of this.
                 return SQLITE_OK
-            }, Unmanaged.passUnretained(watch).toOpaque())
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func logHasGrown(to pages: Int) {
+        guard let end = endOfLog?(pages) else { return }
+        // Both keep others from committing meanwhile: what they add, this would not merge. FULL only if nobody is at it just then, since it
+        // has no patience; RESTART also waits until nobody reads out of the log. Who begins to read then reads the file.
+        sqlite3_busy_timeout(handle, end == .atOnce ? 0 : Int32(Connection.endPatience.wholeMilliseconds))
+        sqlite3_wal_checkpoint_v2(handle, nil, end == .atOnce ? SQLITE_CHECKPOINT_FULL : SQLITE_CHECKPOINT_RESTART, nil, nil)
+        sqlite3_busy_timeout(handle, busyBudget)
     }
 
     /// Merges what it can of the log into the file, and waits for nobody. What fails leaves the log as it is.
-    /// - Returns: whether nothing failed.
-    func mergeLog() -> Bool { sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil) == SQLITE_OK }
+    /// - Returns: whether nearly all is merged of what was in it: nothing failed, and no reader stands far back.
+    func mergeLog() -> Bool {
+        var (size, merged): (Int32, Int32) = (0, 0)
+        guard sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &size, &merged) == SQLITE_OK else { return false }
+        return merged >= size - size / 16
+    }
 
     /// Waits until what was written to the file is on the disk, if this connection waits for the disk at all.
-    /// - Returns: whether it is.
+    /// - Returns: whether it has.
     func syncFile() -> Bool {
         var file: UnsafeMutablePointer<sqlite3_file>?
-        guard let level = try? pragma("synchronous"), level > 0 else { return true }
+        guard let level = try? pragma("synchronous") else { return false }
+        guard level > 0 else { return true }
         guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file else { return false }
         return file.pointee.pMethods.pointee.xSync(file, SQLITE_SYNC_NORMAL) == SQLITE_OK
     }
