@@ -8,6 +8,14 @@ CREATE TABLE migration (
     applied_at INTEGER NOT NULL
 ) STRICT;
 
+-- One row: a random number that tells this store from every other one, and never changes. Being the last bytes of the table's only
+-- page, it is found at one place in the file, and can be read there without SQLite.
+CREATE TABLE store (
+    id    INTEGER PRIMARY KEY CHECK (id = 1),
+    seal  INTEGER NOT NULL,
+    stamp INTEGER NOT NULL
+) STRICT;
+
 -- One list at an origin. Times are milliseconds since 1970, UTC.
 CREATE TABLE query (
     id                INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again: a purged query's plans cannot hit another

@@ -186,6 +186,8 @@ public struct StorageError: Error, Sendable {
         public static let newerSchema = Code(description: "newer_schema")
         /// The bytes of the store are damaged.
         public static let damaged = Code(description: "damaged")
+        /// The store's file was renamed, replaced or removed while it was open. Open the store again.
+        public static let moved = Code(description: "store_moved")
         /// Another process kept the store busy for longer than the budget (R42).
         public static let busy = Code(description: "busy")
         /// The disk, or a limit on the file's size, is full.

@@ -26,7 +26,7 @@ extension PageStore {
         package var fileSystem: String?
         /// Never waits for the disk: what the power-loss test must catch.
         package var isUnsafe = false
-        /// After how many bytes of pages the log is merged into the file, see `Checkpointer`.
+        /// The size of the log from which on it is merged into the file, in bytes of database pages: see `LogMerger`.
         package var checkpointBytes = 4 << 20
 
         /// The defaults.

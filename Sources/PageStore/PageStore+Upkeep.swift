@@ -6,10 +6,10 @@ extension PageStore {
     /// tables (R5). Changes nothing, and keeps nobody waiting; takes as long as reading the file takes.
     /// - Throws: `StorageError`, as every reading does; what is damaged is a finding, and not thrown.
     public func verify() async throws(StorageError) -> VerifyReport {
-        let (path, options, isReadOnly) = (path, options, isReadOnly)
+        let (path, identity, options, isReadOnly) = (path, identity, options, isReadOnly)
         return try await upkeep.run { () throws(StorageError) in
             // A connection of its own: nobody else has to wait, and it may take its time.
-            let connection = try StoreOpening.openReader(path, isReadOnly: isReadOnly, options: options)
+            let connection = try StoreOpening.openReader(path, identity, isReadOnly: isReadOnly, options: options)
             connection.timeLimit = nil
             return try connection.transaction(.read) { () throws(StorageError) in
                 Verification.run(in: connection).report

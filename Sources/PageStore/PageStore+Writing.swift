@@ -91,11 +91,11 @@ extension PageStore {
         removing queries: [QueryID], at now: Timestamp, because cause: StorageError
     ) async throws(StorageError) -> PurgeReport {
         pool.close()
-        await writer.close(after: checkpointer)
+        await writer.close()
         place.withLock { $0 = nil }
         let bytes = try Recreation.empty(path, because: cause)
         // An empty store rather than an empty file, if there is room for that much.
-        _ = try? StoreOpening.openWriter(path, options: options, now: now)
+        _ = try? StoreOpening.openWriter(path, identity, options: options, now: now)
         announcer.announce(queries.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
         return PurgeReport(queries: queries.count, pages: 0, bytes: bytes)
     }

@@ -17,8 +17,9 @@ public final class PageStore: PageStorage {
     private let readers: [ReaderActor]
     private let turn = Atomic<Int>(0)
     let accesses: AccessLog
-    let checkpointer: Checkpointer
     let announcer: Announcer
+    /// The file that was opened.
+    let identity: FileIdentity
     /// Given up once the connections are closed.
     let place: Mutex<OpenStore?>
 
@@ -27,12 +28,11 @@ public final class PageStore: PageStorage {
         self.place = Mutex(place)
         self.options = options
         self.isReadOnly = isReadOnly
+        let identity = place.identity
+        self.identity = identity
         accesses = AccessLog(openedAt: now)
         pool = ReaderPool(count: options.readers) { () throws(StorageError) in
-            try StoreOpening.openReader(path, isReadOnly: isReadOnly, options: options)
-        }
-        checkpointer = Checkpointer(bytes: options.checkpointBytes, place: place) { () throws(StorageError) in
-            try StoreOpening.openCheckpointer(path, options: options)
+            try StoreOpening.openReader(path, identity, isReadOnly: isReadOnly, options: options)
         }
         readers = (0..<max(1, options.readers)).map { _ in ReaderActor() }
         announcer = Announcer(store: path, isReadOnly: isReadOnly)
@@ -41,7 +41,11 @@ public final class PageStore: PageStorage {
         }
     }
 
-    deinit { announcer.close() }
+    deinit {
+        announcer.close()
+        // Readers close first: the writer merges the log when it is the last one.
+        pool.close()
+    }
 
     /// Opens the store at `path`.
     ///
@@ -56,13 +60,35 @@ public final class PageStore: PageStorage {
     public static func open(
         at path: String, mode: Mode = .createIfMissing, options: Options = Options(), now: Timestamp
     ) async throws(StorageError) -> PageStore {
-        let file = mode == .createIfMissing ? try StoreFile.locateOrCreate(path) : try StoreFile.locate(path)
-        // Refused here, if it is not one of ours, before SQLite touches it.
+        let file = mode == .createIfMissing ? try StoreFile.place(path) : try StoreFile.locate(path)
+        try StoreFile.checkCompanions(of: file)
+        var attempts = 3
+        while true {
+            do throws(StorageError) {
+                return try await open(file: file, mode, options, now)
+            } catch {
+                // Another process replaced the file meanwhile: the new one is to be opened.
+                attempts -= 1
+                guard error.code == .moved, attempts > 0 else { throw error }
+            }
+        }
+    }
+
+    private static func open(
+        file: String, _ mode: Mode, _ options: Options, _ now: Timestamp
+    ) async throws(StorageError) -> PageStore {
+        let isNew = mode == .createIfMissing && !StoreFile.exists(file)
+        // From here on the file is not replaced, until SQLite's own locks see to that.
+        var gate = isNew ? try make(file, options) : nil
+        // A file that is not ours is refused here, before anything is made beside it, and before SQLite touches it.
         let place = try OpenStore(file) { () throws(StorageError) in
             guard try StoreFile.kind(of: file) == .blank else { return }
             guard mode != .readOnly else { throw StorageError(.notFound, "\(file) is an empty file") }
             StoreFile.makePrivate(file)
         }
+        if gate == nil { gate = try StoreGate.enter(file, .shared, makingFile: mode != .readOnly, budget: options.busyBudget) }
+        defer { withExtendedLifetime(gate) {} }
+        guard FileIdentity(file) == place.identity else { throw .moved(file) }
         let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, now: now, place: place)
         if mode == .readOnly {
             // The first reader checks the file.
@@ -73,23 +99,33 @@ public final class PageStore: PageStorage {
         return store
     }
 
+    private static func make(_ file: String, _ options: Options) throws(StorageError) -> StoreGate? {
+        let gate = try StoreGate.enter(file, .exclusive, makingFile: true, budget: options.busyBudget)
+        try StoreFile.make(file)
+        try gate?.share(file)
+        return gate
+    }
+
     private func openWriter(now: Timestamp) async throws(StorageError) {
-        let (path, options, accesses, checkpointer, announcer) = (path, options, accesses, checkpointer, announcer)
+        let (path, identity, options, accesses, announcer) = (path, identity, options, accesses, announcer)
         try await writer.open { () throws(StorageError) in
-            let connection = try StoreOpening.openWriter(path, options: options, now: now)
-            let pageSize = Int(try connection.pragma("page_size"))
-            connection.watchLog { checkpointer.logHasGrown(to: $0 * pageSize) }
-            return Session(
-                connection: connection, accesses: accesses, checkpointer: checkpointer, announce: { announcer.announce($0) })
+            let connection = try StoreOpening.openWriter(path, identity, options: options, now: now)
+            return try Session(
+                connection: connection, accesses: accesses, mergeBytes: options.checkpointBytes,
+                openLocker: { () throws(StorageError) in try StoreOpening.openLocker(path, identity, options: options) },
+                announce: { announcer.announce($0) })
         }
     }
+
+    /// The version of the SQLite library that this process uses, such as "3.40.1".
+    public static var sqliteVersion: String { Connection.libraryVersion }
 
     /// Closes the connections, and ends the streams of notices; the write-ahead log is merged into the file when this
     /// was the last process.
     public func close() async {
         announcer.close()
         pool.close()
-        await writer.close(after: checkpointer)
+        await writer.close()
         place.withLock { $0 = nil }
     }
 

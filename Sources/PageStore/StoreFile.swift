@@ -29,24 +29,42 @@ enum StoreFile {
         return try checkLink(join(parent, name), asked: path)
     }
 
-    /// Finds the store at `path`, or makes an empty file for it: mode 0600, in directories of mode 0700 (R9). SQLite
-    /// gives `-wal` and `-shm` the mode of the main file, so that those are private too.
-    static func locateOrCreate(_ path: String) throws(StorageError) -> String {
+    /// The place for a store at `path`, whether or not there is one: makes missing directories with mode 0700 (R9), and follows a
+    /// symbolic link of our own.
+    static func place(_ path: String) throws(StorageError) -> String {
         let (directory, name) = split(path)
         try makeDirectories(directory, for: path)
-        guard let parent = realPath(directory) else {
-            throw StorageError(.cannotCreate, "cannot create \(path): \(lastError())")
-        }
+        guard let parent = realPath(directory) else { throw failure(.cannotCreate, "cannot create \(path)") }
         let file = join(parent, name)
-        let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        if descriptor >= 0 {
+        return exists(file) ? try checkLink(file, asked: path) : file
+    }
+
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// Makes an empty file with mode 0600 (R9), unless there is one. SQLite gives `-wal` and `-shm` the mode of the main file. The
+    /// directory entry is on the disk when this returns.
+    static func make(_ file: String) throws(StorageError) {
+        try OpenStores.making { () throws(StorageError) in
+            let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else {
+                if errno == EEXIST { return }
+                throw failure(.cannotCreate, "cannot create \(file)")
+            }
             close(descriptor)
-            return file
+            syncDirectory(split(file).directory)
         }
-        guard errno == EEXIST else {
-            throw StorageError(.cannotCreate, "cannot create \(path): \(lastError())")
+    }
+
+    /// Refuses what is no ordinary file under one of the names that belong to a store. Opening a FIFO would wait for ever.
+    static func checkCompanions(of file: String) throws(StorageError) {
+        for suffix in ["-wal", "-shm", "-journal", "-owners", "-notices"] {
+            var status = stat()
+            guard lstat(file + suffix, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { continue }
+            throw StorageError(.notAStore, "\(file)\(suffix) is \(describe(status.st_mode)), not part of a store")
         }
-        return try checkLink(file, asked: path)
     }
 
     /// Reads the header of the file and says what it is, without SQLite touching it.
@@ -63,13 +81,11 @@ enum StoreFile {
             throw StorageError(.notAStore, "\(path) has another name too (a hard link); a store has one")
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-        guard descriptor >= 0 else {
-            throw StorageError(errno == EACCES ? .permission : .inputOutput, "cannot read \(path): \(lastError())")
-        }
+        guard descriptor >= 0 else { throw failure(.inputOutput, "cannot read \(path)") }
         defer { close(descriptor) }
         var header = [UInt8](repeating: 0, count: 100)
         let count = read(descriptor, &header, header.count)
-        guard count >= 0 else { throw StorageError(.inputOutput, "cannot read \(path): \(lastError())") }
+        guard count >= 0 else { throw failure(.inputOutput, "cannot read \(path)") }
         if count == 0 { return .blank }
         let stamp = header[68..<72].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         guard count == 100, header.starts(with: Array("SQLite format 3\0".utf8)), stamp == applicationID else {
@@ -121,7 +137,29 @@ enum StoreFile {
         let (parent, _) = split(directory)
         if parent != directory { try makeDirectories(parent, for: path) }
         guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
-            throw StorageError(.cannotCreate, "cannot create \(path): \(directory): \(lastError())")
+            throw failure(.cannotCreate, "cannot create \(path): \(directory)")
+        }
+        syncDirectory(parent)
+    }
+
+    /// Waits until the entries of a directory are on the disk. Without it a power loss could take a new store with all its commits.
+    /// A file system that cannot do this loses nothing else.
+    static func syncDirectory(_ directory: String) {
+        let descriptor = open(directory, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    /// The error for what the last system call reported.
+    static func failure(_ code: StorageError.Code, _ message: String) -> StorageError {
+        let reason = errno
+        let text = String(cString: strerror(reason))
+        return switch reason {
+        case EROFS: StorageError(.permission, "\(message): the file system is read-only")
+        case EACCES where code != .cannotCreate: StorageError(.permission, "\(message): \(text)")
+        case ENOSPC, EDQUOT: StorageError(.full, "\(message): \(text)")
+        default: StorageError(code, "\(message): \(text)")
         }
     }
 
@@ -143,11 +181,10 @@ enum StoreFile {
         return String(cString: resolved)
     }
 
-    private static func lastError() -> String { String(cString: strerror(errno)) }
-
     private static func describe(_ mode: mode_t) -> String {
         switch mode & S_IFMT {
         case S_IFDIR: "a directory"
+        case S_IFLNK: "a symbolic link"
         case S_IFIFO: "a FIFO"
         case S_IFSOCK: "a socket"
         case S_IFBLK, S_IFCHR: "a device"

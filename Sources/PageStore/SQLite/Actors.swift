@@ -34,12 +34,10 @@ actor WriterActor {
         }
     }
 
-    /// Closes the connection; whoever comes later is told that the store is closed. What was read meanwhile is noted
-    /// first, if that can be done, and what `checkpointer` is about is waited for.
-    func close(after checkpointer: Checkpointer) {
+    /// Closes the connection; later calls throw `closed`. First notes which pages were read, if that can be done.
+    func close() {
         session.withLock { session in
             if let session { try? session.noteReads(force: true) }
-            checkpointer.close()
             session = nil
         }
     }

@@ -23,12 +23,15 @@ final class Connection {
         case immutable
     }
 
+    /// The version of the SQLite library, such as "3.40.1".
+    static var libraryVersion: String { String(cString: sqlite3_libversion()) }
+
     let path: String
     private let handle: OpaquePointer
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
-    private var busyBudget: Int32 = 0
-    private var endOfLog: ((Int) -> LogEnd?)?
+    private var busyMilliseconds: Int32 = 0
+    private var logObserver: ((Int) -> Void)?
 
     /// Opens an existing file; never creates one. `path` must be resolved: symbolic links in it are refused.
     /// - Parameter fileSystem: the name of a SQLite VFS; nil for the default one.
@@ -40,8 +43,7 @@ final class Connection {
         if path != ":memory:" { flags |= SQLITE_OPEN_NOFOLLOW }
         if access == .immutable { flags |= SQLITE_OPEN_URI }
         let name = access == .immutable ? Connection.immutableURI(path) : path
-        let gathering = access == .readWrite ? GatheringVFS.name(over: fileSystem) : nil
-        let code = sqlite3_open_v2(name, &handle, flags, gathering ?? fileSystem)
+        let code = sqlite3_open_v2(name, &handle, flags, fileSystem)
         guard code == SQLITE_OK, let handle else {
             let error = StorageError.sqlite(code, doing: "opening", path: path, handle: handle)
             sqlite3_close_v2(handle)
@@ -162,15 +164,19 @@ final class Connection {
         try body()
     }
 
+    /// How long a statement waits for a lock of another connection.
+    var busyBudget: Duration { .milliseconds(busyMilliseconds) }
+
     func setBusyBudget(_ duration: Duration) {
-        busyBudget = Int32(clamping: duration.wholeMilliseconds)
-        sqlite3_busy_timeout(handle, busyBudget)
+        busyMilliseconds = Int32(clamping: duration.wholeMilliseconds)
+        sqlite3_busy_timeout(handle, busyMilliseconds)
     }
 
-    /// Runs `body` with no patience for other processes; nil when it would have had to wait for one.
+    /// Runs `body` without waiting for locks of other connections.
+    /// - Returns: `nil` when a lock was taken.
     func withoutWaiting<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value? {
         sqlite3_busy_timeout(handle, 0)
-        defer { sqlite3_busy_timeout(handle, busyBudget) }
+        defer { sqlite3_busy_timeout(handle, busyMilliseconds) }
         do throws(StorageError) {
             return try body()
         } catch {
@@ -179,77 +185,72 @@ final class Connection {
         }
     }
 
-    /// How what is left of the log is merged into the file, so that the next commit begins at its start.
-    enum LogEnd {
-        /// As far as nobody is in the way.
-        case atOnce
-        /// Waiting for readers, and for others that write, for `endPatience`.
-        case patiently
-    }
+    // MARK: The write-ahead log
 
-    /// Longer than reading an outline of 10,000 pages, and far shorter than the busy budget of those who are held up meanwhile.
-    static let endPatience = Duration.milliseconds(50)
-
-    /// Asks after each commit, with the size of the log in pages, whether this connection shall merge it into the file, and how. Takes the
-    /// place of SQLite's automatic checkpoints (https://www.sqlite.org/c3ref/wal_hook.html).
-    func watchLog(_ end: @escaping (Int) -> LogEnd?) {
-        endOfLog = end
+    /// Calls `observer` after each commit with the number of pages in the log. Takes the place of SQLite's automatic merges
+    /// (https://www.sqlite.org/c3ref/wal_hook.html).
+    func observeLog(_ observer: @escaping (Int) -> Void) {
+        logObserver = observer
         sqlite3_wal_hook(
             handle,
             { connection, _, _, pages in
                 // The handle is closed before the connection is gone.
-                if let connection { Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue().logHasGrown(to: Int(pages)) }
-                // The commit is made, whatever came of this.
+                if let connection { Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue().logObserver?(Int(pages)) }
+                // The commit is made, whatever the observer did.
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    private func logHasGrown(to pages: Int) {
-        guard let end = endOfLog?(pages) else { return }
-        // Both keep others from committing meanwhile: what they add, this would not merge. FULL only if nobody is at it just then, since it
-        // has no patience; RESTART also waits until nobody reads out of the log. Who begins to read then reads the file.
-        sqlite3_busy_timeout(handle, end == .atOnce ? 0 : Int32(Connection.endPatience.wholeMilliseconds))
-        sqlite3_wal_checkpoint_v2(handle, nil, end == .atOnce ? SQLITE_CHECKPOINT_FULL : SQLITE_CHECKPOINT_RESTART, nil, nil)
-        sqlite3_busy_timeout(handle, busyBudget)
-    }
-
-    /// Merges what it can of the log into the file, and waits for nobody. What fails leaves the log as it is.
-    /// - Returns: whether nearly all is merged of what was in it: nothing failed, and no reader stands far back.
-    func mergeLog() -> Bool {
+    /// Merges what no reader still needs from the log into the file. Call it only while the write lock is held: see `LogMerger`.
+    /// - Returns: whether all pages of the log are in the file.
+    /// - Throws: `busy` when another connection merges; errors of reading, writing and syncing.
+    func mergeLog() throws(StorageError) -> Bool {
         var (size, merged): (Int32, Int32) = (0, 0)
-        guard sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &size, &merged) == SQLITE_OK else { return false }
-        return merged >= size - size / 16
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &size, &merged)
+        guard code == SQLITE_OK else { throw failure(code, doing: "merging the log into") }
+        return merged == size
     }
 
-    /// Waits until what was written to the file is on the disk, if this connection waits for the disk at all.
-    /// - Returns: whether it has.
-    func syncFile() -> Bool {
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        guard let level = try? pragma("synchronous") else { return false }
-        guard level > 0 else { return true }
-        guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file else { return false }
-        return file.pointee.pMethods.pointee.xSync(file, SQLITE_SYNC_NORMAL) == SQLITE_OK
-    }
-
-    /// Merges the log into the file and leaves it empty, unless readers are in the way for longer than the busy budget.
-    /// - Parameters:
-    ///   - isUrgent: whether others who merge it are waited for, too: within the same budget.
-    ///   - pause: between two attempts.
-    /// - Returns: whether it is empty.
-    @discardableResult
-    func emptyLog(isUrgent: Bool, pause: () -> Void = { usleep(10_000) }) throws(StorageError) -> Bool {
-        let deadline = ContinuousClock.now + .milliseconds(busyBudget)
-        defer { sqlite3_busy_timeout(handle, busyBudget) }
-        while true {
-            var isBlocked = false
-            try pragma("wal_checkpoint(TRUNCATE)") { row throws(StorageError) in isBlocked = row.bool(0) }
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard isBlocked, isUrgent, left > .zero else { return !isBlocked }
-            // Readers are waited for by SQLite itself; somebody who merges the log is not
-            // (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
-            pause()
-            sqlite3_busy_timeout(handle, Int32(clamping: left.wholeMilliseconds))
+    /// Commits one page, the first of the database, as it is.
+    /// - Parameter cuttingLog: whether the log file ends behind that page, if this commit begins the log anew
+    ///   (https://www.sqlite.org/pragma.html#pragma_journal_size_limit).
+    func rewriteFirstPage(cuttingLog: Bool) throws(StorageError) {
+        let limit = try pragma("journal_size_limit")
+        if cuttingLog { try execute("PRAGMA journal_size_limit = 0") }
+        defer { try? execute("PRAGMA journal_size_limit = \(limit)") }
+        try transaction(.write) { () throws(StorageError) in
+            // A pragma takes no parameters; the number is the store's own.
+            try execute("PRAGMA user_version = \(try pragma("user_version"))")
         }
+    }
+
+    /// Holds the write lock while `body` runs; writes nothing.
+    /// - Throws: `busy` when another connection holds the lock for longer than the busy budget.
+    func holdingWriteLock<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
+        restartWatchdog()
+        try execute("BEGIN IMMEDIATE")
+        defer { try? execute("ROLLBACK") }
+        return try body()
+    }
+
+    /// Eight bytes of the database file itself, past the log and SQLite's cache, as a big-endian number. Returns `nil` where the file
+    /// ends before.
+    func bytesOfFile(at position: Int64) -> UInt64? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        var word: UInt64 = 0
+        guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+            let methods = file.pointee.pMethods, methods.pointee.xRead(file, &word, 8, position) == SQLITE_OK
+        else { return nil }
+        return UInt64(bigEndian: word)
+    }
+
+    /// Leaves the log as it is when this connection is closed, even if it is the last one.
+    func keepLogWhenClosing() { try? configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) }
+
+    /// Whether the path of this database leads to another file than the one that is open, or to none.
+    var hasMoved: Bool {
+        var answer: Int32 = 0
+        return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &answer) == SQLITE_OK && answer != 0
     }
 
     /// How long a transaction may compute; nil for as long as it takes.

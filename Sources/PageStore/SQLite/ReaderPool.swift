@@ -69,7 +69,13 @@ private final class Reader: Sendable {
     private let mutex = Mutex(())
     // Because `Mutex` would have the state leave the caller's region at every use; it never leaves this file.
     private nonisolated(unsafe) var state = State.unopened
+    // When the file was last found in its place, and how it is recognised; guarded like the state.
+    private nonisolated(unsafe) var checkedAt: UInt64 = 0
+    private nonisolated(unsafe) var stamp: StoreStamp?
     private let open: @Sendable () throws(StorageError) -> Connection
+
+    /// How long a reader goes on with a file that has been replaced, in nanoseconds.
+    private static let checkInterval: UInt64 = 100_000_000
 
     init(open: @escaping @Sendable () throws(StorageError) -> Connection) {
         self.open = open
@@ -86,6 +92,7 @@ private final class Reader: Sendable {
     ) throws(StorageError) -> Value? {
         let value: Value?? = try mutex.withLockIfAvailable { _ throws(StorageError) in
             guard case .open(let connection) = state else { return nil }
+            try checkPlace(connection)
             return try connection.withoutWaiting { () throws(StorageError) in
                 try connection.transaction(.read) { () throws(StorageError) in try body(connection) }
             }
@@ -108,10 +115,20 @@ private final class Reader: Sendable {
             connection = opened
         case .unopened:
             connection = try open()
+            stamp = try StoreStamp(of: connection)
             state = .open(connection)
         case .closed:
             throw StorageError(.closed, "the store is closed")
         }
+        try checkPlace(connection)
         return try connection.transaction(.read) { () throws(StorageError) in try body(connection) }
+    }
+
+    private func checkPlace(_ connection: Connection) throws(StorageError) {
+        let now = Watchdog.now()
+        guard now &- checkedAt >= Reader.checkInterval else { return }
+        try connection.checkPlace()
+        try stamp?.check(connection)
+        checkedAt = now
     }
 }

@@ -2,25 +2,34 @@ import PageModel
 
 /// The writing connection, and what is remembered between its transactions.
 ///
-/// Mutable state: the index of items, the owner's lock, the change sets of the running transaction. All of it
+/// Mutable state: the index of items, the owner's lock, the change sets of the running transaction, what is known of the stamp. All of it
 /// belongs to whoever holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
+    private var stamp: StoreStamp?
     private let accesses: AccessLog
-    private let checkpointer: Checkpointer
+    private let merger: LogMerger
     private let announce: @Sendable ([ChangeSet]) -> Void
     private var ownerLock: OwnerLock?
     private var pending: [ChangeSet] = []
 
-    /// - Parameter announce: called after a commit, by whoever made it, with what it changed.
+    /// - Parameters:
+    ///   - mergeBytes: the size of the log from which on it is merged, in bytes of database pages.
+    ///   - openLocker: opens a second connection, which holds the write lock during merges.
+    ///   - announce: receives the changes of each commit, on the thread that committed.
     init(
-        connection: Connection, accesses: AccessLog, checkpointer: Checkpointer, announce: @escaping @Sendable ([ChangeSet]) -> Void
-    ) {
+        connection: Connection, accesses: AccessLog, mergeBytes: Int,
+        openLocker: @escaping () throws(StorageError) -> Connection, announce: @escaping @Sendable ([ChangeSet]) -> Void
+    ) throws(StorageError) {
         self.connection = connection
         self.accesses = accesses
-        self.checkpointer = checkpointer
         self.announce = announce
+        let merger = LogMerger(bytes: mergeBytes, writer: connection, openLocker: openLocker)
+        self.merger = merger
+        stamp = try StoreStamp(of: connection)
+        let pageSize = Int(try connection.pragma("page_size"))
+        connection.observeLog { [unowned merger] in merger.logHasGrown(to: $0, pageSize: pageSize) }
     }
 
     /// Runs `body` in a write transaction; what it noted is announced once it is committed.
@@ -30,6 +39,9 @@ final class Session {
     ) throws(StorageError) -> Value {
         pending.removeAll(keepingCapacity: true)
         let value = try connection.transaction(.write) { () throws(StorageError) in
+            // Under the write lock: no commit is acknowledged in a file that the path does not lead to, or that was overwritten.
+            try connection.checkPlace()
+            try stamp?.check(connection)
             let value = try body()
             if let moment, let reads = accesses.drain(at: moment) {
                 try AccessTable.note(reads.bodies, at: reads.at, in: connection)
@@ -53,11 +65,12 @@ final class Session {
     /// Call inside `write`.
     func note(_ set: ChangeSet) { pending.append(set) }
 
-    /// Empties the log, unless others are in the way: for longer than the busy budget if it is urgent, at all if it is not.
-    func emptyLog(isUrgent: Bool) throws(StorageError) {
-        // What this process merges would be in the way, too. Nothing more begins while we have the writer.
-        checkpointer.wait()
-        try connection.emptyLog(isUrgent: isUrgent)
+    /// Removes what was committed from the log, see `LogMerger.empty`.
+    /// - Parameter isUrgent: whether readers and other writers are waited for, for as long as the busy budget.
+    /// - Returns: whether nothing is left in the log.
+    @discardableResult
+    func emptyLog(isUrgent: Bool) throws(StorageError) -> Bool {
+        try merger.empty(isUrgent: isUrgent)
     }
 
     /// Who this connection is in leases; made when it first takes one, so that reading a store writes nothing.

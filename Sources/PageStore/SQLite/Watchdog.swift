@@ -41,7 +41,8 @@ final class Watchdog {
 
     private var isOver: Bool { deadline != .max && Watchdog.now() > deadline }
 
-    private static func now() -> UInt64 {
+    /// Nanoseconds of a clock that is never set.
+    static func now() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)

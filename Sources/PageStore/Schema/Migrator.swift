@@ -16,6 +16,7 @@ enum Migrator {
                 // A pragma takes no parameters; the number is ours.
                 try connection.execute("PRAGMA user_version = \(migration.version)")
             }
+            try StoreStamp.renewUnlessIntact(in: connection)
         }
     }
 
@@ -40,7 +41,12 @@ enum Migrator {
 
     private static let noNotes = SQL("DELETE FROM migration")
     private static let note = SQL("INSERT INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)")
-    private static let objects = SQL("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY name")
+    // Statistics that ANALYZE leaves behind are SQLite's own (https://www.sqlite.org/fileformat2.html#the_sqlite_stat1_table).
+    private static let objects = SQL(
+        """
+        SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema
+        WHERE NOT (type = 'table' AND name GLOB 'sqlite_stat[1-4]') ORDER BY name
+        """)
     private static let expected = Mutex<[Int: [String]]>([:])
 
     /// Compares the schema with what the migrations make up to the version that the store says it has, text for text: a store

@@ -13,10 +13,13 @@ import Darwin
 enum StoreOpening {
     /// The connection that writes: makes a blank file a store, migrates.
     static func openWriter(
-        _ path: String, options: PageStore.Options, now: Timestamp
+        _ path: String, _ identity: FileIdentity, options: PageStore.Options, now: Timestamp
     ) throws(StorageError) -> Connection {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
+        // The first read takes a lock on the file, and keeps it.
+        try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
+        try identity.check(connection)
         try stampIfBlank(connection, options)
         // What is not ours, or newer than we are, is refused here, before anything is written.
         try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
@@ -26,7 +29,7 @@ enum StoreOpening {
         try connection.execute("PRAGMA secure_delete = FAST")
         // The log is cut back to this size after a checkpoint, so that a full disk is not full because of it.
         try connection.execute("PRAGMA journal_size_limit = 16777216")
-        // Not within commits: see `Checkpointer`.
+        // Only under the write lock: see `LogMerger`.
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         // What is sorted or moved on the way is nobody's business on a disk.
         try connection.execute("PRAGMA temp_store = MEMORY")
@@ -36,24 +39,31 @@ enum StoreOpening {
         return connection
     }
 
-    /// A connection that merges the log into the file. The writer has been opened before.
-    static func openCheckpointer(_ path: String, options: PageStore.Options) throws(StorageError) -> Connection {
+    /// A connection that holds the write lock while the log is merged, and writes nothing. The writer has been opened before.
+    static func openLocker(
+        _ path: String, _ identity: FileIdentity, options: PageStore.Options
+    ) throws(StorageError) -> Connection {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
-        // It is this connection that waits for the disk, or does not.
+        // It merges the log when it is the last to close.
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
-        // SQLite opens a log with the first read, and merges none that is not open.
+        try connection.execute("PRAGMA wal_autocheckpoint = 0")
         _ = try connection.pragma("user_version")
+        try identity.check(connection)
         return connection
     }
 
     /// A connection that only reads. Unless the store as a whole is open for reading only, the writer has been opened
     /// before, so the file is known to be a store.
     static func openReader(
-        _ path: String, isReadOnly: Bool, options: PageStore.Options
+        _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: PageStore.Options
     ) throws(StorageError) -> Connection {
         let connection = isReadOnly ? try openUntouched(path, options) : try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
+        // A reader merges nothing, not even as the last to close.
+        connection.keepLogWhenClosing()
+        try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
+        try identity.check(connection)
         if isReadOnly {
             try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
             switch try Migrator.version(of: connection) {

@@ -19,12 +19,19 @@ enum Quarantine {
             guard lstat(target, &status) != 0 else {
                 throw StorageError(.cannotCreate, "\(target) exists already")
             }
-            // The log goes with its file under its file's name, so that what is in it can still be looked at.
-            for suffix in ["-wal", "-journal"] { rename(file + suffix, target + suffix) }
-            unlink(file + "-shm")
+            // The log goes with its file, under the file's new name. It has both names until the file has the new one: whenever this
+            // ends, the file has its log.
+            for suffix in ["-wal", "-journal"] { link(file + suffix, target + suffix) }
             guard rename(file, target) == 0 else {
-                throw StorageError(.inputOutput, "cannot rename \(file): \(String(cString: strerror(errno)))")
+                let failure = StoreFile.failure(.inputOutput, "cannot rename \(file)")
+                for suffix in ["-wal", "-journal"] { unlink(target + suffix) }
+                throw failure
             }
+            for suffix in ["-wal", "-journal"] {
+                // A file system without links: the log is renamed after its file.
+                if StoreFile.exists(target + suffix) { unlink(file + suffix) } else { rename(file + suffix, target + suffix) }
+            }
+            unlink(file + "-shm")
         }
         return target
     }

@@ -30,11 +30,13 @@ enum Recreation {
     ///
     /// Whoever has a store in WAL mode open holds a shared lock on the bytes that SQLite reserves for locking
     /// (https://www.sqlite.org/fileformat.html#the_lock_byte_page), for as long as it is open. The same bytes locked
-    /// for writing keep everybody out.
+    /// for writing keep everybody out. Who is opening it and has no lock yet is waited for: see `StoreGate`.
     static func whileAlone<Value: Sendable>(
         with path: String, otherwise error: StorageError, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         let inUse = StorageError(error.code, "\(error.message); the store is open elsewhere too", cause: error)
+        let gate = try StoreGate.enter(path, .exclusive, makingFile: true, budget: .seconds(5))
+        defer { withExtendedLifetime(gate) {} }
         return try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in
             try locked(path, otherwise: inUse, body)
         }

@@ -43,6 +43,7 @@ struct Repair {
     private mutating func mend(_ damage: Verification.Damage) throws(StorageError) {
         if damage.hasLostNotes {
             try Migrator.renewNotes(in: connection, now: now)
+            try StoreStamp.renewUnlessIntact(in: connection)
             mended += 1
         }
         for place in damage.identities { try renewHashes(place) }

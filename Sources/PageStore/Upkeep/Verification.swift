@@ -69,6 +69,10 @@ struct Verification {
                     this.damage.hasLostNotes = true
                 }
             }
+            if try StoreStamp.intact(in: this.connection) == nil {
+                this.report.findings.append(Finding(.file, "the store's stamp is damaged"))
+                this.damage.hasLostNotes = true
+            }
         }
     }
 

@@ -1,0 +1,110 @@
+import PageModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Merges the write-ahead log into the database file, and does so only under the write lock.
+///
+/// SQLite 3.7.0 to 3.51.2 can lose commits when a connection merges the log while another one begins it anew
+/// (https://www.sqlite.org/wal.html#the_wal_reset_bug). The merge has read the header of the old log, and reads how much of the log
+/// is merged only after the log has begun anew. A log begins anew in a commit, and each commit holds the write lock. So this
+/// type takes the write lock on a second connection first: no process can begin the log anew before the merge has ended. This uses
+/// SQLite's public interface only, and holds for each version of SQLite.
+///
+/// SQLite merges at two more moments. A connection that is the last one to close holds the exclusive lock of the file. Recovery
+/// after a crash holds all locks. Neither meets another connection. Automatic merges are off (`PRAGMA wal_autocheckpoint = 0`).
+///
+/// Mutable state: the schedule, the second connection, whether a merge has failed. All of it belongs to the thread that holds the
+/// writer's mutex. The second connection is closed before the writer.
+final class LogMerger {
+    private unowned let writer: Connection
+    private let openLocker: () throws(StorageError) -> Connection
+    private var locker: Connection?
+    private var schedule: MergeSchedule
+    /// Pages in the log after the last commit of this connection; 0 before the first.
+    private var pages = 0
+    /// `true` once reading, writing or syncing has failed in a merge. From then on this process merges nothing: a later sync can
+    /// succeed although pages of the earlier merge never reached the disk, and then the log would be overwritten. The next process
+    /// that opens the store alone merges the whole log again.
+    private(set) var hasFailed = false
+
+    /// - Parameters:
+    ///   - bytes: the size of the log from which on it is merged, in bytes of database pages.
+    ///   - writer: the connection that commits; it outlives this object.
+    ///   - openLocker: opens the connection that holds the write lock meanwhile; called once, before the first merge.
+    init(bytes: Int, writer: Connection, openLocker: @escaping () throws(StorageError) -> Connection) {
+        schedule = MergeSchedule(bytes: bytes)
+        self.writer = writer
+        self.openLocker = openLocker
+    }
+
+    /// Call after each commit of the writer. Merges the log when that is due; what fails leaves the log as it is.
+    /// - Parameters:
+    ///   - pages: how many pages the log has.
+    ///   - pageSize: bytes of a page.
+    func logHasGrown(to pages: Int, pageSize: Int) {
+        self.pages = pages
+        if schedule.isDue(at: pages * pageSize) { _ = try? merge() }
+    }
+
+    /// Merges what no reader still needs from the log, under the write lock. Waits for other writers as long as a commit would.
+    /// - Returns: whether the whole log is in the file. The next commit then begins the log anew, unless a reader still uses it.
+    /// - Throws: `busy` when another process holds the write lock for longer than the busy budget, and errors of reading and writing.
+    func merge() throws(StorageError) -> Bool {
+        guard !hasFailed else { return false }
+        let locker = try opened()
+        return try locker.holdingWriteLock { () throws(StorageError) in
+            do throws(StorageError) {
+                return try writer.mergeLog()
+            } catch {
+                // Another SQLite program merges at this moment: nothing has failed.
+                guard error.code != .busy else { return false }
+                hasFailed = true
+                // Closing would merge, and then delete the log.
+                for connection in [writer, locker] { connection.keepLogWhenClosing() }
+                throw error
+            }
+        }
+    }
+
+    /// Removes what was committed from the log: merges it, and lets a commit of one page begin it anew and cut it off behind
+    /// that page. That page is the first of the database, which holds no items.
+    /// - Parameters:
+    ///   - isUrgent: whether readers and other writers are waited for, for as long as the busy budget; otherwise one attempt is made.
+    ///   - pause: waits between two attempts.
+    /// - Returns: whether nothing is left in the log.
+    /// - Throws: errors of reading and writing.
+    func empty(isUrgent: Bool, pause: () -> Void = { usleep(10_000) }) throws(StorageError) -> Bool {
+        guard !hasFailed else { return false }
+        let deadline = ContinuousClock.now + writer.busyBudget
+        while true {
+            if StoreFile.hasNoLog(writer.path) { return true }
+            if try attemptToEmpty() { return true }
+            guard isUrgent, ContinuousClock.now < deadline else { return false }
+            pause()
+        }
+    }
+
+    private func opened() throws(StorageError) -> Connection {
+        if let locker { return locker }
+        let opened = try openLocker()
+        locker = opened
+        return opened
+    }
+
+    private func attemptToEmpty() throws(StorageError) -> Bool {
+        do throws(StorageError) {
+            guard try merge() else { return false }
+            try writer.rewriteFirstPage(cuttingLog: true)
+            return pages == 1
+        } catch {
+            guard error.code == .busy else { throw error }
+            return false
+        }
+    }
+}

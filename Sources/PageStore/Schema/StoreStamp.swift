@@ -1,0 +1,64 @@
+import PageModel
+
+/// The random number that tells a store from every other one, and where in the file it is.
+///
+/// Another program can overwrite the file in place while it is open, as `cp` does. The path then leads to the same file, and SQLite
+/// goes on with pages that it remembers. So the number is compared with the bytes of the file, past SQLite. That notices another
+/// store or another kind of file. It cannot notice an older copy of the same store.
+struct StoreStamp {
+    private let number: Int64
+    private let position: Int64
+    /// Whether the file has shown the number. Until the log is merged for the first time, the file can lack that page.
+    private var isInFile = false
+
+    private static let stored = SQL("SELECT stamp, seal FROM store WHERE id = 1")
+    private static let store = SQL("INSERT OR REPLACE INTO store (id, seal, stamp) VALUES (1, ?, ?)")
+    private static let root = SQL("SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = 'store'")
+
+    /// Reads the stamp of an open store. Returns `nil` when it is damaged: `verify` reports that.
+    init?(of connection: Connection) throws(StorageError) {
+        guard let number = try StoreStamp.intact(in: connection), let root = try connection.number(StoreStamp.root), root > 0 else { return nil }
+        self.number = number
+        // The table has one row, whose cell ends where its page ends, and the stamp is the row's last column.
+        position = try connection.pragma("page_size").multipliedReportingOverflow(by: root).partialValue - 8
+    }
+
+    /// Checks that the file under the connection still is the store that was opened.
+    /// - Throws: `damaged` when it was overwritten.
+    mutating func check(_ connection: Connection) throws(StorageError) {
+        guard let found = connection.bytesOfFile(at: position) else {
+            guard !isInFile else { throw StoreStamp.overwritten(connection.path) }
+            return
+        }
+        if found == UInt64(bitPattern: number) {
+            isInFile = true
+        } else if isInFile || found != 0 {
+            throw StoreStamp.overwritten(connection.path)
+        }
+    }
+
+    private static func overwritten(_ path: String) -> StorageError {
+        StorageError(.damaged, "\(path) was overwritten while it was open")
+    }
+
+    /// Returns `nil` when there is no stamp, or a damaged one.
+    static func intact(in connection: Connection) throws(StorageError) -> Int64? {
+        let row = try connection.first(stored) { row throws(StorageError) in (stamp: row.int64(0), seal: row.hash(1)) }
+        guard let row, row.seal == seal(of: row.stamp) else { return nil }
+        return row.stamp
+    }
+
+    /// Gives the store a new stamp when it has none, or a damaged one. Inside the caller's transaction.
+    static func renewUnlessIntact(in connection: Connection) throws(StorageError) {
+        guard try intact(in: connection) == nil else { return }
+        // Of this size each number takes eight bytes in the file.
+        let stamp = Int64.random(in: 1 << 62 ... .max)
+        try connection.run(store, .hash(seal(of: stamp)), .int(stamp))
+    }
+
+    private static func seal(of stamp: Int64) -> UInt64 {
+        var seal = Seal(Seal.store)
+        seal.mix(stamp)
+        return seal.value
+    }
+}
