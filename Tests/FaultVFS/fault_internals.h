@@ -75,6 +75,7 @@ struct fault_control {
     struct plan plans[FAULT_KIND_COUNT];
     long calls[FAULT_KIND_COUNT];
     long fired;
+    unsigned hesitation;
     bool recording;
     struct name *names;
     struct fault_event *events;
@@ -95,6 +96,8 @@ void control_release(struct fault_control *control);
 // Counts a call. Returns the code it shall fail with, or SQLITE_OK if it shall be passed on.
 int check_partial(struct fault_control *control, enum fault_kind kind, long *partial);
 int check(struct fault_control *control, enum fault_kind kind);
+
+void hesitate(struct fault_control *control);
 
 // MARK: - Recording
 

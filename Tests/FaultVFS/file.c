@@ -151,6 +151,7 @@ static int file_fetch(sqlite3_file *file, sqlite3_int64 offset, int amount, void
 
 static int file_unfetch(sqlite3_file *file, sqlite3_int64 offset, void *memory)
 {
+    if (offset == 0 && memory == NULL) hesitate(fault_file(file)->control);
     return wrapped(file)->pMethods->xUnfetch(wrapped(file), offset, memory);
 }
 

@@ -5,7 +5,12 @@ import PageStore
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 4, let seconds = Double(arguments[3]) else {
-    print("StoreWorker crowd|ping|pong|idle|open|look STORE SECONDS [NAME], StoreWorker die STORE CALL KIND")
+    print(
+        """
+        StoreWorker crowd|ping|pong|idle|open|look STORE SECONDS [NAME], StoreWorker die STORE CALL KIND,
+        StoreWorker append STORE PAGES LIST THRESHOLD MICROSECONDS, StoreWorker merge STORE SECONDS LIST MICROSECONDS,
+        StoreWorker rate STORE SECONDS LIST
+        """)
     exit(64)
 }
 let name = arguments.count > 4 ? arguments[4] : "w"
@@ -14,6 +19,9 @@ let name = arguments.count > 4 ? arguments[4] : "w"
 
 do {
     if arguments[1] == "die" { try await Doomed.run(arguments[2], kind: UInt32(name) ?? 0, call: Int(seconds)) }
+    if arguments[1] == "append" { try await Appender.run(arguments) }
+    if arguments[1] == "merge" { try Appender.mergeUnlocked(arguments, seconds: seconds) }
+    if arguments[1] == "rate" { try await Appender.rate(arguments, seconds: seconds) }
     if arguments[1] == "look" { try await Visitor.look(arguments[2]) }
     let store = try await PageStore.open(at: arguments[2], mode: .createIfMissing, now: now())
     let result: [String: Any] =

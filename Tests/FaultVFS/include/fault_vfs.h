@@ -95,6 +95,22 @@ long fault_fired(fault_control *control);
 /// How many calls of a kind were made, failed ones included, since that kind was last armed, or since creation.
 long fault_calls(fault_control *control, enum fault_kind kind);
 
+// MARK: - Delays
+
+/// Lets each merge of a write-ahead log wait for a random time between two of its steps: after it has read the header of the log,
+/// and before it reads how much of the log is merged. SQLite calls `xUnfetch` there for the whole file, when another
+/// connection has committed since. This is what a scheduler may do.
+///
+/// - `microseconds`: the longest wait; 0 for none.
+void fault_hesitate(fault_control *control, unsigned microseconds);
+
+/// Merges the log of a database again and again, as SQLite's own automatic merges do: without the write lock. The database is
+/// opened through the VFS "fault" for it.
+///
+/// - `milliseconds`: when it ends.
+/// Returns the SQLite result code of opening the database.
+int fault_merge_unlocked(const char *path, long milliseconds);
+
 // MARK: - Recording
 
 enum fault_event_kind {

@@ -1,0 +1,75 @@
+import FaultVFS
+import Foundation
+import PageModel
+import PageStore
+
+/// One of several processes that commit pages without a pause, each to a list of its own, so that the log is merged and begun anew
+/// all the time.
+enum Appender {
+    /// Pages and their sizes differ, so that a page of one commit cannot be taken for that of another.
+    static func content(_ list: String, _ page: Int) -> PageContent {
+        let size = page % 5 == 0 ? 3_000 : page % 3 == 0 ? 100 : 700
+        return PageContent((0..<10).map { index in
+            var byte = UInt8(truncatingIfNeeded: page &* 31 &+ index)
+            let payload = (0..<size).map { _ -> UInt8 in
+                byte = byte &* 73 &+ 41
+                return byte
+            }
+            return Item(payload: payload, id: "\(list)-\(page)-\(index)")
+        })
+    }
+
+    private static func options(threshold: Int, microseconds: UInt32, of path: String) -> PageStore.Options {
+        var options = PageStore.Options()
+        options.checkpointBytes = threshold
+        if microseconds > 0 {
+            guard fault_vfs_register() == 0, let control = fault_control_create((path as NSString).deletingLastPathComponent) else { exit(70) }
+            fault_hesitate(control, microseconds)
+            options.fileSystem = "fault"
+        }
+        return options
+    }
+
+    /// Commits so many pages; prints each number once it is acknowledged.
+    static func run(_ arguments: [String]) async throws -> Never {
+        let (path, list) = (arguments[2], arguments[4])
+        let options = options(threshold: Int(arguments[5])!, microseconds: UInt32(arguments[6])!, of: path)
+        let store = try await PageStore.open(at: path, options: options, now: now())
+        let query = try await store.register(QueryKey(list), at: now())
+        for page in 0..<Int(arguments[3])! {
+            try await commit(page, list, query, store)
+            print(page)
+        }
+        await store.close()
+        exit(0)
+    }
+
+    /// Merges without the write lock, as often as it can: what the store must never do.
+    static func mergeUnlocked(_ arguments: [String], seconds: Double) throws -> Never {
+        _ = options(threshold: 1, microseconds: UInt32(arguments[5])!, of: arguments[2])
+        exit(fault_merge_unlocked(arguments[2], Int(seconds * 1_000)) == 0 ? 0 : 70)
+    }
+
+    /// Commits for so long; prints how many pages that were.
+    static func rate(_ arguments: [String], seconds: Double) async throws -> Never {
+        let store = try await PageStore.open(at: arguments[2], now: now())
+        let query = try await store.register(QueryKey(arguments[4]), at: now())
+        let end = Date().addingTimeInterval(seconds)
+        var page = 0
+        while Date() < end {
+            try await commit(page, arguments[4], query, store)
+            page += 1
+        }
+        await store.close()
+        print(#"{"commits":\#(page)}"#)
+        exit(0)
+    }
+
+    private static func commit(_ page: Int, _ list: String, _ query: QueryRecord, _ store: PageStore) async throws {
+        let plan = CommitPlan(
+            query: query.id, version: query.version, at: now(),
+            edits: [.put(PageWrite(offset: page * 10, content: content(list, page), evidence: .inferred))],
+            ledger: [.succeeded(offset: page * 10)])
+        guard case .committed = try await store.commit(plan) else { throw StorageError(.internal, "the plan was refused") }
+    }
+}
