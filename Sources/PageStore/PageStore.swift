@@ -77,16 +77,18 @@ public final class PageStore: PageStorage {
     private static func open(
         file: String, _ mode: Mode, _ options: Options, _ now: Timestamp
     ) async throws(StorageError) -> PageStore {
-        let isNew = mode == .createIfMissing && !StoreFile.exists(file)
         // From here on the file is not replaced, until SQLite's own locks see to that.
-        var gate = isNew ? try make(file, options) : nil
+        var gate = mode == .createIfMissing ? try await make(file, options) : nil
         // A file that is not ours is refused here, before anything is made beside it, and before SQLite touches it.
         let place = try OpenStore(file) { () throws(StorageError) in
             guard try StoreFile.kind(of: file) == .blank else { return }
             guard mode != .readOnly else { throw StorageError(.notFound, "\(file) is an empty file") }
             StoreFile.makePrivate(file)
         }
-        if gate == nil { gate = try StoreGate.enter(file, .shared, makingFile: mode != .readOnly, budget: options.busyBudget) }
+        if gate == nil, let made = StoreGate(file, makingFile: mode != .readOnly) {
+            try await waiting(options.busyBudget, for: made) { made.lock(.shared) }
+            gate = made
+        }
         defer { withExtendedLifetime(gate) {} }
         guard FileIdentity(file) == place.identity else { throw .moved(file) }
         let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, now: now, place: place)
@@ -99,11 +101,28 @@ public final class PageStore: PageStorage {
         return store
     }
 
-    private static func make(_ file: String, _ options: Options) throws(StorageError) -> StoreGate? {
-        let gate = try StoreGate.enter(file, .exclusive, makingFile: true, budget: options.busyBudget)
+    /// Makes the file where there is none.
+    /// - Returns: the gate, shared; `nil` where there was a file.
+    private static func make(_ file: String, _ options: Options) async throws(StorageError) -> StoreGate? {
+        guard !StoreFile.exists(file) else { return nil }
+        guard let gate = StoreGate(file, makingFile: true) else {
+            try StoreFile.make(file)
+            return nil
+        }
+        // Whoever makes the file first lets the others go on.
+        try await waiting(options.busyBudget, for: gate) { StoreFile.exists(file) || gate.lock(.exclusive) }
         try StoreFile.make(file)
-        try gate?.share(file)
+        try await waiting(options.busyBudget, for: gate) { gate.lock(.shared) }
         return gate
+    }
+
+    /// Tries again every two milliseconds, and lets other tasks run meanwhile.
+    private static func waiting(_ budget: Duration, for gate: StoreGate, _ attempt: () -> Bool) async throws(StorageError) {
+        let deadline = ContinuousClock.now + budget
+        while !attempt() {
+            guard ContinuousClock.now < deadline else { throw gate.isTaken }
+            do { try await Task.sleep(for: .milliseconds(2)) } catch { throw gate.isTaken }
+        }
     }
 
     private func openWriter(now: Timestamp) async throws(StorageError) {

@@ -91,7 +91,7 @@ struct LogMergerTests {
         isOver.withLock { $0 = true }
         try await reading
         // A merge that meets the reader is tried again a sixteenth later.
-        #expect(longest < 4 * 50 * Self.frame, "\(longest)")
+        #expect(longest < 8 * 50 * Self.frame, "\(longest)")
         for store in stores { await store.close() }
     }
 

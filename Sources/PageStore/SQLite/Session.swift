@@ -9,7 +9,7 @@ final class Session {
     var identities = IdentityIndex()
     private var stamp: StoreStamp?
     private let accesses: AccessLog
-    private let merger: LogMerger
+    let merger: LogMerger
     private let announce: @Sendable ([ChangeSet]) -> Void
     private var ownerLock: OwnerLock?
     private var pending: [ChangeSet] = []

@@ -43,6 +43,7 @@ enum StoreOpening {
     static func openLocker(
         _ path: String, _ identity: FileIdentity, options: PageStore.Options
     ) throws(StorageError) -> Connection {
+        guard FileIdentity(path) == identity else { throw .moved(path) }
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
         // It merges the log when it is the last to close.
@@ -58,6 +59,7 @@ enum StoreOpening {
     static func openReader(
         _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: PageStore.Options
     ) throws(StorageError) -> Connection {
+        guard FileIdentity(path) == identity else { throw .moved(path) }
         let connection = isReadOnly ? try openUntouched(path, options) : try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
         // A reader merges nothing, not even as the last to close.

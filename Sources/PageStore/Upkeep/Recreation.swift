@@ -32,10 +32,11 @@ enum Recreation {
     /// (https://www.sqlite.org/fileformat.html#the_lock_byte_page), for as long as it is open. The same bytes locked
     /// for writing keep everybody out. Who is opening it and has no lock yet is waited for: see `StoreGate`.
     static func whileAlone<Value: Sendable>(
-        with path: String, otherwise error: StorageError, _ body: () throws(StorageError) -> Value
+        with path: String, otherwise error: StorageError, budget: Duration = .seconds(5), _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         let inUse = StorageError(error.code, "\(error.message); the store is open elsewhere too", cause: error)
-        let gate = try StoreGate.enter(path, .exclusive, makingFile: true, budget: .seconds(5))
+        let gate = StoreGate(path, makingFile: true)
+        try gate?.lockExclusively(budget: budget)
         defer { withExtendedLifetime(gate) {} }
         return try OpenStores.whileClosed(path, otherwise: inUse) { () throws(StorageError) in
             try locked(path, otherwise: inUse, body)

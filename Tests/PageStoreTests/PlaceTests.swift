@@ -1,0 +1,200 @@
+import FaultVFS
+import Foundation
+import PageModel
+import StorageSupport
+import Testing
+
+@testable import PageStore
+
+@Suite("The file under an open store")
+struct PlaceTests {
+    private let folder = Folder()
+
+    private func open(_ path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws -> PageStore {
+        try await PageStore.open(at: path ?? folder.store, mode: mode, now: noon)
+    }
+
+    private func code<Value>(_ body: () async throws -> Value) async -> StorageError.Code? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return (error as? StorageError)?.code
+        }
+    }
+
+    private func other() async throws -> String {
+        let path = "\(folder.path)/other.sqlite"
+        let other = try await open(path)
+        _ = try await other.register(QueryKey("theirs"), at: noon)
+        await other.close()
+        return path
+    }
+
+    enum Accident: CaseIterable { case renamed, removed, replaced }
+
+    @Test("a store that is renamed, removed or replaced while it is open is noticed by the next write and by a first read", arguments: Accident.allCases)
+    func moved(accident: Accident) async throws {
+        let store = try await open()
+        _ = try await store.register(QueryKey("ours"), at: noon)
+        switch accident {
+        case .renamed: #expect(rename(folder.store, folder.store + ".old") == 0)
+        case .removed: #expect(unlink(folder.store) == 0)
+        case .replaced: #expect(rename(try await other(), folder.store) == 0)
+        }
+        // Pinning writes without a look before.
+        #expect(await code { try await store.setPinned(true, QueryID(rawValue: 1)) } == .moved)
+        let reader = try await open("\(folder.path)/second.sqlite")
+        #expect(unlink(reader.path) == 0)
+        #expect(await code { try await reader.records() } == .moved)
+        await store.close()
+        await reader.close()
+    }
+
+    @Test("a store that is overwritten in place by another one, or by something else, is noticed at the next write", arguments: [true, false])
+    func overwritten(byStore: Bool) async throws {
+        let store = try await open()
+        for number in 0..<3 { _ = try await store.register(QueryKey("ours \(number)"), at: noon) }
+        // Until the log is merged for the first time the file has nothing to be recognised by.
+        try await store.withWriter { session throws(StorageError) in
+            let isEmpty = try session.emptyLog(isUrgent: true)
+            #expect(isEmpty)
+        }
+        try await store.setPinned(true, QueryID(rawValue: 1))
+        let bytes = byStore ? try Data(contentsOf: URL(fileURLWithPath: try await other())) : Data(repeating: 0x20, count: 100_000)
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.store))
+        try handle.truncate(atOffset: 0)
+        try handle.write(contentsOf: bytes)
+        #expect(await code { try await store.setPinned(false, QueryID(rawValue: 1)) } == .damaged)
+        // The handle is closed last: closing it drops SQLite's locks.
+        await store.close()
+        try handle.close()
+    }
+
+    @Test("a truncated file is noticed at the next write")
+    func truncated() async throws {
+        let store = try await open()
+        _ = try await store.register(QueryKey("ours"), at: noon)
+        try await store.withWriter { session throws(StorageError) in _ = try session.emptyLog(isUrgent: true) }
+        try await store.setPinned(true, QueryID(rawValue: 1))
+        #expect(truncate(folder.store, 0) == 0)
+        #expect(await code { try await store.setPinned(false, QueryID(rawValue: 1)) } == .damaged)
+        await store.close()
+    }
+
+    @Test("the stamp is where it is looked for, whatever the size of the pages", arguments: [512, 4_096, 65_536])
+    func stampPosition(pageSize: Int) async throws {
+        folder.createFile(folder.store)
+        try Connection(path: folder.store).execute(
+            "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = \(StoreFile.applicationID)")
+        await (try await open()).close()
+        let connection = try Connection(path: folder.store)
+        var stamp = try #require(try StoreStamp(of: connection))
+        try stamp.check(connection)
+        let number = try #require(try StoreStamp.intact(in: connection))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)).range(of: withUnsafeBytes(of: number.bigEndian) { Data($0) }) != nil)
+    }
+
+    @Test("what is no ordinary file beside a store is refused, and nothing waits for it", arguments: ["-wal", "-shm", "-journal", "-owners", "-notices"])
+    func companions(suffix: String) async throws {
+        await (try await open()).close()
+        unlink(folder.store + suffix)
+        #expect(mkfifo(folder.store + suffix, 0o600) == 0)
+        for mode in [PageStore.Mode.createIfMissing, .mustExist, .readOnly] {
+            #expect(await code { try await open(nil, mode) } == .notAStore)
+        }
+        unlink(folder.store + suffix)
+        try FileManager.default.createSymbolicLink(atPath: folder.store + suffix, withDestinationPath: "/dev/null")
+        #expect(await code { try await open() } == .notAStore)
+    }
+
+    @Test("a store whose statistics SQLite has gathered is a store")
+    func analyzed() async throws {
+        let bench = try await Bench<PageStore>()
+        try await bench.put(0, items(0..<10))
+        try Connection(path: bench.folder.store).execute("ANALYZE")
+        await bench.store.close()
+        let store = try await PageStore.open(at: bench.folder.store, mode: .mustExist, now: noon)
+        #expect(try await store.verify().isSound)
+        #expect(try await store.records().count == 1)
+        await store.close()
+    }
+
+    @Test("while a store is being opened its file is not set aside, and while it is set aside it is not opened")
+    func gate() async throws {
+        await (try await open()).close()
+        let gate = try #require(StoreGate(folder.store, makingFile: true))
+        #expect(gate.lock(.shared))
+        let error = StorageError(.busy, "in use")
+        #expect(await code { try Recreation.whileAlone(with: folder.store, otherwise: error, budget: .zero) {} } == .busy)
+        await (try await open()).close()
+        #expect(gate.lock(.exclusive))
+        var options = PageStore.Options()
+        options.busyBudget = .zero
+        #expect(await code { try await PageStore.open(at: folder.store, options: options, now: noon) } == .busy)
+        #expect(gate.lock(.shared))
+        await (try await open()).close()
+    }
+
+    #if os(Linux)
+    @Test("tasks that open one new store at the same time leave its locks in place")
+    func locksOfTasks() async throws {
+        for round in 0..<30 {
+            let path = "\(folder.path)/\(round).sqlite"
+            let stores = try await withThrowingTaskGroup(of: PageStore.self) { group in
+                for _ in 0..<4 { group.addTask { try await PageStore.open(at: path, now: noon) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let inode = try #require(try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int)
+            // The kernel's list changes while it is read, so that a line can be missing once; a lock that was dropped stays missing.
+            let isLocked = try (0..<10).contains { _ in
+                try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n")
+                    .contains { $0.contains("POSIX") && $0.contains(":\(inode) ") }
+            }
+            #expect(isLocked, "round \(round)")
+            for store in stores { await store.close() }
+        }
+    }
+    #endif
+}
+
+@Suite("A merge that fails")
+struct FailedMergeTests {
+    @Test("after it the process merges nothing, closing keeps the log, and the next process finds every commit")
+    func stops() async throws {
+        var failed = 0
+        for call in 1..<200 {
+            let faulty = FaultyFolder()
+            var options = faulty.options
+            options.checkpointBytes = 20 * 4_096
+            let path = "\(faulty.folder.realPath)/store.sqlite"
+            let store = try await PageStore.open(at: path, options: options, now: noon)
+            let query = try await store.register(QueryKey("list"), at: noon)
+            fault_arm(faulty.control, FAULT_SYNC, call, false, 1_034, -1)
+            var acknowledged: [Int] = []
+            for number in 0..<20 {
+                let page = PageWrite(offset: number * 10, content: items(number * 10..<number * 10 + 10), evidence: .inferred)
+                let plan = CommitPlan(query: query.id, version: query.version, at: noon, edits: [.put(page)])
+                if case .committed = try? await store.commit(plan) { acknowledged.append(number) }
+            }
+            let hasFired = faulty.fired > 0
+            let hasFailed = try await store.withWriter { session throws(StorageError) in
+                if session.merger.hasFailed {
+                    let isMerged = try session.merger.merge()
+                    #expect(!isMerged)
+                }
+                return session.merger.hasFailed
+            }
+            await store.close()
+            if hasFailed {
+                failed += 1
+                #expect(faulty.folder.contents.contains("store.sqlite-wal"), "call \(call)")
+            }
+            let next = try await PageStore.open(at: path, mode: .mustExist, now: noon)
+            for number in acknowledged { #expect(try await next.page(at: number * 10, of: query.id)?.content.count == 10, "call \(call)") }
+            await next.close()
+            if !hasFired { break }
+        }
+        #expect(failed > 0)
+    }
+}
