@@ -1,5 +1,6 @@
 #if Tool
 import ArgumentParser
+import PageStore
 
 /// The command line tool. A command is parse → call → render; it holds neither SQL nor policy.
 @main
@@ -44,6 +45,10 @@ struct Pagecache: AsyncParsableCommand {
     @MainActor
     static func main() async {
         ToolProcess.outliveReaders()
+        if asksForVersions(CommandLine.arguments.dropFirst()) {
+            Terminal.standard.print("\(toolVersion)\nSQLite \(PageStore.sqliteVersion)")
+            ToolProcess.end(nil)
+        }
         do {
             var command = try parseAsRoot()
             if let command = command as? any AsyncParsableCommand {
@@ -56,6 +61,11 @@ struct Pagecache: AsyncParsableCommand {
         } catch {
             ToolProcess.end(error)
         }
+    }
+
+    /// `--version --verbose` names the libraries as well; the parser prints `--version` by itself.
+    private static func asksForVersions(_ words: some Collection<String>) -> Bool {
+        words.count == 2 && words.contains("--version") && words.contains { $0 == "--verbose" || $0 == "-v" }
     }
 
     /// What the parser says of arguments that it does not take, as an error of ours. Commands throw such errors too.

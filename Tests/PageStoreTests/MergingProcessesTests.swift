@@ -97,7 +97,7 @@ struct MergingProcessesTests {
     func short() async throws {
         let folder = Folder()
         await (try PageStore.open(at: folder.store, now: noon)).close()
-        let threshold = 100 * 4_096
+        let threshold = 300 * 4_096
         var programs: [Program] = []
         for number in 0..<8 {
             programs.append(

@@ -55,6 +55,7 @@ struct Verify: AsyncParsableCommand {
     }
 
     private func look(at store: PageStore) async throws {
+        Terminal.standard.detail("SQLite \(PageStore.sqliteVersion)")
         let names = Dictionary(uniqueKeysWithValues: (try? await store.summaries())?.map { ($0.outline.record.id, $0.outline.record.key.shortID) } ?? [])
         guard repair, !consent.dryRun else {
             let report = try await store.verify()

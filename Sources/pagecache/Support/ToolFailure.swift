@@ -50,6 +50,7 @@ struct ToolFailure: Error {
             case .damaged, .tookTooLong:
                 (.unusableData, "'pagecache verify' says what is damaged, 'pagecache verify --repair' mends it")
             case .tooLarge: (.unusableData, nil)
+            case .moved: (.incomplete, "run the command again: it opens the store that is there now")
             case .busy: (.incomplete, "another process is writing; try again")
             case .full: (.inputOutput, "free some space; nothing is lost")
             case .inputOutput: (.inputOutput, nil)
