@@ -54,6 +54,8 @@ enum StoreFile {
                 throw failure(.cannotCreate, "cannot create \(file)")
             }
             close(descriptor)
+            // A log that is there already belongs to a store that was removed, and may still be in use by a process that has it open.
+            for suffix in ["-wal", "-shm", "-journal"] { unlink(file + suffix) }
             syncDirectory(split(file).directory)
         }
     }

@@ -46,7 +46,8 @@ struct Pagecache: AsyncParsableCommand {
     static func main() async {
         ToolProcess.outliveReaders()
         if asksForVersions(CommandLine.arguments.dropFirst()) {
-            Terminal.standard.print("\(toolVersion)\nSQLite \(PageStore.sqliteVersion)")
+            Terminal.standard.print(toolVersion)
+            Terminal.standard.print("SQLite \(PageStore.sqliteVersion)")
             ToolProcess.end(nil)
         }
         do {

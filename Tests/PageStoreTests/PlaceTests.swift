@@ -71,6 +71,23 @@ struct PlaceTests {
         try handle.close()
     }
 
+    @Test("a store that is made where another was removed has nothing of that one, which may still be open")
+    func madeAnew() async throws {
+        let old = try await open()
+        _ = try await old.register(QueryKey("old"), at: noon)
+        #expect(unlink(folder.store) == 0)
+        let new = try await open()
+        _ = try await new.register(QueryKey("new"), at: noon)
+        #expect(await code { try await old.setPinned(true, QueryID(rawValue: 1)) } == .moved)
+        await old.close()
+        #expect(try await new.records().map(\.key) == [QueryKey("new")])
+        await new.close()
+        let again = try await open()
+        #expect(try await again.records().map(\.key) == [QueryKey("new")])
+        #expect(try await again.verify().isSound)
+        await again.close()
+    }
+
     @Test("a truncated file is noticed at the next write")
     func truncated() async throws {
         let store = try await open()
