@@ -51,10 +51,12 @@ public final class PageStore: PageStorage {
     ///   - mode: what to do when there is none. Default: make one.
     ///   - options: the settings. Default: the defaults.
     ///   - now: the moment that migrations are recorded with.
+    ///   - stamps: draws the stamps of versions (R51). Default: the system's random numbers.
     /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `damaged`,
     ///   `inputOutput`, `full` or `busy`.
     public static func open(
-        at path: String, mode: Mode = .createIfMissing, options: Options = Options(), now: Timestamp
+        at path: String, mode: Mode = .createIfMissing, options: Options = Options(), now: Timestamp,
+        stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) async throws(StorageError) -> PageStore {
         let file = mode == .createIfMissing ? try StoreFile.locateOrCreate(path) : try StoreFile.locate(path)
         // Refused here, if it is not one of ours, before SQLite touches it.
@@ -68,19 +70,20 @@ public final class PageStore: PageStorage {
             // The first reader checks the file.
             try await store.read { _ throws(StorageError) in }
         } else {
-            try await store.openWriter(now: now)
+            try await store.openWriter(now: now, stamps)
         }
         return store
     }
 
-    private func openWriter(now: Timestamp) async throws(StorageError) {
+    private func openWriter(now: Timestamp, _ stamps: any RandomNumberGenerator & Sendable) async throws(StorageError) {
         let (path, options, accesses, checkpointer, announcer) = (path, options, accesses, checkpointer, announcer)
         try await writer.open { () throws(StorageError) in
             let connection = try StoreOpening.openWriter(path, options: options, now: now)
             let pageSize = Int(try connection.pragma("page_size"))
             connection.watchLog { checkpointer.logHasGrown(to: $0 * pageSize) }
             return Session(
-                connection: connection, accesses: accesses, checkpointer: checkpointer, announce: { announcer.announce($0) })
+                connection: connection, accesses: accesses, checkpointer: checkpointer, journalBound: options.journal, stamps: stamps,
+                announce: { announcer.announce($0) })
         }
     }
 

@@ -94,6 +94,18 @@ final class Connection {
         }
     }
 
+    /// Calls `body` with each row, as long as `goesOn` returns true before it.
+    func each(
+        _ sql: SQL, _ values: SQLValue..., while goesOn: () -> Bool, body: (borrowing Row) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        while goesOn(), try statement.step() {
+            try body(Row(statement: statement))
+        }
+    }
+
     /// The first row, mapped; nil when there is none.
     func first<Value>(
         _ sql: SQL, _ values: SQLValue..., map: (borrowing Row) throws(StorageError) -> Value

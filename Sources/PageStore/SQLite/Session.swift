@@ -2,8 +2,8 @@ import PageModel
 
 /// The writing connection, and what is remembered between its transactions.
 ///
-/// Mutable state: the index of items, the owner's lock, the change sets of the running transaction. All of it
-/// belongs to whoever holds the writer's mutex.
+/// Mutable state: the index of items, the owner's lock, the generator of stamps, the change sets of the running transaction.
+/// All of it belongs to whoever holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
@@ -11,12 +11,20 @@ final class Session {
     private let checkpointer: Checkpointer
     private let announce: @Sendable ([ChangeSet]) -> Void
     private var ownerLock: OwnerLock?
+    /// How much of a list's journal is kept.
+    let journalBound: JournalBound
+    private var stamps: any RandomNumberGenerator
     private var pending: [ChangeSet] = []
 
-    /// - Parameter announce: called after a commit, by whoever made it, with what it changed.
+    /// - Parameters:
+    ///   - stamps: draws the stamps of versions (R51).
+    ///   - announce: called after a commit, by whoever made it, with what it changed.
     init(
-        connection: Connection, accesses: AccessLog, checkpointer: Checkpointer, announce: @escaping @Sendable ([ChangeSet]) -> Void
+        connection: Connection, accesses: AccessLog, checkpointer: Checkpointer, journalBound: JournalBound,
+        stamps: any RandomNumberGenerator, announce: @escaping @Sendable ([ChangeSet]) -> Void
     ) {
+        self.journalBound = journalBound
+        self.stamps = stamps
         self.connection = connection
         self.accesses = accesses
         self.checkpointer = checkpointer
@@ -52,6 +60,13 @@ final class Session {
 
     /// Call inside `write`.
     func note(_ set: ChangeSet) { pending.append(set) }
+
+    /// Gives a list its next version, and appends to its journal what changed in it (R48, R51). Call inside `write`, once for
+    /// each list that readers see changed.
+    func advance(_ query: QueryID, _ draft: JournalDraft, at now: Timestamp) throws(StorageError) -> ContentVersion {
+        try JournalTable.append(
+            draft, to: query, stamp: stamps.next(), at: now, bound: journalBound, in: connection)
+    }
 
     /// Empties the log, unless others are in the way: for longer than the busy budget if it is urgent, at all if it is not.
     func emptyLog(isUrgent: Bool) throws(StorageError) {

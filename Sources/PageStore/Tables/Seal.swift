@@ -44,6 +44,7 @@ struct Seal {
     static let page: UInt64 = 2
     static let identity: UInt64 = 3
     static let body: UInt64 = 4
+    static let journal: UInt64 = 5
 }
 
 extension Seal {
