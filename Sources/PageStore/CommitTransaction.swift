@@ -11,6 +11,7 @@ struct CommitTransaction {
     var changes: [Change] = []
     /// What the journal will record (R48).
     var journal: JournalDraft
+    private let tail: JournalTail
     /// True once positions moved: the revision goes up by one, however many edits moved them.
     var moved = false
     /// The leases that were taken at the end, if any were asked for.
@@ -26,7 +27,7 @@ struct CommitTransaction {
         do {
             return try session.write(at: plan.at) { () throws(StorageError) in
                 try session.identities.refresh(session.connection)
-                guard let record = try QueryTable.find(plan.query, in: session.connection) else {
+                guard let (record, tail) = try QueryTable.findForCommit(plan.query, in: session.connection) else {
                     // Purged since: no plan of its old life applies any more.
                     abandoned = .superseded(ListVersion(generation: 0, revision: 0))
                     throw .abandoned
@@ -42,7 +43,7 @@ struct CommitTransaction {
                         throw .abandoned
                     }
                 }
-                var transaction = CommitTransaction(session: session, plan: plan, record: record)
+                var transaction = CommitTransaction(session: session, plan: plan, record: record, tail: tail)
                 if let refusal = try transaction.run(claiming: request) {
                     abandoned = refusal
                     throw .abandoned
@@ -56,10 +57,11 @@ struct CommitTransaction {
         }
     }
 
-    private init(session: Session, plan: CommitPlan, record: QueryRecord) {
+    private init(session: Session, plan: CommitPlan, record: QueryRecord, tail: JournalTail) {
         self.session = session
         self.plan = plan
         self.record = record
+        self.tail = tail
         journal = JournalDraft(session.journalBound)
     }
 
@@ -81,7 +83,9 @@ struct CommitTransaction {
         if moved { record.version.revision += 1 }
         if record != before { try QueryTable.save(record, in: connection) }
         // R51: in the same transaction, once for all that the plan changed.
-        if changes.contains(where: \.isSeenByReaders) { record.contentVersion = try session.advance(query, journal, at: plan.at) }
+        if changes.contains(where: \.isSeenByReaders) {
+            record.contentVersion = try session.advance(query, journal, after: tail, at: plan.at)
+        }
         if let request { grant = try LedgerWriting.grant(granted, request, record, in: session) }
         if !changes.isEmpty {
             session.note(

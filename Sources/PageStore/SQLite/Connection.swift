@@ -116,6 +116,16 @@ final class Connection {
         return try statement.step() ? try map(Row(statement: statement)) : nil
     }
 
+    /// The first row for one number, mapped.
+    func first<Value>(
+        _ sql: SQL, _ one: Int64, map: (borrowing Row) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value? {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(1, one)
+        return try statement.step() ? try map(Row(statement: statement)) : nil
+    }
+
     /// The first row for two numbers, mapped: the key of most tables.
     func first<Value>(
         _ sql: SQL, _ one: Int64, _ two: Int64, map: (borrowing Row) throws(StorageError) -> Value

@@ -63,9 +63,12 @@ final class Session {
 
     /// Gives a list its next version, and appends to its journal what changed in it (R48, R51). Call inside `write`, once for
     /// each list that readers see changed.
-    func advance(_ query: QueryID, _ draft: JournalDraft, at now: Timestamp) throws(StorageError) -> ContentVersion {
+    /// - Parameter tail: where its journal ends; nil: it is looked up. Default: nil.
+    func advance(
+        _ query: QueryID, _ draft: JournalDraft, after tail: JournalTail? = nil, at now: Timestamp
+    ) throws(StorageError) -> ContentVersion {
         try JournalTable.append(
-            draft, to: query, stamp: stamps.next(), at: now, bound: journalBound, in: connection)
+            draft, to: query, after: tail, stamp: stamps.next(), at: now, bound: journalBound, in: connection)
     }
 
     /// Empties the log, unless others are in the way: for longer than the busy budget if it is urgent, at all if it is not.

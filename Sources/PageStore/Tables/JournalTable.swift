@@ -1,11 +1,18 @@
 import PageModel
 
+/// Where a list's journal ends: the numbers of its newest row; zeros where it has none.
+struct JournalTail {
+    var counter: Int
+    /// What its entries take.
+    var kept: Int
+}
+
 /// Rows of `journal`: one for each version of a list, with what its commit changed (R48, R51). The newest row of a list holds
 /// the list's version, so that a commit writes one row for both.
 enum JournalTable {
     private static let newest = SQL("SELECT counter, kept FROM journal WHERE query = ? ORDER BY counter DESC LIMIT 1")
     private static let insert = SQL(
-        "INSERT OR REPLACE INTO journal (query, counter, stamp, at, cost, kept, changes, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        "INSERT INTO journal (query, counter, stamp, at, cost, kept, changes, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
     private static let since = SQL(
         """
         SELECT counter, stamp, at, cost, kept, changes, seal FROM journal
@@ -21,16 +28,20 @@ enum JournalTable {
 
     /// Gives a list its next version. Call inside a write transaction, once for each commit that readers can see.
     /// - Parameters:
+    ///   - tail: where the journal ends; nil: it is looked up.
     ///   - stamp: a random number (R51).
     ///   - now: the moment of the commit.
     static func append(
-        _ draft: JournalDraft, to query: QueryID, stamp: UInt64, at now: Timestamp, bound: JournalBound, in connection: Connection
+        _ draft: JournalDraft, to query: QueryID, after tail: JournalTail?, stamp: UInt64, at now: Timestamp, bound: JournalBound,
+        in connection: Connection
     ) throws(StorageError) -> ContentVersion {
-        let newest = try connection.first(newest, .int(query.rawValue)) { row throws(StorageError) in
-            (counter: row.int(0), kept: row.int(1))
+        var found = tail
+        if found == nil {
+            found = try connection.first(newest, query.rawValue) { row throws(StorageError) in
+                JournalTail(counter: row.int(0), kept: row.int(1))
+            }
         }
-        var counter = newest?.counter ?? 0
-        var kept = newest?.kept ?? 0
+        var (counter, kept) = (found?.counter ?? 0, found?.kept ?? 0)
         // A number that no commit has written: nothing can be believed of what came before it (R46).
         let isPossible = (0..<Total.largest).contains(counter) && (0...Total.largest).contains(kept)
         if !isPossible { (counter, kept) = (0, 0) }
@@ -67,6 +78,14 @@ enum JournalTable {
         _ entry: JournalEntry, cost: Int, kept: Int, of query: QueryID, in connection: Connection
     ) throws(StorageError) {
         let changes = JournalCodec.encode(entry.changes)
+        var seal = Seal(Seal.journal)
+        seal.mix(query.rawValue)
+        seal.mix(entry.version.counter)
+        seal.mix(entry.version.stamp)
+        seal.mix(entry.at.milliseconds)
+        seal.mix(cost)
+        seal.mix(kept)
+        changes.withUnsafeBytes { seal.mix($0) }
         try connection.run(insert) { statement throws(StorageError) in
             try statement.bind(1, query.rawValue)
             try statement.bind(2, entry.version.counter)
@@ -75,14 +94,6 @@ enum JournalTable {
             try statement.bind(5, cost)
             try statement.bind(6, kept)
             try statement.bind(7, changes)
-            var seal = Seal(Seal.journal)
-            seal.mix(query.rawValue)
-            seal.mix(entry.version.counter)
-            seal.mix(entry.version.stamp)
-            seal.mix(entry.at.milliseconds)
-            seal.mix(cost)
-            seal.mix(kept)
-            changes.withUnsafeBytes { seal.mix($0) }
             try statement.bind(8, seal.value)
         }
     }

@@ -5,7 +5,7 @@ enum QueryTable {
     private static let columns = """
         id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
         allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, \
-        invalidated_at, fresh_for, q.seal, counter, stamp
+        invalidated_at, fresh_for, q.seal, counter, stamp, kept
         """
 
     // The newest row of the journal is the list's version (R51): one look more.
@@ -47,7 +47,17 @@ enum QueryTable {
 
     /// - Throws: `damaged` when the record is there and not whole.
     static func find(_ id: QueryID, in connection: Connection) throws(StorageError) -> QueryRecord? {
-        try connection.first(byID, .int(id.rawValue)) { row throws(StorageError) in try whole(row, connection) }
+        try connection.first(byID, id.rawValue) { row throws(StorageError) in try whole(row, connection) }
+    }
+
+    /// The record, and where its journal ends: a commit needs both.
+    /// - Throws: `damaged` when the record is there and not whole.
+    static func findForCommit(
+        _ id: QueryID, in connection: Connection
+    ) throws(StorageError) -> (record: QueryRecord, tail: JournalTail)? {
+        try connection.first(byID, id.rawValue) { row throws(StorageError) in
+            (try whole(row, connection), JournalTail(counter: row.int(21), kept: row.int(23)))
+        }
     }
 
     /// Every record that is whole; `broken` is called with the others, as far as they can be read.
