@@ -133,7 +133,8 @@ let package = Package(
         .testTarget(
             name: "PageStoreTests",
             dependencies: [
-                "CSQLite", "PageModel", "PageStore", "PagedRepositoryTesting", "FaultVFS", "StorageSupport", "StoreWorker", "ProgramSupport",
+                "CSQLite", "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting", "FaultVFS", "StorageSupport", "StoreWorker",
+                "ProgramSupport",
             ],
             swiftSettings: settings
         ),

@@ -111,6 +111,19 @@ CREATE TABLE ledger (
 
 CREATE INDEX ledger_due ON ledger (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 
+-- One row for each version of a list: the newest one is the list's version. Written by the commit that it records.
+CREATE TABLE journal (
+    query   INTEGER NOT NULL,
+    counter INTEGER NOT NULL,
+    stamp   INTEGER NOT NULL, -- random: a counter may come again, with other content
+    at      INTEGER NOT NULL,
+    cost    INTEGER NOT NULL, -- about the bytes of this entry
+    kept    INTEGER NOT NULL, -- the sum of the costs of the list's entries when this one was written
+    changes BLOB NOT NULL, -- inserted, deleted, moved, edited items, with the bytes of what is gone; empty: no item changed
+    seal    INTEGER NOT NULL,
+    PRIMARY KEY (query, counter)
+) STRICT, WITHOUT ROWID;
+
 -- What bringing a list up to date has cost so far, and what it could leave alone. For people; nothing is decided by it.
 CREATE TABLE tally (
     query           INTEGER PRIMARY KEY,

@@ -4,13 +4,17 @@ public struct ChangeSet: Hashable, Sendable {
     public var query: QueryID
     /// The list's version afterwards; nil when the query is gone.
     public var version: ListVersion?
+    /// Which content readers see afterwards (R51); nil when the query is gone. A transaction that changed nothing but the
+    /// ledger, or a pin, leaves it as it was.
+    public var contentVersion: ContentVersion?
     /// What was done, in order; never empty when a storage tells it.
     public var changes: [Change]
 
     /// What one transaction did; each parameter is the property of its name.
-    public init(query: QueryID, version: ListVersion?, changes: [Change]) {
+    public init(query: QueryID, version: ListVersion?, contentVersion: ContentVersion? = nil, changes: [Change]) {
         self.query = query
         self.version = version
+        self.contentVersion = contentVersion
         self.changes = changes
     }
 
@@ -58,6 +62,13 @@ public enum Change: Hashable, Sendable {
         case .stored, .rearranged, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated, .purged: true
         case .registered, .confirmed, .total, .end, .validated, .ledger, .described: false
         }
+    }
+}
+
+extension Change {
+    /// Whether readers of the list see it, so that the list gets another `ContentVersion` (R51): all but fetch records.
+    package var isSeenByReaders: Bool {
+        if case .ledger = self { false } else { true }
     }
 }
 

@@ -15,6 +15,9 @@ public struct ListOutline: Hashable, Sendable {
         self.ledger = ledger
     }
 
+    /// Which content the outline was read of (R51).
+    public var contentVersion: ContentVersion { record.contentVersion }
+
     /// The pages that count as held.
     public var heldPages: [PageSummary] {
         let generation = record.version.generation
@@ -126,6 +129,8 @@ public struct ListWindow: Hashable, Sendable {
 
     /// The version of the list that it was read of.
     public var version: ListVersion { record.version }
+    /// Which content the window was read of (R51).
+    public var contentVersion: ContentVersion { record.contentVersion }
 
     /// Positions in the window that hold no item at all, damaged ones included.
     public var missing: [Range<Int>] {

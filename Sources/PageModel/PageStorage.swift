@@ -52,6 +52,19 @@ public protocol PageStorage: Sendable {
     /// - Throws: `StorageError`, as every reading does.
     func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace]
 
+    /// What changed in a list since `version`, out of its journal (R48), read in one transaction (R2); nil when the query is
+    /// gone.
+    ///
+    /// Returns `truncated` when the journal does not reach back to that version, or when the stamp is not the one that was
+    /// stored under that counter (R51). A part is never returned as the whole. Since the current version, no entries are
+    /// returned.
+    /// - Parameters:
+    ///   - query: the list.
+    ///   - version: the `contentVersion` of an earlier read, or the version that an earlier call reached.
+    ///   - limit: the most entries to return, 0 or more. Fewer are returned where they hold more than 4 MiB of items.
+    /// - Throws: `StorageError`, as every reading does.
+    func changes(of query: QueryID, since version: ContentVersion, limit: Int) async throws(StorageError) -> ListChanges?
+
     /// Applies a plan, wholly or not at all (R1, R4), and then takes leases, as ``claim(_:of:at:)`` does at the plan's moment: who
     /// has one page to store has the next one to fetch, and one transaction does for both.
     /// - Parameters:

@@ -73,7 +73,7 @@ public struct QueryID: Hashable, Sendable {
     }
 }
 
-/// Under which state of a list something was planned (R4).
+/// Under which state of a list something was planned (R4). Which content a read returned says `ContentVersion`.
 public struct ListVersion: Hashable, Sendable {
     /// Number of the list's life: bumped by reset, purge, or a refresh that finds another list.
     public var generation: Int
@@ -134,12 +134,15 @@ public struct QueryRecord: Hashable, Sendable {
     public var sweep: SweepProgress?
     /// Exempt from eviction (R40).
     public var isPinned: Bool
+    /// Which content the read returned (R51). A storage stores it; it is not part of a plan.
+    public var contentVersion: ContentVersion
 
     /// A record; each parameter is the property of its name.
     public init(
         id: QueryID, key: QueryKey, version: ListVersion, total: Total, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
-        isPinned: Bool = false, invalidatedAt: Timestamp? = nil, freshFor: Duration? = nil
+        isPinned: Bool = false, invalidatedAt: Timestamp? = nil, freshFor: Duration? = nil,
+        contentVersion: ContentVersion = .none
     ) {
         self.id = id
         self.key = key
@@ -155,6 +158,7 @@ public struct QueryRecord: Hashable, Sendable {
         self.source = source
         self.sweep = sweep
         self.isPinned = isPinned
+        self.contentVersion = contentVersion
     }
 
     /// How long the list is, by what the origin says of it.

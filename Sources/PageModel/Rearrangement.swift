@@ -201,7 +201,7 @@ public struct ListDifference: Hashable, Sendable {
 
 extension [Range<Int>] {
     /// Appends a range, joined with the last one where they touch.
-    fileprivate mutating func add(_ range: Range<Int>) {
+    mutating func add(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
         if let last, last.upperBound == range.lowerBound {
             self[count - 1] = last.lowerBound..<range.upperBound

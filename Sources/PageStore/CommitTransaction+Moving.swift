@@ -17,8 +17,9 @@ extension CommitTransaction {
             try cut(at: move.range.lowerBound)
             try cut(at: move.range.upperBound)
         }
+        var out: [JournalDraft.TakenOut] = []
         for range in takenOut {
-            for row in try rows(meeting: range) { try delete(row) }
+            out += try takeOut(range)
             try LedgerTable.drop(range, query: query, in: connection)
         }
         // Nothing is pushed onto what has yet to move: what moves back goes last first, what moves forward first first.
@@ -34,6 +35,7 @@ extension CommitTransaction {
         moved = moved || rearrangement.movesPositions
         if let first = rearrangement.firstChange { record.sweep = record.sweep?.kept(before: first) }
         changes.append(.rearranged(ListDifference(rearrangement)))
+        journal.rearranged(rearrangement, out)
         try mend(rearrangement)
         return nil
     }
@@ -76,15 +78,17 @@ extension CommitTransaction {
             try PageTable.store(row, of: query, in: connection)
         }
         changes.append(.demoted(range))
+        journal.dropped(range)
     }
 
     mutating func truncate(at position: Int) throws(StorageError) {
         try check(position)
         moved = true
         try cut(at: position)
-        for row in try rows(meeting: position..<Int.max) { try delete(row) }
+        let out = try takeOut(position..<Int.max)
         try LedgerTable.drop(position..<Int.max, query: query, in: connection)
         changes.append(.truncated(position))
+        journal.truncated(at: position, out)
     }
 
     /// G1: what comes together at `seam` was not seen together. Where the list begins there is nothing to come together.
@@ -109,6 +113,7 @@ extension CommitTransaction {
             // Damaged bytes are not carried on: the positions become a gap, and are fetched again.
             guard let content = stored else {
                 changes.append(.dropped(page.range))
+                if page.generation == record.version.generation { journal.dropped(page.range) }
                 continue
             }
 

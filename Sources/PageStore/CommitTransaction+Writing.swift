@@ -52,7 +52,10 @@ extension CommitTransaction {
     }
 
     private mutating func stored(_ page: PageWrite, quietly: Bool) throws(StorageError) {
-        if !quietly { changes.append(.stored(page.range)) }
+        if !quietly {
+            changes.append(.stored(page.range))
+            journal.loaded(page.range)
+        }
         // What failed here before is history.
         try LedgerTable.dropFailures(in: page.range, query: query, in: connection)
     }

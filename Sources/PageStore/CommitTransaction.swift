@@ -9,6 +9,9 @@ struct CommitTransaction {
     var record: QueryRecord
     /// What observers will be told.
     var changes: [Change] = []
+    /// What the journal will record (R48).
+    var journal: JournalDraft
+    private let tail: JournalTail
     /// True once positions moved: the revision goes up by one, however many edits moved them.
     var moved = false
     /// The leases that were taken at the end, if any were asked for.
@@ -24,7 +27,7 @@ struct CommitTransaction {
         do {
             return try session.write(at: plan.at) { () throws(StorageError) in
                 try session.identities.refresh(session.connection)
-                guard let record = try QueryTable.find(plan.query, in: session.connection) else {
+                guard let (record, tail) = try QueryTable.findForCommit(plan.query, in: session.connection) else {
                     // Purged since: no plan of its old life applies any more.
                     abandoned = .superseded(ListVersion(generation: 0, revision: 0))
                     throw .abandoned
@@ -40,7 +43,7 @@ struct CommitTransaction {
                         throw .abandoned
                     }
                 }
-                var transaction = CommitTransaction(session: session, plan: plan, record: record)
+                var transaction = CommitTransaction(session: session, plan: plan, record: record, tail: tail)
                 if let refusal = try transaction.run(claiming: request) {
                     abandoned = refusal
                     throw .abandoned
@@ -54,10 +57,12 @@ struct CommitTransaction {
         }
     }
 
-    private init(session: Session, plan: CommitPlan, record: QueryRecord) {
+    private init(session: Session, plan: CommitPlan, record: QueryRecord, tail: JournalTail) {
         self.session = session
         self.plan = plan
         self.record = record
+        self.tail = tail
+        journal = JournalDraft(session.journalBound)
     }
 
     /// Nil when everything was applied; otherwise why nothing may be.
@@ -77,8 +82,15 @@ struct CommitTransaction {
         if !offsets.isEmpty { changes.append(.ledger(offsets)) }
         if moved { record.version.revision += 1 }
         if record != before { try QueryTable.save(record, in: connection) }
+        // R51: in the same transaction, once for all that the plan changed.
+        if changes.contains(where: \.isSeenByReaders) {
+            record.contentVersion = try session.advance(query, journal, after: tail, at: plan.at)
+        }
         if let request { grant = try LedgerWriting.grant(granted, request, record, in: session) }
-        if !changes.isEmpty { session.note(ChangeSet(query: query, version: record.version, changes: changes)) }
+        if !changes.isEmpty {
+            session.note(
+                ChangeSet(query: query, version: record.version, contentVersion: record.contentVersion, changes: changes))
+        }
         return nil
     }
 
@@ -95,6 +107,7 @@ struct CommitTransaction {
         case .beginGeneration:
             record.version = ListVersion(generation: record.version.generation + 1, revision: 0)
             changes.append(.generationBegan)
+            journal.generationBegan()
         case .demote(let range):
             try demote(range)
         case .truncate(let position):
@@ -160,6 +173,8 @@ struct CommitTransaction {
             let rows = try PageTable.rows(meeting: range, of: query, in: connection) { if $0 != spared { broken.append($0) } }
             guard !broken.isEmpty else { return rows }
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }
+            // Which positions are lost is not known.
+            journal.beginAnew()
             session.identities.forget(query)
         }
     }
@@ -183,6 +198,24 @@ struct CommitTransaction {
         try PageTable.store(row, of: query, in: connection)
         session.identities.add(row.body, at: summary.offset, identities, in: query)
         return row.body
+    }
+
+    /// Takes out the pages at `range`, and reads what the journal records of them.
+    mutating func takeOut(_ range: Range<Int>) throws(StorageError) -> [JournalDraft.TakenOut] {
+        let rows = try rows(meeting: range)
+        let held = rows.filter { $0.summary.generation == record.version.generation && $0.summary.count > 0 }
+        var takenOut: [JournalDraft.TakenOut] = []
+        if journal.takesIn(bytes: held.reduce(0) { $0 + $1.bytes }) {
+            for row in held {
+                if let content = try BodyTable.content(of: row, in: connection) {
+                    takenOut.append((row.summary.offset, content))
+                } else {
+                    journal.dropped(row.summary.range)
+                }
+            }
+        }
+        for row in rows { try delete(row) }
+        return takenOut
     }
 
     mutating func delete(_ row: PageRow) throws(StorageError) {

@@ -9,7 +9,8 @@ enum LedgerWriting {
             guard let record = try QueryTable.find(query, in: session.connection) else { return LeaseGrant(offsets: []) }
             let granted = try take(request, of: query, at: now, in: session)
             if !granted.isEmpty {
-                session.note(ChangeSet(query: query, version: record.version, changes: [.ledger(granted)]))
+                session.note(ChangeSet(
+                        query: query, version: record.version, contentVersion: record.contentVersion, changes: [.ledger(granted)]))
             }
             return try grant(granted, request, record, in: session)
         }
@@ -47,7 +48,8 @@ enum LedgerWriting {
             guard let record = try QueryTable.find(query, in: session.connection) else { return }
             let offsets = try LedgerTable.apply(edits, query: query, at: now, in: session.connection)
             if !offsets.isEmpty {
-                session.note(ChangeSet(query: query, version: record.version, changes: [.ledger(offsets)]))
+                session.note(ChangeSet(
+                        query: query, version: record.version, contentVersion: record.contentVersion, changes: [.ledger(offsets)]))
             }
         }
     }

@@ -14,6 +14,12 @@ extension PageStore {
         try await read { reading throws(StorageError) in try reading.summaries() }
     }
 
+    /// One query with its outline and size; nil when it is gone. Reads no other query.
+    /// - Throws: `StorageError`, as every reading does.
+    public func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? {
+        try await read { reading throws(StorageError) in try reading.summary(of: query) }
+    }
+
     /// How many queries have a record that is damaged: `summaries` leaves them out, `verify` says which, `repair` mends them.
     /// - Throws: `StorageError`, as every reading does.
     public func damagedQueries() async throws(StorageError) -> Int {
@@ -62,6 +68,12 @@ extension PageStore {
 
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await read { reading throws(StorageError) in try reading.locate(keys, in: query) }
+    }
+
+    public func changes(
+        of query: QueryID, since version: ContentVersion, limit: Int
+    ) async throws(StorageError) -> ListChanges? {
+        try await read { reading throws(StorageError) in try reading.changes(of: query, since: version, limit: limit) }
     }
 
     public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {

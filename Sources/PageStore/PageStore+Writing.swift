@@ -7,8 +7,12 @@ extension PageStore {
         // Known ones are the rule, and need no write lock.
         if let known = try await query(key) { return known }
         return try await write(at: now) { session throws(StorageError) in
-            let (record, isNew) = try QueryTable.register(key, at: now, in: session.connection)
-            if isNew { session.note(ChangeSet(query: record.id, version: record.version, changes: [.registered])) }
+            var (record, isNew) = try QueryTable.register(key, at: now, in: session.connection)
+            guard isNew else { return record }
+            record.contentVersion = try session.advance(record.id, JournalDraft(session.journalBound), at: now)
+            session.note(
+                ChangeSet(
+                    query: record.id, version: record.version, contentVersion: record.contentVersion, changes: [.registered]))
             return record
         }
     }
@@ -40,7 +44,10 @@ extension PageStore {
             guard var record = try QueryTable.find(query, in: session.connection), record.isPinned != isPinned else { return }
             record.isPinned = isPinned
             try QueryTable.save(record, in: session.connection)
-            session.note(ChangeSet(query: query, version: record.version, changes: [.described]))
+            // Not a version of its own: it says nothing of the list (R51).
+            session.note(
+                ChangeSet(
+                    query: query, version: record.version, contentVersion: record.contentVersion, changes: [.described]))
         }
     }
 
@@ -72,7 +79,7 @@ extension PageStore {
         }
         // In portions: nobody waits for the lock for longer than one of them takes.
         while let portion = eviction.next() {
-            let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, in: session) }
+            let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, at: now, in: session) }
             eviction.removed(removed)
         }
         try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: false) }

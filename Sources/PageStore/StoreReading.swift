@@ -17,6 +17,11 @@ struct StoreReading {
         return summaries
     }
 
+    func summary(of query: QueryID) throws(StorageError) -> QuerySummary? {
+        guard let outline = try outline(of: query) else { return nil }
+        return QuerySummary(outline: outline, bytes: try PageTable.bytes(of: query, in: connection))
+    }
+
     func outline(of query: QueryID) throws(StorageError) -> ListOutline? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
         return try outline(record)
@@ -122,6 +127,13 @@ struct StoreReading {
     func locate(_ keys: Set<UInt64>, in query: QueryID) throws(StorageError) -> [UInt64: ItemPlace] {
         guard let record = try QueryTable.find(query, in: connection) else { return [:] }
         return try IdentityTable.locate(keys, in: record, connection)
+    }
+
+    /// What changed since `version` (R48).
+    func changes(of query: QueryID, since version: ContentVersion, limit: Int) throws(StorageError) -> ListChanges? {
+        guard let record = try QueryTable.find(query, in: connection) else { return nil }
+        return try JournalTable.changes(
+            of: query, since: version, current: record.contentVersion, limit: limit, in: connection)
     }
 
     private func outline(_ record: QueryRecord) throws(StorageError) -> ListOutline {

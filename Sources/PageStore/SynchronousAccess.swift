@@ -41,6 +41,12 @@ public struct SynchronousAccess: Sendable {
         try read { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
 
+    /// What changed in a list since `version`; nil when the query is gone. See `PageStorage.changes(of:since:limit:)`.
+    /// - Throws: `StorageError`, as every reading does.
+    public func changes(of query: QueryID, since version: ContentVersion, limit: Int) throws(StorageError) -> ListChanges? {
+        try read { reading throws(StorageError) in try reading.changes(of: query, since: version, limit: limit) }
+    }
+
     /// Applies a plan, wholly or not at all (R1, R4). Waits for commits under way, in this process and in others.
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow.
     public func commit(_ plan: CommitPlan) throws(StorageError) -> CommitOutcome {

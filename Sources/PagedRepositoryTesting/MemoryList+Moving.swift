@@ -13,7 +13,7 @@ extension MemoryList {
             cut(at: range.lowerBound)
             cut(at: range.upperBound)
         }
-        pages.removeAll { page in takenOut.contains { $0.contains(page.offset) } }
+        let out = takeOut { offset in takenOut.contains { $0.contains(offset) } }
         ledger.drop { offset in takenOut.contains { $0.contains(offset) } }
         for index in pages.indices {
             guard let move = moves.first(where: { $0.range.contains(pages[index].offset) }), move.distance != 0 else { continue }
@@ -24,7 +24,7 @@ extension MemoryList {
         }
         ledger.shift(moves)
         if let first = rearrangement.firstChange { record.sweep = record.sweep?.kept(before: first) }
-        for case .written(let page, _) in rearrangement.pieces { _ = try put(page, at: now) }
+        for case .written(let page, _) in rearrangement.pieces { _ = try put(page, at: now, quietly: true) }
         for seam in rearrangement.seams where !seam.isWritten { doubt(seam.position, now) }
         for seam in rearrangement.seams.reversed() {
             // A page that has just come as part of a chain stays what it is, and so does one before what came.
@@ -35,6 +35,7 @@ extension MemoryList {
             let before = pages.lastIndex { $0.range.upperBound == seam.position && !$0.isEmpty && $0.summary.cursorOut == nil }
             if let before { join(before) }
         }
+        draft.rearranged(rearrangement, out)
         return .rearranged(ListDifference(rearrangement))
     }
 

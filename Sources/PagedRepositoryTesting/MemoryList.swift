@@ -13,10 +13,25 @@ struct MemoryList: Sendable {
 
     var record: QueryRecord
     var ledger = MemoryLedger()
+    private(set) var journal = MemoryJournal()
+    /// What the transaction under way changes in the items (R48).
+    var draft: JournalDraft
+    private let bound: JournalBound
     /// By offset, ascending.
     var pages: [MemoryPage] = []
 
-    init(_ record: QueryRecord) { self.record = record }
+    init(_ record: QueryRecord, _ bound: JournalBound) {
+        self.record = record
+        self.bound = bound
+        draft = JournalDraft(bound)
+    }
+
+    /// Gives the list its next version, and records what the transaction changed in it (R48, R51).
+    mutating func advance(stamp: UInt64, at now: Timestamp) {
+        journal.append(draft, stamp: stamp, at: now, bound: bound)
+        draft = JournalDraft(bound)
+        record.contentVersion = journal.version
+    }
 
     func isHeld(_ page: MemoryPage) -> Bool { page.summary.generation == record.version.generation }
 
@@ -63,6 +78,7 @@ struct MemoryList: Sendable {
             return confirm(offset, validator, at: now)
         case .beginGeneration:
             record.version = ListVersion(generation: record.version.generation + 1, revision: 0)
+            draft.generationBegan()
             return .generationBegan
         case .demote(let range):
             cut(at: range.lowerBound)
@@ -70,11 +86,13 @@ struct MemoryList: Sendable {
             for index in pages.indices where isHeld(pages[index]) && pages[index].meets(range) {
                 pages[index].summary.generation -= 1
             }
+            draft.dropped(range)
             return .demoted(range)
         case .truncate(let position):
             try check(position)
             cut(at: position)
-            pages.removeAll { $0.offset >= position }
+            let out = takeOut { $0 >= position }
+            draft.truncated(at: position, out)
             ledger.drop { $0 >= position }
             return .truncated(position)
         case .dropOlderGenerations:
@@ -124,7 +142,17 @@ struct MemoryList: Sendable {
 
     // MARK: Pages
 
-    mutating func put(_ page: PageWrite, at now: Timestamp) throws(Refusal) -> Change {
+    /// Removes the pages whose offsets are gone.
+    /// - Returns: those that were held, for the journal.
+    mutating func takeOut(where isGone: (Int) -> Bool) -> [JournalDraft.TakenOut] {
+        let gone = pages.filter { isGone($0.offset) }
+        pages.removeAll { isGone($0.offset) }
+        let held = gone.filter { isHeld($0) && !$0.isEmpty }
+        return draft.takesIn(bytes: held.reduce(0) { $0 + $1.bytes }) ? held.map { ($0.offset, $0.content) } : []
+    }
+
+    /// - Parameter quietly: whether the page is part of something that the journal records as a whole. Default: false.
+    mutating func put(_ page: PageWrite, at now: Timestamp, quietly: Bool = false) throws(Refusal) -> Change {
         guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
             throw .impossible("a page cannot lie at offset \(page.offset)")
         }
@@ -146,6 +174,7 @@ struct MemoryList: Sendable {
             // R6: fetched again, and what it was: it counts as held again.
             pages[same].summary = new.summary
             ledger.dropFailures(in: new.range)
+            if !quietly { draft.loaded(new.range) }
             return .stored(new.range)
         }
         // What is left from before gives way where the page lies, and nowhere else: the rest stays readable (R19).
@@ -158,6 +187,7 @@ struct MemoryList: Sendable {
         // What has been fetched did not fail, whichever page it came with.
         ledger.dropFailures(in: new.range)
         doubt(new.range.upperBound, now)
+        if !quietly { draft.loaded(new.range) }
         return .stored(new.range)
     }
 
@@ -219,7 +249,9 @@ struct MemoryList: Sendable {
     mutating func evict(at offset: Int) -> Change? {
         guard let index = pages.firstIndex(where: { $0.offset == offset }) else { return nil }
         ledger.forgetSuccess(at: offset)
-        return .dropped(pages.remove(at: index).range)
+        let range = pages.remove(at: index).range
+        draft.dropped(range)
+        return .dropped(range)
     }
 }
 

@@ -11,6 +11,8 @@ public final class MemoryStorage: PageStorage {
         var lists: [QueryID: MemoryList] = [:]
         /// Never used again: a purged query's plans cannot hit another.
         var nextID: Int64 = 1
+        let bound: JournalBound
+        var stamps: any RandomNumberGenerator & Sendable
         /// What the transaction under way did.
         var news: [ChangeSet] = []
 
@@ -23,9 +25,16 @@ public final class MemoryStorage: PageStorage {
             for query in lists.keys { lists[query]?.stampReads(at: now) }
         }
 
+        /// Gives a list its next version (R51).
+        mutating func advance(_ query: QueryID, at now: Timestamp) {
+            lists[query]?.advance(stamp: stamps.next(), at: now)
+        }
+
         mutating func tell(_ changes: [Change], of query: QueryID) {
             guard !changes.isEmpty else { return }
-            news.append(ChangeSet(query: query, version: lists[query]?.record.version, changes: changes))
+            let record = lists[query]?.record
+            news.append(
+                ChangeSet(query: query, version: record?.version, contentVersion: record?.contentVersion, changes: changes))
         }
 
         mutating func tellLedger(_ offsets: [Int], of query: QueryID) {
@@ -35,12 +44,21 @@ public final class MemoryStorage: PageStorage {
 
     /// The name that leases carry (R30); it lives as long as this object.
     private let owner: String
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let hub = NoticeHub()
 
     /// A storage that holds nothing.
-    /// - Parameter owner: the name that its leases carry (R30). Default: `memory`.
-    public init(owner: String = "memory") { self.owner = owner }
+    /// - Parameters:
+    ///   - owner: the name that its leases carry (R30). Default: `memory`.
+    ///   - journal: how much of each list's journal is kept (R48). Default: 1 MiB, and ten minutes in any case.
+    ///   - stamps: draws the stamps of versions (R51). Default: the system's random numbers.
+    public init(
+        owner: String = "memory", journal: JournalBound = JournalBound(),
+        stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) {
+        self.owner = owner
+        state = Mutex(State(bound: journal, stamps: stamps))
+    }
 
     // MARK: Reading
 
@@ -90,6 +108,12 @@ public final class MemoryStorage: PageStorage {
         state.withLock { $0.lists[query]?.locate(keys) ?? [:] }
     }
 
+    public func changes(
+        of query: QueryID, since version: ContentVersion, limit: Int
+    ) async throws(StorageError) -> ListChanges? {
+        state.withLock { $0.lists[query]?.journal.changes(since: version, limit: limit) }
+    }
+
     public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
         let due = state.withLock { state in
             state.inOrder.flatMap { list in
@@ -120,9 +144,10 @@ public final class MemoryStorage: PageStorage {
                 id: id, key: key, version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil,
                 validatedAt: nil, createdAt: now, allowsDuplicates: false, paging: "", source: "")
             state.nextID += 1
-            state.lists[id] = MemoryList(record)
+            state.lists[id] = MemoryList(record, state.bound)
+            state.advance(id, at: now)
             state.tell([.registered], of: id)
-            return record
+            return state.lists[id]?.record ?? record
         }
     }
 
@@ -145,6 +170,7 @@ public final class MemoryStorage: PageStorage {
                 case .impossible(let why): throw StorageError(.invalidPlan, why)
                 }
             }
+            if changes.contains(where: \.isSeenByReaders) { list.advance(stamp: state.stamps.next(), at: plan.at) }
             var receipt = CommitReceipt(.committed(list.record.version))
             if let request {
                 receipt.grant = list.grant(request, at: plan.at, to: owner)
@@ -221,6 +247,7 @@ public final class MemoryStorage: PageStorage {
                 report.bytes += bytes
                 report.bytesLeft -= bytes
                 let changes = lost.compactMap { state.lists[query]?.evict(at: $0.offset) }
+                if !changes.isEmpty { state.advance(query, at: now) }
                 state.tell(changes, of: query)
             }
             return report

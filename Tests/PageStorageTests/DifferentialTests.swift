@@ -13,12 +13,14 @@ struct DifferentialTests {
     @Test("commits, ledger, leases, evictions and notices agree", arguments: lives)
     func agree(seed: UInt64) async throws {
         var plans = RandomPlans(seed: seed)
-        let sqlite = try await Bench(.sqlite)
-        let memory = try await Bench(.memory)
+        // The same stamps, so that the versions agree, too (R51).
+        let sqlite = try await Bench(.sqlite, journal: JournalBound(bytes: 20_000), stamps: seed)
+        let memory = try await Bench(.memory, journal: JournalBound(bytes: 20_000), stamps: seed)
         let query = sqlite.query
         #expect(memory.query == query)
         var told = sqlite.store.notices(of: nil).makeAsyncIterator()
         var expected = memory.store.notices(of: nil).makeAsyncIterator()
+        var versions = [try await memory.list.contentVersion]
         for step in 0..<40 {
             // Reads are stamped once a minute at most; the two agree on what was read when the clock steps further.
             plans.clock += 61_000
@@ -26,8 +28,8 @@ struct DifferentialTests {
             let held = try #require(try await memory.store.window(of: query, 0..<100_000))
             _ = try await sqlite.store.window(of: query, 0..<100_000)
             let action = plans.action(on: before, held.parts.map { ($0.offset, $0.content) })
-            let first = await Answer(of: action, by: sqlite.store, query)
-            let second = await Answer(of: action, by: memory.store, query)
+            let first = await RandomAnswer(of: action, by: sqlite.store, query)
+            let second = await RandomAnswer(of: action, by: memory.store, query)
             guard first == second else {
                 Issue.record("seed \(seed), step \(step), \(action): \(first) and \(second)")
                 return
@@ -44,6 +46,10 @@ struct DifferentialTests {
                 Issue.record("seed \(seed), step \(step), after \(action)")
                 return
             }
+            versions.append(try await memory.list.contentVersion)
+            let (since, limit) = (versions.randomElement(using: &plans.random) ?? .none, plans.number(0...9))
+            let changes = try await sqlite.store.changes(of: query, since: since, limit: limit)
+            #expect(changes == (try await memory.store.changes(of: query, since: since, limit: limit)), "seed \(seed), step \(step)")
         }
         #expect(try await sqlite.store.purge([query]) == memory.store.purge([query]))
     }
@@ -93,21 +99,21 @@ extension ListOutline {
 }
 
 /// What is done to both.
-private enum Action {
+enum RandomAction {
     case commit(CommitPlan, LeaseRequest?)
     case claim(LeaseRequest, at: Timestamp)
     case record([LedgerEdit], at: Timestamp)
     case evict(EvictionBudget, at: Timestamp)
 }
 
-private enum Answer: Equatable {
+enum RandomAnswer: Equatable {
     case receipt(CommitReceipt)
     case granted(LeaseGrant)
     case recorded
     case evicted(EvictionReport)
     case refused(StorageError.Code)
 
-    init(of action: Action, by storage: any PageStorage, _ query: QueryID) async {
+    init(of action: RandomAction, by storage: any PageStorage, _ query: QueryID) async {
         do throws(StorageError) {
             switch action {
             case .commit(let plan, let request):
@@ -132,7 +138,7 @@ private enum Answer: Equatable {
 }
 
 /// Edits as a life might bring them, and some that it would not.
-private struct RandomPlans {
+struct RandomPlans {
     var random: SeededGenerator
     var clock = noon.milliseconds
     private var fresh = 0
@@ -147,7 +153,7 @@ private struct RandomPlans {
         return Timestamp(milliseconds: clock)
     }
 
-    mutating func action(on list: ListOutline, _ held: [(offset: Int, content: PageContent)]) -> Action {
+    mutating func action(on list: ListOutline, _ held: [(offset: Int, content: PageContent)]) -> RandomAction {
         let end = list.pages.last?.range.upperBound ?? 0
         switch number(0...19) {
         case 0:

@@ -70,7 +70,7 @@ struct FreshnessRecordTests {
         try await bench.commit([.setEnd(3)])
         let version = ListVersion(generation: 1, revision: 0)
         for changes in [[Change.described], [.described], [.end(3)]] {
-            #expect(await own.next() == .changed(ChangeSet(query: bench.query, version: version, changes: changes)))
+            #expect(await own.next()?.withoutContent == .changed(ChangeSet(query: bench.query, version: version, changes: changes)))
         }
     }
 

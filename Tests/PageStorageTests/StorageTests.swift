@@ -156,10 +156,10 @@ struct StorageTests {
             ChangeSet(query: bench.query, version: second, changes: [.confirmed(0..<4), .validated]),
             ChangeSet(query: bench.query, version: nil, changes: [.purged]),
         ]
-        #expect(await all.next() == .changed(ChangeSet(query: other, version: first, changes: [.ledger([3])])))
+        #expect(await all.next()?.withoutContent == .changed(ChangeSet(query: other, version: first, changes: [.ledger([3])])))
         for set in sets {
-            #expect(await own.next() == .changed(set))
-            #expect(await all.next() == .changed(set))
+            #expect(await own.next()?.withoutContent == .changed(set))
+            #expect(await all.next()?.withoutContent == .changed(set))
         }
         #expect(sets.map(\.changesItems) == [true, true, false, true], "R6: a confirmation changes no item")
     }
@@ -217,5 +217,14 @@ extension Array {
         var values: [Value] = []
         for element in self { values.append(try await transform(element)) }
         return values
+    }
+}
+
+extension StorageNotice {
+    /// Without the version of the content, whose stamp is random.
+    var withoutContent: StorageNotice {
+        guard case .changed(var set) = self else { return self }
+        set.contentVersion = nil
+        return .changed(set)
     }
 }

@@ -41,6 +41,8 @@ struct DeathTests {
             // The commit that was under way is there as a whole, or not at all.
             #expect([acknowledged * 20, (acknowledged + 1) * 20].contains(list.coverage.count), "\(name) \(call)")
             #expect(list.ledger.count == list.coverage.count / 20, "\(name) \(call)")
+            // R48, R51: the journal has one row for each commit that is there, and none for one that is not.
+            #expect(list.contentVersion.counter == 1 + list.coverage.count / 20, "\(name) \(call)")
             await store.close()
         }
         print("kill -9 instead of \(name): \(deaths) moments")

@@ -73,7 +73,8 @@ struct PowerLossTests {
         // The store is there before the power goes; making it is one of the fault suite's steps.
         try await PageStore.open(at: path, mode: .createIfMissing, options: options, now: noon).close()
         #expect(fault_record(faulty.control, true) == 0)
-        let store = try await PageStore.open(at: path, mode: .mustExist, options: options, now: noon)
+        let store = try await PageStore.open(at: path, mode: .mustExist, options: options, now: noon,
+            stamps: SeededGenerator(seed: PowerLossTests.stampSeed))
         let query = try await store.register(QueryKey("list"), at: noon)
         for number in 0..<60 {
             let outcome = try await store.commit(
@@ -112,7 +113,19 @@ struct PowerLossTests {
         guard window.parts.map(\.content) == (0..<pages).map({ PowerLossTests.page($0).content }),
             list.ledger.map(\.offset) == (0..<pages).map({ $0 * 10 })
         else { throw StorageError(.damaged, "holes: \(list.pages.map(\.offset))") }
+        // R48: the journal tells of these commits and of no other.
+        let registered = ContentVersion(counter: 1, stamp: PowerLossTests.firstStamp)
+        let loads = (0..<pages).map { [JournalChange.loaded($0 * 10..<$0 * 10 + 10)] }
+        guard case .entries(let entries, _, false)? = try await store.changes(of: query.id, since: registered, limit: 600),
+            entries.map(\.changes) == loads, list.contentVersion.counter == pages + 1
+        else { throw StorageError(.damaged, "the journal is not that of \(pages) pages") }
         await store.close()
         return pages
     }
+
+    private static let stampSeed: UInt64 = 5
+    private static let firstStamp: UInt64 = {
+        var stamps = SeededGenerator(seed: stampSeed)
+        return stamps.next()
+    }()
 }

@@ -43,8 +43,8 @@ struct SpanBatchTests {
         #expect(plan.extent == ListExtent(total: .exact(100), end: nil), "it rests on the length that it was compared with (R4)")
         #expect(
             plan.edits == [
-                .put(PageWrite(offset: 10, content: named(10..<19), evidence: .inferred)), .verify(9..<19),
-                .put(PageWrite(offset: 19, content: named(19..<28), evidence: .inferred)), .verify(18..<28),
+                .put(PageWrite(offset: 10, content: named(10..<19), evidence: .verified)), .verify(9..<19),
+                .put(PageWrite(offset: 19, content: named(19..<28), evidence: .verified)), .verify(18..<28),
             ])
         #expect(plan.ledger == [.succeeded(offset: 10), .succeeded(offset: 19)])
         let head = PageContent.fingerprint(of: named(0..<10).identities)

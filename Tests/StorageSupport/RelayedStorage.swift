@@ -3,13 +3,13 @@ public import PageModel
 /// A call of a storage that takes a transaction, and the list that it is about where that matters to anybody.
 public enum StorageCall: Hashable, Sendable {
     case register, query, records, summaries
-    case outline(QueryID), excerpt(QueryID), window(QueryID), list(QueryID), locate(QueryID)
+    case outline(QueryID), excerpt(QueryID), window(QueryID), list(QueryID), locate(QueryID), changes(QueryID)
     case commit, claim, record, due, purge, setPinned, evict
 
     /// Whether it changes nothing.
     public var isReading: Bool {
         switch self {
-        case .query, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .due: true
+        case .query, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .changes, .due: true
         case .register, .commit, .claim, .record, .purge, .setPinned, .evict: false
         }
     }
@@ -60,6 +60,13 @@ extension RelayedStorage {
     }
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await relay(.locate(query)) { () async throws(StorageError) in try await storage.locate(keys, in: query) }
+    }
+    public func changes(
+        of query: QueryID, since version: ContentVersion, limit: Int
+    ) async throws(StorageError) -> ListChanges? {
+        try await relay(.changes(query)) { () async throws(StorageError) in
+            try await storage.changes(of: query, since: version, limit: limit)
+        }
     }
     public func commit(
         _ plan: CommitPlan, claiming request: LeaseRequest?

@@ -87,12 +87,19 @@ extension Bench where Store == PageStore {
 }
 
 extension Bench where Store == any PageStorage {
-    public init(_ kind: StorageKind) async throws {
+    /// - Parameters:
+    ///   - journal: how much of the list's journal is kept. Default: the default.
+    ///   - stamps: the seed of the versions' stamps; nil for the system's random numbers. Default: nil.
+    public init(_ kind: StorageKind, journal: JournalBound = JournalBound(), stamps: UInt64? = nil) async throws {
         let folder = Folder()
+        let generator: any RandomNumberGenerator & Sendable = stamps.map { SeededGenerator(seed: $0) } ?? SystemRandomNumberGenerator()
+        var options = PageStore.Options()
+        options.journal = journal
         let store: any PageStorage =
             switch kind {
-            case .sqlite: try await PageStore.open(at: folder.store, mode: .createIfMissing, now: noon)
-            case .memory: MemoryStorage()
+            case .sqlite:
+                try await PageStore.open(at: folder.store, mode: .createIfMissing, options: options, now: noon, stamps: generator)
+            case .memory: MemoryStorage(journal: journal, stamps: generator)
             }
         try await self.init(store, store, folder)
     }

@@ -96,6 +96,18 @@ final class Connection {
         }
     }
 
+    /// Calls `body` with each row, as long as `goesOn` returns true before it.
+    func each(
+        _ sql: SQL, _ values: SQLValue..., while goesOn: () -> Bool, body: (borrowing Row) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        while goesOn(), try statement.step() {
+            try body(Row(statement: statement))
+        }
+    }
+
     /// The first row, mapped; nil when there is none.
     func first<Value>(
         _ sql: SQL, _ values: SQLValue..., map: (borrowing Row) throws(StorageError) -> Value
@@ -103,6 +115,16 @@ final class Connection {
         let statement = try prepared(sql)
         defer { statement.reset() }
         try statement.bind(values)
+        return try statement.step() ? try map(Row(statement: statement)) : nil
+    }
+
+    /// The first row for one number, mapped.
+    func first<Value>(
+        _ sql: SQL, _ one: Int64, map: (borrowing Row) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value? {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(1, one)
         return try statement.step() ? try map(Row(statement: statement)) : nil
     }
 

@@ -2,32 +2,39 @@ import PageModel
 
 /// The writing connection, and what is remembered between its transactions.
 ///
-/// Mutable state: the index of items, the owner's lock, the change sets of the running transaction, what is known of the stamp. All of it
-/// belongs to whoever holds the writer's mutex.
+/// Mutable state: the index of items, the owner's lock, the generator of versions' stamps, the change sets of the running transaction,
+/// what is known of the file's stamp. All of it belongs to whoever holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
-    private var stamp: StoreStamp?
+    private var fileStamp: StoreStamp?
     private let accesses: AccessLog
     let merger: LogMerger
     private let announce: @Sendable ([ChangeSet]) -> Void
     private var ownerLock: OwnerLock?
+    /// How much of a list's journal is kept.
+    let journalBound: JournalBound
+    private var stamps: any RandomNumberGenerator
     private var pending: [ChangeSet] = []
 
     /// - Parameters:
     ///   - mergeBytes: the size of the log from which on it is merged, in bytes of database pages.
+    ///   - journalBound: how much of a list's journal is kept.
+    ///   - stamps: draws the stamps of versions (R51).
     ///   - openLocker: opens a second connection, which holds the write lock during merges.
     ///   - announce: receives the changes of each commit, on the thread that committed.
     init(
-        connection: Connection, accesses: AccessLog, mergeBytes: Int,
+        connection: Connection, accesses: AccessLog, mergeBytes: Int, journalBound: JournalBound, stamps: any RandomNumberGenerator,
         openLocker: @escaping () throws(StorageError) -> Connection, announce: @escaping @Sendable ([ChangeSet]) -> Void
     ) throws(StorageError) {
+        self.journalBound = journalBound
+        self.stamps = stamps
         self.connection = connection
         self.accesses = accesses
         self.announce = announce
         let merger = LogMerger(bytes: mergeBytes, writer: connection, openLocker: openLocker)
         self.merger = merger
-        stamp = try StoreStamp(of: connection)
+        fileStamp = try StoreStamp(of: connection)
         let pageSize = Int(try connection.pragma("page_size"))
         connection.observeLog { [unowned merger] in merger.logHasGrown(to: $0, pageSize: pageSize) }
     }
@@ -41,7 +48,7 @@ final class Session {
         let value = try connection.transaction(.write) { () throws(StorageError) in
             // Under the write lock: no commit is acknowledged in a file that the path does not lead to, or that was overwritten.
             try connection.checkPlace()
-            try stamp?.check(connection)
+            try fileStamp?.check(connection)
             let value = try body()
             if let moment, let reads = accesses.drain(at: moment) {
                 try AccessTable.note(reads.bodies, at: reads.at, in: connection)
@@ -64,6 +71,16 @@ final class Session {
 
     /// Call inside `write`.
     func note(_ set: ChangeSet) { pending.append(set) }
+
+    /// Gives a list its next version, and appends to its journal what changed in it (R48, R51). Call inside `write`, once for
+    /// each list that readers see changed.
+    /// - Parameter tail: where its journal ends; nil: it is looked up. Default: nil.
+    func advance(
+        _ query: QueryID, _ draft: JournalDraft, after tail: JournalTail? = nil, at now: Timestamp
+    ) throws(StorageError) -> ContentVersion {
+        try JournalTable.append(
+            draft, to: query, after: tail, stamp: stamps.next(), at: now, bound: journalBound, in: connection)
+    }
 
     /// Removes what was committed from the log, see `LogMerger.empty`.
     /// - Parameter isUrgent: whether readers and other writers are waited for, for as long as the busy budget.

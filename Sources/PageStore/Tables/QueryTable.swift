@@ -5,12 +5,23 @@ enum QueryTable {
     private static let columns = """
         id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
         allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, \
-        invalidated_at, fresh_for, seal
+        invalidated_at, fresh_for, q.seal, counter, stamp, kept
         """
 
-    private static let byKey = SQL("SELECT \(columns) FROM query WHERE scope = ? AND key = ?")
-    private static let byID = SQL("SELECT \(columns) FROM query WHERE id = ?")
-    private static let everything = SQL("SELECT \(columns) FROM query ORDER BY id")
+    // The newest row of the journal is the list's version (R51): one look more.
+    private static let byKey = SQL(
+        """
+        SELECT \(columns) FROM query AS q LEFT JOIN journal AS j ON j.query = q.id
+        WHERE scope = ? AND key = ? ORDER BY counter DESC LIMIT 1
+        """)
+    private static let byID = SQL(
+        "SELECT \(columns) FROM query AS q LEFT JOIN journal AS j ON j.query = q.id WHERE id = ? ORDER BY counter DESC LIMIT 1")
+    private static let everything = SQL(
+        """
+        SELECT \(columns) FROM query AS q LEFT JOIN journal AS j
+            ON j.query = q.id AND j.counter = (SELECT max(counter) FROM journal WHERE query = q.id)
+        ORDER BY id
+        """)
     private static let ids = SQL("SELECT id FROM query")
     private static let insert = SQL(
         """
@@ -36,7 +47,17 @@ enum QueryTable {
 
     /// - Throws: `damaged` when the record is there and not whole.
     static func find(_ id: QueryID, in connection: Connection) throws(StorageError) -> QueryRecord? {
-        try connection.first(byID, .int(id.rawValue)) { row throws(StorageError) in try whole(row, connection) }
+        try connection.first(byID, id.rawValue) { row throws(StorageError) in try whole(row, connection) }
+    }
+
+    /// The record, and where its journal ends: a commit needs both.
+    /// - Throws: `damaged` when the record is there and not whole.
+    static func findForCommit(
+        _ id: QueryID, in connection: Connection
+    ) throws(StorageError) -> (record: QueryRecord, tail: JournalTail)? {
+        try connection.first(byID, id.rawValue) { row throws(StorageError) in
+            (try whole(row, connection), JournalTail(counter: row.int(21), kept: row.int(23)))
+        }
     }
 
     /// Every record that is whole; `broken` is called with the others, as far as they can be read.
@@ -137,7 +158,8 @@ struct SealedQuery {
             version: ListVersion(generation: row.int(4), revision: row.int(5)), total: total, end: row.optionalInt(8),
             validatedAt: row.optionalTime(10), createdAt: row.time(9), allowsDuplicates: row.bool(11),
             paging: row.text(12), source: row.text(13), sweep: sweep, isPinned: row.bool(17),
-            invalidatedAt: row.optionalTime(18), freshFor: row.optionalInt(19).map { .milliseconds($0) })
+            invalidatedAt: row.optionalTime(18), freshFor: row.optionalInt(19).map { .milliseconds($0) },
+            contentVersion: ContentVersion(counter: min(max(row.int(21), 0), Total.largest), stamp: row.hash(22)))
         nameHash = row.hash(3)
         seal = row.hash(20)
         var found = Seal(Seal.query)

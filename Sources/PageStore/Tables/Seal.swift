@@ -45,6 +45,7 @@ struct Seal {
     static let identity: UInt64 = 3
     static let body: UInt64 = 4
     static let store: UInt64 = 5
+    static let journal: UInt64 = 6
 }
 
 extension Seal {

@@ -48,7 +48,7 @@ struct Eviction: Sendable {
     }
 
     /// Removes what is still as it was when it was chosen: pages that moved since, or were fetched anew, are left.
-    static func remove(_ portion: [Candidate], in session: Session) throws(StorageError) -> [Candidate] {
+    static func remove(_ portion: [Candidate], at now: Timestamp, in session: Session) throws(StorageError) -> [Candidate] {
         try session.write { () throws(StorageError) in
             var removed: [Candidate] = []
             var changes: [QueryID: [Change]] = [:]
@@ -66,7 +66,13 @@ struct Eviction: Sendable {
             for (query, changes) in changes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
                 session.identities.forget(query)
                 let record = try QueryTable.find(query, in: session.connection)
-                session.note(ChangeSet(query: query, version: record?.version, changes: changes))
+                var version: ContentVersion?
+                if record != nil {
+                    var journal = JournalDraft(session.journalBound)
+                    for case .dropped(let range) in changes { journal.dropped(range) }
+                    version = try session.advance(query, journal, at: now)
+                }
+                session.note(ChangeSet(query: query, version: record?.version, contentVersion: version, changes: changes))
             }
             return removed
         }

@@ -20,6 +20,8 @@ public struct Finding: Hashable, Sendable {
         case duplicate
         /// A fetch record says impossible things.
         case ledger
+        /// The record of a list's changes is not what was stored.
+        case journal
         /// A row that nothing leads to.
         case orphan
     }

@@ -11,6 +11,7 @@ enum Purge {
         SQL("DELETE FROM page WHERE query = ?"),
         SQL("DELETE FROM ledger WHERE query = ?"),
         SQL("DELETE FROM tally WHERE query = ?"),
+        SQL("DELETE FROM journal WHERE query = ?"),
     ]
     private static let exists = SQL("SELECT 1 FROM query WHERE id = ?")
 

@@ -8,6 +8,8 @@ struct Repair {
     private var queriesDropped = 0
     private var mended = 0
     private var changes: [QueryID: [Change]] = [:]
+    /// What their journals record. Where more was lost than positions, readers begin anew.
+    private var journals: [QueryID: JournalDraft] = [:]
 
     private var connection: Connection { session.connection }
 
@@ -52,14 +54,21 @@ struct Repair {
             try PageTable.delete(at: place.offset, of: place.query, in: connection)
             pagesDropped += 1
             changes[place.query, default: []].append(.dropped(place.offset..<place.offset))
+            // Which positions are lost is not known.
+            journals[place.query, default: JournalDraft(session.journalBound)].beginAnew()
         }
         for place in damage.pages { try drop(place) }
         for query in damage.queries { try renew(query) }
+        for query in damage.journals {
+            mended += 1
+            journals[query, default: JournalDraft(session.journalBound)].beginAnew()
+        }
         if damage.hasOrphans || !damage.rows.isEmpty || queriesDropped > 0 {
             for deletion in Orphans.deletions { try connection.run(deletion) }
             mended += damage.hasOrphans ? 1 : 0
         }
-        for query in changes.keys.sorted(by: { $0.rawValue < $1.rawValue }) { try finish(query) }
+        let touched = Set(changes.keys).union(journals.keys)
+        for query in touched.sorted(by: { $0.rawValue < $1.rawValue }) { try finish(query) }
     }
 
     private mutating func drop(_ place: Verification.Damage.Place) throws(StorageError) {
@@ -68,6 +77,7 @@ struct Repair {
         try PageTable.delete(at: place.offset, of: place.query, in: connection)
         pagesDropped += 1
         changes[place.query, default: []].append(.dropped(row.summary.range))
+        journals[place.query, default: JournalDraft(session.journalBound)].dropped(row.summary.range)
     }
 
     private mutating func renewHashes(_ place: Verification.Damage.Place) throws(StorageError) {
@@ -103,6 +113,7 @@ struct Repair {
         try QueryTable.save(record, in: connection)
         mended += 1
         changes[record.id, default: []].append(.total(.unknown))
+        journals[record.id, default: JournalDraft(session.journalBound)].beginAnew()
     }
 
     /// Queues what is missing now, and makes plans that counted on it obsolete (R4).
@@ -120,7 +131,10 @@ struct Repair {
             try LedgerTable.queue(gap.lowerBound, query: query, at: now, in: connection)
             queued.append(gap.lowerBound)
         }
+        let version = try session.advance(query, journals[query] ?? JournalDraft(session.journalBound), at: now)
         session.note(
-            ChangeSet(query: query, version: record.version, changes: (changes[query] ?? []) + (queued.isEmpty ? [] : [.ledger(queued)])))
+            ChangeSet(
+                query: query, version: record.version, contentVersion: version,
+                changes: (changes[query] ?? []) + (queued.isEmpty ? [] : [.ledger(queued)])))
     }
 }

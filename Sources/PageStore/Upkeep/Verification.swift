@@ -22,6 +22,8 @@ struct Verification {
         var identities: [Place] = []
         var queries: [SealedQuery] = []
         var ledger: [Place] = []
+        /// Lists whose journals are begun anew.
+        var journals: [QueryID] = []
         var isFileDamaged = false
         /// The notes of what was migrated are not what they were. The schema itself is, or the store had not been opened (R46).
         var hasLostNotes = false
@@ -138,6 +140,10 @@ struct Verification {
             keys.formUnion(own)
         }
         try checkLedger(record.id)
+        if try !JournalTable.isSound(record.id, in: connection) {
+            damage.journals.append(record.id)
+            report.findings.append(Finding(.journal, query: record.id, "the record of the list's changes is not what was stored"))
+        }
     }
 
     private mutating func drop(_ place: Damage.Place, _ kind: Finding.Kind, _ range: Range<Int>, _ message: String) {
@@ -170,6 +176,7 @@ enum Orphans {
         ("page", "query NOT IN (SELECT id FROM query)", "page records of queries that are gone"),
         ("ledger", "query NOT IN (SELECT id FROM query)", "fetch records of queries that are gone"),
         ("tally", "query NOT IN (SELECT id FROM query)", "tallies of queries that are gone"),
+        ("journal", "query NOT IN (SELECT id FROM query)", "records of changes of queries that are gone"),
         ("body", "id NOT IN (SELECT body FROM page)", "bodies without a page"),
         (
             "identity", "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",

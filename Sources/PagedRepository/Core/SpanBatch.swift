@@ -88,12 +88,15 @@ struct SpanBatch {
 
 extension FetchedPage {
     /// Its items at these positions, to be stored.
+    ///
+    /// The answer itself shows what comes before an item that is not its first: the seam is verified when the page is written
+    /// (G1), so that its row is written once.
     /// - Parameter start: the position of its first item.
     func writes(_ missing: [Range<Int>], from start: Int) -> [PageWrite] {
         missing.map { gap in
             let part = gap.lowerBound - start..<gap.upperBound - start
             return PageWrite(
-                offset: gap.lowerBound, content: content.slice(part), evidence: .inferred,
+                offset: gap.lowerBound, content: content.slice(part), evidence: gap.lowerBound > start ? .verified : .inferred,
                 validator: part == 0..<content.count ? validator : nil)
         }
     }

@@ -61,7 +61,7 @@ struct Export: AsyncParsableCommand {
     }
 
     private func find(in store: PageStore) async throws -> QueryRecord {
-        let record = try QuerySelector.find(query, in: try await store.summaries()).outline.record
+        let record = try await QuerySelector.find(query, in: store)
         guard record.validatedAt != nil else {
             throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "'pagecache sync \(record.key.shortID)' fetches it")
         }

@@ -41,7 +41,7 @@ struct Unpin: AsyncParsableCommand {
 private func setPinned(_ isPinned: Bool, _ query: String, _ common: CommonOptions) async throws {
     common.apply()
     try await common.withStore(.mustExist) { store in
-        let record = try QuerySelector.find(query, in: try await store.summaries()).outline.record
+        let record = try await QuerySelector.find(query, in: store)
         try await store.setPinned(isPinned, record.id)
         ResultTable.render(
             one: [("query", .string(record.key.shortID)), ("pinned", .bool(isPinned))], common.outputFormat,

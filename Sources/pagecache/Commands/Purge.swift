@@ -51,7 +51,7 @@ struct Purge: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         try await common.withStore(consent.dryRun ? .readOnly : .mustExist) { store in
-            let doomed = try select(from: try await store.summaries(), now: SystemClock().now())
+            let doomed = try await select(from: store, now: SystemClock().now())
             var report = PurgeReport(
                 queries: doomed.count, pages: doomed.reduce(0) { $0 + $1.outline.pages.count },
                 bytes: doomed.reduce(0) { $0 + $1.bytes })
@@ -63,8 +63,12 @@ struct Purge: AsyncParsableCommand {
         }
     }
 
-    private func select(from queries: [QuerySummary], now: Timestamp) throws -> [QuerySummary] {
-        if let query { return [try QuerySelector.find(query, in: queries)] }
+    private func select(from store: PageStore, now: Timestamp) async throws -> [QuerySummary] {
+        if let query {
+            let record = try await QuerySelector.find(query, in: store)
+            return try await store.summary(of: record.id).map { [$0] } ?? []
+        }
+        let queries = try await store.summaries()
         if let scope { return queries.filter { $0.outline.record.key.scope == scope } }
         if stale {
             let policy = FreshnessPolicy(operatorSays: staleAfter)

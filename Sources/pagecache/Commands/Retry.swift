@@ -60,12 +60,12 @@ struct Retry: AsyncParsableCommand {
     }
 
     private func retry(in store: PageStore) async throws {
-        let queries = try await store.summaries()
-        let wanted = try query.map { [try QuerySelector.find($0, in: queries)] } ?? queries
+        let wanted: [ListOutline] =
+            if let query { [try await QuerySelector.outline(query, in: store)] } else { try await store.summaries().map(\.outline) }
         let credential = noRun ? Credential() : try credentials.read()
         let now = SystemClock().now()
         var chosen: [(record: QueryRecord, pages: Int)] = []
-        for list in wanted.map(\.outline) {
+        for list in wanted {
             let failures = list.failures.filter { permanent || $0.state == .failedRetryable }
             guard !failures.isEmpty else { continue }
             try await store.record(failures.map { .hastened(offset: $0.offset) }, for: list.record.id, at: now)
@@ -105,8 +105,8 @@ struct Retry: AsyncParsableCommand {
         return try await runner.run(due)
     }
 
-    private func tellWhatIsLeft(_ wanted: [QuerySummary], _ isNothing: Bool) {
-        let left = permanent ? 0 : wanted.reduce(0) { $0 + $1.outline.failures.count { $0.state == .failedPermanent } }
+    private func tellWhatIsLeft(_ wanted: [ListOutline], _ isNothing: Bool) {
+        let left = permanent ? 0 : wanted.reduce(0) { $0 + $1.failures.count { $0.state == .failedPermanent } }
         if isNothing, left == 0 { Terminal.standard.note("nothing is failing") }
         if left > 0 {
             let (pages, them) = left == 1 ? ("page", "it") : ("pages", "them")

@@ -53,7 +53,7 @@ struct Show: AsyncParsableCommand {
 
     private func show(_ store: PageStore) async throws {
         let terminal = Terminal.standard
-        let list = try QuerySelector.find(query, in: try await store.summaries()).outline
+        let list = try await tail(of: try await QuerySelector.find(query, in: store), in: store)
         let length = max(list.length, list.pages.last?.range.upperBound ?? 0)
         let wanted = limit ?? (terminal.outputIsTerminal ? 20 : Int.max)
         let end = min(length, offset.addingReportingOverflow(wanted).overflow ? length : offset + wanted)
@@ -65,6 +65,7 @@ struct Show: AsyncParsableCommand {
 
         var writer = try writer(terminal)
         var damaged: [Range<Int>] = []
+        var held: [Range<Int>] = []
         try writer.begin()
         for start in Swift.stride(from: offset, to: max(end, offset), by: Show.stride) {
             try Task.checkCancellation()
@@ -74,16 +75,25 @@ struct Show: AsyncParsableCommand {
             }
             try writer.write(window)
             damaged += window.damaged
+            held += window.parts.filter(\.isHeld).map(\.range) + window.damaged
         }
         try writer.end()
-        note(list, offset..<max(end, offset), terminal)
+        note(list, Coverage(held), offset..<max(end, offset), terminal)
         if !damaged.isEmpty {
-            await giveUp(damaged, of: list)
             let count = damaged.reduce(0) { $0 + $1.count }
             throw ToolFailure(
                 .unusableData, "damaged", "\(SizeText.count(count)) items from position \(SizeText.count(damaged[0].lowerBound)) on are damaged and were left out",
-                hint: "'pagecache sync \(list.record.key.shortID)' fetches them again")
+                hint: "'pagecache verify --repair' drops them, and 'pagecache sync \(list.record.key.shortID)' fetches them again")
         }
+    }
+
+    /// What tells how long the list is: its record and its last page. Of a list whose length nobody knows, every page.
+    private func tail(of record: QueryRecord, in store: PageStore) async throws -> ListOutline {
+        let known = record.end ?? record.total.count
+        guard let list = try await store.excerpt(of: record.id, known.map { max(0, $0 - 1)..<Int.max } ?? 0..<Int.max) else {
+            throw ToolFailure(.notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' shows what there is")
+        }
+        return list
     }
 
     private func show(_ id: String, of list: ListOutline, in store: PageStore) async throws {
@@ -104,20 +114,9 @@ struct Show: AsyncParsableCommand {
         try ItemWriter(format: common.namedFormat, fields: fields.flatMap(FieldPointer.list), terminal: terminal)
     }
 
-    /// What is damaged no longer counts as held, so that the next sync asks for it; where the store may not be written,
-    /// `verify --repair` does that.
-    private func giveUp(_ damaged: [Range<Int>], of list: ListOutline) async {
-        guard let store = try? await common.openStore(.mustExist) else { return }
-        _ = try? await store.commit(
-            CommitPlan(
-                query: list.record.id, version: list.record.version, at: SystemClock().now(),
-                edits: damaged.map { .demote($0) }))
-        await store.close()
-    }
-
     /// R12: what is missing is said, never closed up.
-    private func note(_ list: ListOutline, _ range: Range<Int>, _ terminal: Terminal) {
-        let gaps = list.gaps.map { $0.clamped(to: range) }.filter { !$0.isEmpty }
+    private func note(_ list: ListOutline, _ held: Coverage, _ range: Range<Int>, _ terminal: Terminal) {
+        let gaps = held.gaps(in: range.clamped(to: 0..<list.length))
         if let first = gaps.first {
             let count = gaps.reduce(0) { $0 + $1.count }
             terminal.note(

@@ -184,10 +184,8 @@ struct Sync: AsyncParsableCommand {
             }
             return (target, source.key.map { QueryKey($0, scope: source.scope ?? "") } ?? key)
         }
-        let queries = try await store.summaries()
         let query = try QuerySelector.find(
-            target, in: queries, otherwise: "a new one is begun with its URL, http://… or https://…"
-        ).outline.record
+            target, in: try await store.records(), otherwise: "a new one is begun with its URL, http://… or https://…")
         return (HTTPPageSource.url(inStored: query.source) ?? query.key.text, query.key)
     }
 

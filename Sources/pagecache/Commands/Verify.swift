@@ -56,7 +56,7 @@ struct Verify: AsyncParsableCommand {
 
     private func look(at store: PageStore) async throws {
         Terminal.standard.detail("SQLite \(PageStore.sqliteVersion)")
-        let names = Dictionary(uniqueKeysWithValues: (try? await store.summaries())?.map { ($0.outline.record.id, $0.outline.record.key.shortID) } ?? [])
+        let names = Dictionary(uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
         guard repair, !consent.dryRun else {
             let report = try await store.verify()
             write(report, names, mended: nil)

@@ -95,11 +95,13 @@ private final class Watching {
 
     func run() async throws {
         var only: QueryID?
-        if let name { only = try QuerySelector.find(name, in: try await store.summaries()).outline.record.id }
+        if let name { only = try await QuerySelector.find(name, in: store).id }
         // First the ear, then the eye: what is committed in between is looked at twice, and not missed.
         let notices = store.notices(of: only)
-        for summary in try await store.summaries() where only == nil || summary.outline.record.id == only {
-            seen[summary.outline.record.id] = summary.outline
+        if let only {
+            seen[only] = try await store.outline(of: only)
+        } else {
+            for summary in try await store.summaries() { seen[summary.outline.record.id] = summary.outline }
         }
         if format == .csv { terminal.print(ListEventRendering.csvNames.joined(separator: ",")) }
         terminal.flush()

@@ -34,8 +34,7 @@ struct Why: AsyncParsableCommand {
 
     func run() async throws {
         common.apply()
-        let queries = try await common.withStore(.readOnly) { store in try await store.summaries() }
-        let list = try QuerySelector.find(query, in: queries).outline
+        let list = try await common.withStore(.readOnly) { store in try await QuerySelector.outline(query, in: store) }
         let policy = FreshnessPolicy(operatorSays: staleAfter)
         let now = SystemClock().now()
         render(offset.map { Explanation(of: list, at: $0, policy: policy, now: now) } ?? Explanation(of: list, policy: policy, now: now))

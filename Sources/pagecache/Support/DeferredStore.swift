@@ -57,6 +57,10 @@ final class DeferredStore: PageStorage {
         try await existing().locate(keys, in: query)
     }
 
+    func changes(of query: QueryID, since version: ContentVersion, limit: Int) async throws(StorageError) -> ListChanges? {
+        try await existing().changes(of: query, since: version, limit: limit)
+    }
+
     func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt {
         try await existing().commit(plan, claiming: request)
     }

@@ -1,25 +1,39 @@
 #if Tool
 import HTTPPageSource
 import PageModel
+import PageStore
 
 /// Finds the query that somebody means: by its key, by a unique prefix of it, by its short id, or by any URL of it.
 enum QuerySelector {
+    /// Finds the query in a store. Reads one row a query, however long the lists are.
+    /// - Throws: as the other one does.
+    static func find(_ name: String, in store: PageStore) async throws -> QueryRecord {
+        try find(name, in: try await store.records())
+    }
+
+    /// The whole list of the query, without its items. No other list is read.
+    /// - Throws: as the other ones do.
+    static func outline(_ name: String, in store: PageStore) async throws -> ListOutline {
+        let records = try await store.records()
+        guard let list = try await store.outline(of: try find(name, in: records).id) else { throw missing(name, records.map(\.key), nil) }
+        return list
+    }
+
     /// - Parameter way: what to do where the name is that of nothing, and comes close to nothing either; nil: to look.
     /// - Throws: `ToolFailure` with 66 when the name is that of nothing, and 64 when it is that of several.
-    static func find(_ name: String, in queries: [QuerySummary], otherwise way: String? = nil) throws -> QuerySummary {
-        func key(_ query: QuerySummary) -> QueryKey { query.outline.record.key }
+    static func find(_ name: String, in queries: [QueryRecord], otherwise way: String? = nil) throws -> QueryRecord {
         // The URL as it was synced, with paging and secrets in it.
         let canonical = HTTPPageSource.key(for: name)?.text
-        let exact = queries.filter { key($0).text == name || key($0).shortID == name || key($0).text == canonical }
+        let exact = queries.filter { $0.key.text == name || $0.key.shortID == name || $0.key.text == canonical }
         if exact.count == 1 { return exact[0] }
         let found = exact.isEmpty
             ? queries.filter {
-                key($0).text.hasPrefix(name) || key($0).shortID.hasPrefix(name) || withoutScheme(key($0).text).hasPrefix(name)
+                $0.key.text.hasPrefix(name) || $0.key.shortID.hasPrefix(name) || withoutScheme($0.key.text).hasPrefix(name)
             } : exact
         if found.count == 1, !name.isEmpty { return found[0] }
-        guard !found.isEmpty, !name.isEmpty else { throw missing(name, queries.map(key), way) }
+        guard !found.isEmpty, !name.isEmpty else { throw missing(name, queries.map(\.key), way) }
         throw ToolFailure(
-            .usage, "ambiguous_query", "'\(name)' names \(found.count) queries: \(listed(found.map(key)))",
+            .usage, "ambiguous_query", "'\(name)' names \(found.count) queries: \(listed(found.map(\.key)))",
             hint: "use an id of these")
     }
 

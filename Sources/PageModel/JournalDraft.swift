@@ -1,0 +1,192 @@
+/// Collects what a commit changes in a list's items, for the journal (R48). Every storage builds its entries with it, so that
+/// all of them record the same.
+package struct JournalDraft: Sendable {
+    /// A page that is taken out of the list, as it was held.
+    package typealias TakenOut = (offset: Int, content: PageContent)
+
+    package private(set) var changes: [JournalChange] = []
+    /// True where the entry cannot say what changed: earlier entries then lead nowhere, and readers begin anew.
+    package private(set) var beginsAnew = false
+    private let bound: JournalBound
+    private var cost = 0
+
+    /// More than this is not read for one entry.
+    private static let mostRead = 32 << 20
+
+    package init(_ bound: JournalBound) { self.bound = bound }
+
+    package mutating func loaded(_ range: Range<Int>) {
+        guard !range.isEmpty else { return }
+        if case .loaded(let before)? = changes.last, before.upperBound == range.lowerBound {
+            changes[changes.count - 1] = .loaded(before.lowerBound..<range.upperBound)
+        } else {
+            add(.loaded(range))
+        }
+    }
+
+    package mutating func dropped(_ range: Range<Int>) {
+        if !range.isEmpty { add(.dropped(range)) }
+    }
+
+    package mutating func generationBegan() { add(.generationBegan) }
+
+    /// What changed cannot be said: a row was damaged, or the entry would be larger than a journal may be.
+    package mutating func beginAnew() {
+        beginsAnew = true
+        changes = []
+    }
+
+    /// Whether pages of so many bytes are read for the entry. Where they are not, readers begin anew.
+    package mutating func takesIn(bytes: Int) -> Bool {
+        if bytes > max(bound.bytes, JournalDraft.mostRead) { beginAnew() }
+        return !beginsAnew
+    }
+
+    /// The list was laid out anew.
+    /// - Parameter takenOut: the pages that were held at the positions which no piece keeps, by offset.
+    package mutating func rearranged(_ rearrangement: Rearrangement, _ takenOut: [TakenOut]) {
+        guard !beginsAnew else { return }
+        let change = JournalRearrangement(rearrangement, takenOut)
+        if !change.isEmpty { add(.rearranged(change)) }
+    }
+
+    /// Positions from `position` on are gone.
+    package mutating func truncated(at position: Int, _ takenOut: [TakenOut]) {
+        rearranged(Rearrangement(position > 0 ? [.kept(0..<position)] : []), takenOut)
+    }
+
+    private mutating func add(_ change: JournalChange) {
+        guard !beginsAnew else { return }
+        cost += change.cost
+        guard cost <= bound.bytes else { return beginAnew() }
+        changes.append(change)
+    }
+}
+
+extension JournalRearrangement {
+    fileprivate var isEmpty: Bool { removed.isEmpty && added.isEmpty && edited.isEmpty }
+
+    /// An item that goes out, or comes in.
+    private struct Candidate {
+        var position: Int
+        /// How many kept pieces lie before it.
+        var slot: Int
+        var identity: ItemIdentity
+        var page: Int
+        var index: Int
+    }
+
+    /// What a rearrangement does to the items that were held.
+    /// - Parameter takenOut: the pages that were held at the positions which no piece keeps, by offset.
+    package init(_ rearrangement: Rearrangement, _ takenOut: [JournalDraft.TakenOut]) {
+        self.init()
+        let starts = rearrangement.pieces.compactMap { if case .kept(let range) = $0 { range.lowerBound } else { nil } }
+        var old: [Candidate] = []
+        for (page, taken) in takenOut.enumerated() {
+            for (index, identity) in taken.content.identities.enumerated() {
+                let position = taken.offset + index
+                let slot = starts.firstIndex { $0 > position } ?? starts.count
+                old.append(Candidate(position: position, slot: slot, identity: identity, page: page, index: index))
+            }
+        }
+        var new: [Candidate] = []
+        var pages: [PageContent] = []
+        var (position, slot) = (0, 0)
+        for piece in rearrangement.pieces {
+            switch piece {
+            case .kept(let range):
+                slot += 1
+                position = range.upperBound == .max ? .max : position + range.count
+            case .written(let page, _):
+                for (index, identity) in page.content.identities.enumerated() {
+                    new.append(Candidate(position: position + index, slot: slot, identity: identity, page: pages.count, index: index))
+                }
+                pages.append(page.content)
+                added.add(position..<position + page.content.count)
+                position += page.content.count
+            case .gap(let count):
+                added.add(position..<position + count)
+                position += count
+            }
+        }
+        let partners = JournalRearrangement.partners(of: new, among: old)
+        let staying = JournalRearrangement.staying(new, old, partners)
+        removed = rearrangement.takenOut.without(new.indices.compactMap { staying[$0] ? old[partners[$0]!].position : nil })
+        added = added.without(new.indices.compactMap { staying[$0] ? new[$0].position : nil })
+        var isMatched = [Bool](repeating: false, count: old.count)
+        for (index, candidate) in new.enumerated() {
+            let id = pages[candidate.page].ids[candidate.index]
+            guard let partner = partners[index] else {
+                inserted.append(Insertion(position: candidate.position, id: id))
+                continue
+            }
+            isMatched[partner] = true
+            let before = old[partner]
+            if before.identity.content != candidate.identity.content {
+                let item = takenOut[before.page].content.item(at: before.index)
+                edited.append(Edit(from: before.position, to: candidate.position, before: item))
+            } else if !staying[index] {
+                moved.append(Move(from: before.position, to: candidate.position, id: id))
+            }
+        }
+        for (index, candidate) in old.enumerated() where !isMatched[index] {
+            deleted.append(Deletion(position: candidate.position, item: takenOut[candidate.page].content.item(at: candidate.index)))
+        }
+    }
+
+    /// For each item that comes in, the index of the one that went out with the same identity; each is taken once.
+    private static func partners(of new: [Candidate], among old: [Candidate]) -> [Int?] {
+        guard !new.isEmpty, !old.isEmpty else { return Array(repeating: nil, count: new.count) }
+        var places: [UInt64: [Int]] = [:]
+        for (index, candidate) in old.enumerated().reversed() { places[candidate.identity.key, default: []].append(index) }
+        return new.map { places[$0.identity.key]?.popLast() }
+    }
+
+    /// Which items stay where they are among their neighbours: as many as possible, in each slot.
+    private static func staying(_ new: [Candidate], _ old: [Candidate], _ partners: [Int?]) -> [Bool] {
+        var staying = [Bool](repeating: false, count: new.count)
+        let paired = new.indices.filter { index in partners[index].map { old[$0].slot == new[index].slot } ?? false }
+        // The longest ascending sequence; slots ascend with the positions, so that all of them are looked at in one go.
+        var tails: [Int] = []
+        var before = [Int?](repeating: nil, count: new.count)
+        for index in paired {
+            let from = partners[index]!
+            var (low, high) = (0, tails.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if partners[tails[middle]]! < from { low = middle + 1 } else { high = middle }
+            }
+            if low > 0 { before[index] = tails[low - 1] }
+            if low == tails.count { tails.append(index) } else { tails[low] = index }
+        }
+        var next = tails.last
+        while let index = next {
+            staying[index] = true
+            next = before[index]
+        }
+        return staying
+    }
+}
+
+extension PageContent {
+    /// The item at `index`, with a copy of its payload.
+    fileprivate func item(at index: Int) -> Item { Item(payload: Array(payload(at: index)), id: ids[index]) }
+}
+
+extension [Range<Int>] {
+    /// These ranges without some of their positions, which ascend.
+    fileprivate func without(_ positions: [Int]) -> [Range<Int>] {
+        var left: [Range<Int>] = []
+        var rest = positions[...]
+        for range in self {
+            var start = range.lowerBound
+            while let position = rest.first, position < range.upperBound {
+                rest = rest.dropFirst()
+                if start < position { left.append(start..<position) }
+                start = position + 1
+            }
+            if start < range.upperBound { left.append(start..<range.upperBound) }
+        }
+        return left
+    }
+}

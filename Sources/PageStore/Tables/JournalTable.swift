@@ -1,0 +1,157 @@
+import PageModel
+
+/// Where a list's journal ends: the numbers of its newest row; zeros where it has none.
+struct JournalTail {
+    var counter: Int
+    /// What its entries take.
+    var kept: Int
+}
+
+/// Rows of `journal`: one for each version of a list, with what its commit changed (R48, R51). The newest row of a list holds
+/// the list's version, so that a commit writes one row for both.
+enum JournalTable {
+    private static let newest = SQL("SELECT counter, kept FROM journal WHERE query = ? ORDER BY counter DESC LIMIT 1")
+    private static let insert = SQL(
+        "INSERT INTO journal (query, counter, stamp, at, cost, kept, changes, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+    private static let since = SQL(
+        """
+        SELECT counter, stamp, at, cost, kept, changes, seal FROM journal
+        WHERE query = ?1 AND counter >= ?2 ORDER BY counter LIMIT ?3
+        """)
+    private static let all = SQL(
+        "SELECT counter, stamp, at, cost, kept, changes, seal FROM journal WHERE query = ?1 ORDER BY counter")
+    private static let ages = SQL("SELECT counter, at, cost FROM journal WHERE query = ? ORDER BY counter")
+    private static let deleteUntil = SQL("DELETE FROM journal WHERE query = ? AND counter <= ?")
+    private static let deleteAll = SQL("DELETE FROM journal WHERE query = ?")
+
+    // MARK: Writing
+
+    /// Gives a list its next version. Call inside a write transaction, once for each commit that readers can see.
+    /// - Parameters:
+    ///   - tail: where the journal ends; nil: it is looked up.
+    ///   - stamp: a random number (R51).
+    ///   - now: the moment of the commit.
+    static func append(
+        _ draft: JournalDraft, to query: QueryID, after tail: JournalTail?, stamp: UInt64, at now: Timestamp, bound: JournalBound,
+        in connection: Connection
+    ) throws(StorageError) -> ContentVersion {
+        var found = tail
+        if found == nil {
+            found = try connection.first(newest, query.rawValue) { row throws(StorageError) in
+                JournalTail(counter: row.int(0), kept: row.int(1))
+            }
+        }
+        var (counter, kept) = (found?.counter ?? 0, found?.kept ?? 0)
+        // A number that no commit has written: nothing can be believed of what came before it (R46).
+        let isPossible = (0..<Total.largest).contains(counter) && (0...Total.largest).contains(kept)
+        if !isPossible { (counter, kept) = (0, 0) }
+        if draft.beginsAnew || !isPossible {
+            // Without their rows, earlier versions are answered with `truncated`.
+            try delete(query, in: connection)
+            kept = 0
+        }
+        var entry = JournalEntry(version: ContentVersion(counter: counter + 1, stamp: stamp), at: now, changes: draft.changes)
+        if draft.beginsAnew { entry.changes = [] }
+        let cost = entry.cost
+        if kept + cost > bound.bytes { kept -= try prune(query, kept: kept + cost, bound, at: now, in: connection) }
+        try write(entry, cost: cost, kept: kept + cost, of: query, in: connection)
+        return entry.version
+    }
+
+    /// Drops the oldest entries that may go, until the journal is well within its bound.
+    /// - Returns: how many bytes less it takes.
+    private static func prune(
+        _ query: QueryID, kept: Int, _ bound: JournalBound, at now: Timestamp, in connection: Connection
+    ) throws(StorageError) -> Int {
+        var pruning = JournalPruning(bound, kept: kept, at: now)
+        var (goesOn, last, next) = (true, Int?.none, Int?.none)
+        try connection.each(ages, .int(query.rawValue), while: { goesOn }) { row throws(StorageError) in
+            goesOn = pruning.next(at: row.time(1), cost: row.int(2))
+            guard goesOn else { return }
+            (last, next) = (next, row.int(0))
+        }
+        if let last { try connection.run(deleteUntil, .int(query.rawValue), .int(last)) }
+        return kept - pruning.kept
+    }
+
+    private static func write(
+        _ entry: JournalEntry, cost: Int, kept: Int, of query: QueryID, in connection: Connection
+    ) throws(StorageError) {
+        let changes = JournalCodec.encode(entry.changes)
+        var seal = Seal(Seal.journal)
+        seal.mix(query.rawValue)
+        seal.mix(entry.version.counter)
+        seal.mix(entry.version.stamp)
+        seal.mix(entry.at.milliseconds)
+        seal.mix(cost)
+        seal.mix(kept)
+        changes.withUnsafeBytes { seal.mix($0) }
+        try connection.run(insert) { statement throws(StorageError) in
+            try statement.bind(1, query.rawValue)
+            try statement.bind(2, entry.version.counter)
+            try statement.bind(3, entry.version.stamp)
+            try statement.bind(4, entry.at)
+            try statement.bind(5, cost)
+            try statement.bind(6, kept)
+            try statement.bind(7, changes)
+            try statement.bind(8, seal.value)
+        }
+    }
+
+    static func delete(_ query: QueryID, in connection: Connection) throws(StorageError) {
+        try connection.run(deleteAll, .int(query.rawValue))
+    }
+
+    // MARK: Reading
+
+    /// The changes of a list since `version`.
+    /// - Parameter current: the list's version now.
+    static func changes(
+        of query: QueryID, since version: ContentVersion, current: ContentVersion, limit: Int, in connection: Connection
+    ) throws(StorageError) -> ListChanges {
+        guard version.counter <= current.counter, version.counter != current.counter || version == current else {
+            return .truncated(current: current)
+        }
+        let limit = min(max(0, limit), Total.largest)
+        var entries: [JournalEntry] = []
+        var (isWhole, isFirst, cost) = (true, true, 0)
+        try connection.each(
+            since, .int(query.rawValue), .int(version.counter), .int(limit + 2), while: { isWhole && cost <= ListChanges.mostBytes }
+        ) { row throws(StorageError) in
+            let entry = entry(row, of: query)
+            if isFirst {
+                // The row of the version itself: the counter may be that of another content.
+                isFirst = false
+                isWhole = entry?.version == version
+                return
+            }
+            guard let entry, entry.version.counter == version.counter + entries.count + 1 else { return isWhole = false }
+            if !entries.isEmpty { cost += entry.cost }
+            entries.append(entry)
+        }
+        guard isWhole, !isFirst, entries.count > 0 || version == current else { return .truncated(current: current) }
+        return ListChanges.page(entries, since: version, limit: limit)
+    }
+
+    /// Whether every row is what was stored, none is missing in between, and the newest is there.
+    static func isSound(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
+        var (isSound, last) = (true, Int?.none)
+        try connection.each(all, .int(query.rawValue), while: { isSound }) { row throws(StorageError) in
+            let counter = entry(row, of: query)?.version.counter
+            isSound = counter != nil && (last == nil || counter == last! + 1)
+            last = counter
+        }
+        return isSound && last != nil
+    }
+
+    /// Nil when the row is not what was stored, or says impossible things.
+    private static func entry(_ row: borrowing Row, of query: QueryID) -> JournalEntry? {
+        var seal = Seal(Seal.journal)
+        seal.mix(query.rawValue)
+        row.mix(6, into: &seal)
+        guard seal.value == row.hash(6), (1...Total.largest).contains(row.int(0)), (0...Total.largest).contains(row.int(4)),
+            let changes = row.withBlob(5, { JournalCodec.decode($0) })
+        else { return nil }
+        return JournalEntry(version: ContentVersion(counter: row.int(0), stamp: row.hash(1)), at: row.time(2), changes: changes)
+    }
+}
