@@ -26,7 +26,6 @@ struct CommitTransaction {
         var abandoned: CommitOutcome?
         do {
             return try session.write(at: plan.at) { () throws(StorageError) in
-                try session.identities.refresh(session.connection)
                 guard let (record, tail) = try QueryTable.findForCommit(plan.query, in: session.connection) else {
                     // Purged since: no plan of its old life applies any more.
                     abandoned = .superseded(ListVersion(generation: 0, revision: 0))

@@ -255,6 +255,13 @@ final class Connection {
         return try body()
     }
 
+    /// A number that changes with each commit, of this connection and of others, as of the transaction that is open
+    /// (https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntldataversion). Returns `nil` when SQLite gives none.
+    var dataVersion: UInt32? {
+        var version: UInt32 = 0
+        return sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version) == SQLITE_OK ? version : nil
+    }
+
     /// Eight bytes of the database file itself, past the log and SQLite's cache, as a big-endian number. Returns `nil` where the file
     /// ends before.
     func bytesOfFile(at position: Int64) -> UInt64? {

@@ -3,11 +3,12 @@ import PageModel
 /// The writing connection, and what is remembered between its transactions.
 ///
 /// Mutable state: the index of items, the owner's lock, the generator of versions' stamps, the change sets of the running transaction,
-/// what is known of the file's stamp. All of it belongs to whoever holds the writer's mutex.
+/// the file's stamp and when it was last checked. All of it belongs to whoever holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
     private var fileStamp: StoreStamp?
+    private var fileCheckedAt: UInt64 = 0
     private let accesses: AccessLog
     let merger: LogMerger
     private let announce: @Sendable ([ChangeSet]) -> Void
@@ -46,19 +47,29 @@ final class Session {
     ) throws(StorageError) -> Value {
         pending.removeAll(keepingCapacity: true)
         let value = try connection.transaction(.write) { () throws(StorageError) in
-            // Under the write lock: no commit is acknowledged in a file that the path does not lead to, or that was overwritten.
-            try connection.checkPlace()
-            try fileStamp?.check(connection)
+            try checkFile()
+            identities.refresh(connection)
             let value = try body()
             if let moment, let reads = accesses.drain(at: moment) {
                 try AccessTable.note(reads.bodies, at: reads.at, in: connection)
             }
             return value
         }
+        identities.committed(connection)
         if !pending.isEmpty { announce(pending) }
         // Room for a few; not that of the largest transaction there was.
         if pending.count > 16 { pending = [] } else { pending.removeAll(keepingCapacity: true) }
         return value
+    }
+
+    /// Under the write lock: no commit is acknowledged in a file that the path no longer leads to, or that was overwritten. A file that
+    /// was in its place within the last millisecond is not looked at again.
+    private func checkFile() throws(StorageError) {
+        let now = Watchdog.now()
+        guard now &- fileCheckedAt >= 1_000_000 else { return }
+        try connection.checkPlace()
+        try fileStamp?.check(connection)
+        fileCheckedAt = now
     }
 
     /// Writes down which pages were read since the last time, in a transaction of its own.

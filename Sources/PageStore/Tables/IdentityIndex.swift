@@ -3,9 +3,9 @@ import PageModel
 /// Which body holds which item, kept in memory between the commits of one connection, so that R5 can be checked on
 /// every page of a long load without reading the list again each time.
 ///
-/// It is trusted only as long as nobody else has written: `PRAGMA data_version` changes exactly when another
-/// connection has committed (https://www.sqlite.org/pragma.html#pragma_data_version). A transaction that rolls back
-/// forgets everything.
+/// It is trusted only as long as no other connection has committed: `Connection.dataVersion` changes then, and with each commit of
+/// this connection. A transaction that rolls
+/// back forgets everything.
 struct IdentityIndex {
     /// One list's items. A class: a value changed in a dictionary costs allocations on the way there.
     fileprivate final class List {
@@ -18,16 +18,17 @@ struct IdentityIndex {
     }
 
     private var lists: [QueryID: List] = [:]
-    private var dataVersion: Int64 = -1
+    private var dataVersion: UInt32?
 
-    private static let version = SQL("PRAGMA data_version")
-
-    /// Call inside the write transaction, before anything is asked.
-    mutating func refresh(_ connection: Connection) throws(StorageError) {
-        let version = try connection.number(IdentityIndex.version) ?? 0
-        if version != dataVersion { lists.removeAll() }
+    /// Call inside each write transaction, first.
+    mutating func refresh(_ connection: Connection) {
+        let version = connection.dataVersion
+        if version == nil || version != dataVersion { lists.removeAll() }
         dataVersion = version
     }
+
+    /// Call after each commit of this connection, which changes the number, too.
+    mutating func committed(_ connection: Connection) { dataVersion = connection.dataVersion }
 
     mutating func forgetAll() { lists.removeAll() }
     mutating func forget(_ query: QueryID) { lists[query] = nil }
