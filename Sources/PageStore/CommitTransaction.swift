@@ -11,7 +11,7 @@ struct CommitTransaction {
     var changes: [Change] = []
     /// What the journal will record (R48).
     var journal: JournalDraft
-    private let tail: JournalTail
+    private var tail: JournalTail
     /// True once positions moved: the revision goes up by one, however many edits moved them.
     var moved = false
     /// The leases that were taken at the end, if any were asked for.
@@ -26,11 +26,12 @@ struct CommitTransaction {
         var abandoned: CommitOutcome?
         do {
             return try session.write(at: plan.at) { () throws(StorageError) in
-                guard let (record, tail) = try QueryTable.findForCommit(plan.query, in: session.connection) else {
+                guard let list = try session.list(plan.query) else {
                     // Purged since: no plan of its old life applies any more.
                     abandoned = .superseded(ListVersion(generation: 0, revision: 0))
                     throw .abandoned
                 }
+                let record = list.record
                 guard plan.isMade(for: record) else {
                     abandoned = .superseded(record.version)
                     throw .abandoned
@@ -42,7 +43,7 @@ struct CommitTransaction {
                         throw .abandoned
                     }
                 }
-                var transaction = CommitTransaction(session: session, plan: plan, record: record, tail: tail)
+                var transaction = CommitTransaction(session: session, plan: plan, list)
                 if let refusal = try transaction.run(claiming: request) {
                     abandoned = refusal
                     throw .abandoned
@@ -56,11 +57,11 @@ struct CommitTransaction {
         }
     }
 
-    private init(session: Session, plan: CommitPlan, record: QueryRecord, tail: JournalTail) {
+    private init(session: Session, plan: CommitPlan, _ list: CommittedList) {
         self.session = session
         self.plan = plan
-        self.record = record
-        self.tail = tail
+        record = list.record
+        tail = list.tail
         journal = JournalDraft(session.journalBound)
     }
 
@@ -83,9 +84,10 @@ struct CommitTransaction {
         if record != before { try QueryTable.save(record, in: connection) }
         // R51: in the same transaction, once for all that the plan changed.
         if changes.contains(where: \.isSeenByReaders) {
-            record.contentVersion = try session.advance(query, journal, after: tail, at: plan.at)
+            (record.contentVersion, tail) = try session.advance(query, journal, after: tail, at: plan.at)
         }
         if let request { grant = try LedgerWriting.grant(granted, request, record, in: session) }
+        session.leave(CommittedList(record: record, tail: tail))
         if !changes.isEmpty {
             session.note(
                 ChangeSet(query: query, version: record.version, contentVersion: record.contentVersion, changes: changes))

@@ -9,7 +9,7 @@ extension PageStore {
         return try await write(at: now) { session throws(StorageError) in
             var (record, isNew) = try QueryTable.register(key, at: now, in: session.connection)
             guard isNew else { return record }
-            record.contentVersion = try session.advance(record.id, JournalDraft(session.journalBound), at: now)
+            record.contentVersion = try session.advance(record.id, JournalDraft(session.journalBound), at: now).version
             session.note(
                 ChangeSet(
                     query: record.id, version: record.version, contentVersion: record.contentVersion, changes: [.registered]))

@@ -17,6 +17,11 @@ final class Session {
     let journalBound: JournalBound
     private var stamps: any RandomNumberGenerator
     private var pending: [ChangeSet] = []
+    /// The list that the last transaction committed; `nil` when it was a transaction of another kind, or failed.
+    private var left: CommittedList?
+    /// The same, while a transaction runs and no other connection has committed since.
+    private var known: CommittedList?
+    private var toLeave: CommittedList?
 
     /// - Parameters:
     ///   - mergeBytes: the size of the log from which on it is merged, in bytes of database pages.
@@ -46,9 +51,12 @@ final class Session {
         at moment: Timestamp? = nil, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         pending.removeAll(keepingCapacity: true)
+        toLeave = nil
         let value = try connection.transaction(.write) { () throws(StorageError) in
             try checkFile()
-            identities.refresh(connection)
+            let isUnchanged = identities.refresh(connection)
+            known = isUnchanged ? left : nil
+            left = nil
             let value = try body()
             if let moment, let reads = accesses.drain(at: moment) {
                 try AccessTable.note(reads.bodies, at: reads.at, in: connection)
@@ -56,6 +64,8 @@ final class Session {
             return value
         }
         identities.committed(connection)
+        left = toLeave
+        toLeave = nil
         if !pending.isEmpty { announce(pending) }
         // Room for a few; not that of the largest transaction there was.
         if pending.count > 16 { pending = [] } else { pending.removeAll(keepingCapacity: true) }
@@ -80,6 +90,17 @@ final class Session {
         }
     }
 
+    /// The record of a list and the end of its journal. Commits to one list follow each other, so the last commit knows both, unless
+    /// another connection has committed since. Call inside `write`.
+    /// - Returns: `nil` when the list is gone.
+    func list(_ query: QueryID) throws(StorageError) -> CommittedList? {
+        if let known, known.record.id == query { return known }
+        return try QueryTable.findForCommit(query, in: connection)
+    }
+
+    /// Keeps what a plan has made of its list for the next commit. Call inside `write`, last.
+    func leave(_ list: CommittedList) { toLeave = list }
+
     /// Call inside `write`.
     func note(_ set: ChangeSet) { pending.append(set) }
 
@@ -88,7 +109,7 @@ final class Session {
     /// - Parameter tail: where its journal ends; nil: it is looked up. Default: nil.
     func advance(
         _ query: QueryID, _ draft: JournalDraft, after tail: JournalTail? = nil, at now: Timestamp
-    ) throws(StorageError) -> ContentVersion {
+    ) throws(StorageError) -> (version: ContentVersion, tail: JournalTail) {
         try JournalTable.append(
             draft, to: query, after: tail, stamp: stamps.next(), at: now, bound: journalBound, in: connection)
     }
@@ -108,4 +129,10 @@ final class Session {
         ownerLock = made
         return made
     }
+}
+
+/// A list as a commit reads and leaves it.
+struct CommittedList {
+    var record: QueryRecord
+    var tail: JournalTail
 }

@@ -21,10 +21,13 @@ struct IdentityIndex {
     private var dataVersion: UInt32?
 
     /// Call inside each write transaction, first.
-    mutating func refresh(_ connection: Connection) {
+    /// - Returns: whether no other connection has committed since this one did.
+    mutating func refresh(_ connection: Connection) -> Bool {
         let version = connection.dataVersion
-        if version == nil || version != dataVersion { lists.removeAll() }
+        let isUnchanged = version != nil && version == dataVersion
+        if !isUnchanged { lists.removeAll() }
         dataVersion = version
+        return isUnchanged
     }
 
     /// Call after each commit of this connection, which changes the number, too.

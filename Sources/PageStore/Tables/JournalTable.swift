@@ -31,10 +31,11 @@ enum JournalTable {
     ///   - tail: where the journal ends; nil: it is looked up.
     ///   - stamp: a random number (R51).
     ///   - now: the moment of the commit.
+    /// - Returns: the version, and where the journal ends now.
     static func append(
         _ draft: JournalDraft, to query: QueryID, after tail: JournalTail?, stamp: UInt64, at now: Timestamp, bound: JournalBound,
         in connection: Connection
-    ) throws(StorageError) -> ContentVersion {
+    ) throws(StorageError) -> (version: ContentVersion, tail: JournalTail) {
         var found = tail
         if found == nil {
             found = try connection.first(newest, query.rawValue) { row throws(StorageError) in
@@ -55,7 +56,7 @@ enum JournalTable {
         let cost = entry.cost
         if kept + cost > bound.bytes { kept -= try prune(query, kept: kept + cost, bound, at: now, in: connection) }
         try write(entry, cost: cost, kept: kept + cost, of: query, in: connection)
-        return entry.version
+        return (entry.version, JournalTail(counter: counter + 1, kept: kept + cost))
     }
 
     /// Drops the oldest entries that may go, until the journal is well within its bound.

@@ -54,9 +54,9 @@ enum QueryTable {
     /// - Throws: `damaged` when the record is there and not whole.
     static func findForCommit(
         _ id: QueryID, in connection: Connection
-    ) throws(StorageError) -> (record: QueryRecord, tail: JournalTail)? {
+    ) throws(StorageError) -> CommittedList? {
         try connection.first(byID, id.rawValue) { row throws(StorageError) in
-            (try whole(row, connection), JournalTail(counter: row.int(21), kept: row.int(23)))
+            CommittedList(record: try whole(row, connection), tail: JournalTail(counter: row.int(21), kept: row.int(23)))
         }
     }
 

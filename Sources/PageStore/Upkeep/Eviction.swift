@@ -70,7 +70,7 @@ struct Eviction: Sendable {
                 if record != nil {
                     var journal = JournalDraft(session.journalBound)
                     for case .dropped(let range) in changes { journal.dropped(range) }
-                    version = try session.advance(query, journal, at: now)
+                    version = try session.advance(query, journal, at: now).version
                 }
                 session.note(ChangeSet(query: query, version: record?.version, contentVersion: version, changes: changes))
             }

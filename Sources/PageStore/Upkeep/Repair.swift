@@ -131,7 +131,7 @@ struct Repair {
             try LedgerTable.queue(gap.lowerBound, query: query, at: now, in: connection)
             queued.append(gap.lowerBound)
         }
-        let version = try session.advance(query, journals[query] ?? JournalDraft(session.journalBound), at: now)
+        let version = try session.advance(query, journals[query] ?? JournalDraft(session.journalBound), at: now).version
         session.note(
             ChangeSet(
                 query: query, version: record.version, contentVersion: version,
