@@ -21,6 +21,8 @@ struct CommitTransaction {
         _ plan: CommitPlan, claiming request: LeaseRequest?, in session: Session
     ) throws(StorageError) -> CommitReceipt {
         var abandoned: CommitOutcome?
+        var plan = plan
+        plan.at = plan.at.stored
         do {
             return try session.write(at: plan.at) { () throws(StorageError) in
                 try session.identities.refresh(session.connection)

@@ -60,6 +60,10 @@ extension PageStore {
         try await read(isBrief: true) { reading throws(StorageError) in try reading.page(at: offset, of: query) }
     }
 
+    public func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage {
+        try await read { reading throws(StorageError) in try reading.damage(of: query, thoroughly: thoroughly) }
+    }
+
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await read { reading throws(StorageError) in try reading.locate(keys, in: query) }
     }

@@ -67,15 +67,29 @@ extension PageStore {
     ) async throws(StorageError) -> EvictionReport {
         let exempt = exempt.union(announcer.hub.observedQueries)
         var eviction = try await withWriter { session throws(StorageError) in
-            try session.noteReads(at: now, force: true)
+            do throws(StorageError) {
+                try session.noteReads(at: now, force: true)
+            } catch {
+                // On a full disk the order is a little older, and room is made all the same.
+                guard error.code == .full || error.isUnreadableRow else { throw error }
+            }
             return try Eviction(budget, exempt: exempt, at: now, in: session.connection)
         }
         // In portions: nobody waits for the lock for longer than one of them takes.
         while let portion = eviction.next() {
-            let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, in: session) }
-            eviction.removed(removed)
+            do throws(StorageError) {
+                let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, in: session) }
+                eviction.removed(removed)
+            } catch {
+                guard error.code == .full, eviction.makeSmaller(portion) else { throw error }
+                // What the log holds is merged, and its room is there for the next portion.
+                _ = try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: true) }
+            }
+            if eviction.isShortOfSpace {
+                _ = try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: true) }
+            }
         }
-        try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: false) }
+        _ = try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: false) }
         return eviction.report
     }
 

@@ -79,8 +79,10 @@ public final class PageStore: PageStorage {
             let connection = try StoreOpening.openWriter(path, options: options, now: now)
             let pageSize = Int(try connection.pragma("page_size"))
             connection.watchLog { checkpointer.logHasGrown(to: $0 * pageSize) }
-            return Session(
+            let session = Session(
                 connection: connection, accesses: accesses, checkpointer: checkpointer, announce: { announcer.announce($0) })
+            session.resumePurges()
+            return session
         }
     }
 

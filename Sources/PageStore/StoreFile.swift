@@ -78,6 +78,20 @@ enum StoreFile {
         return .store
     }
 
+    /// Makes an empty file of mode 0600.
+    static func make(_ path: String) throws(StorageError) {
+        let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw StorageError(errno == ENOSPC ? .full : .cannotCreate, "cannot create \(path): \(lastError())") }
+        close(descriptor)
+    }
+
+    /// Removes a file that a repair made, and what SQLite keeps beside it.
+    static func clear(_ path: String) throws(StorageError) {
+        for suffix in ["", "-wal", "-shm", "-journal"] where unlink(path + suffix) != 0 && errno != ENOENT {
+            throw StorageError(.inputOutput, "cannot remove \(path + suffix): \(lastError())")
+        }
+    }
+
     /// R9: an empty file that somebody made for us may be readable to others.
     static func makePrivate(_ path: String) { chmod(path, 0o600) }
 

@@ -38,7 +38,10 @@ actor WriterActor {
     /// first, if that can be done, and what `checkpointer` is about is waited for.
     func close(after checkpointer: Checkpointer) {
         session.withLock { session in
-            if let session { try? session.noteReads(force: true) }
+            if let session {
+                try? session.noteReads(force: true)
+                session.resumePurges()
+            }
             checkpointer.close()
             session = nil
         }

@@ -11,7 +11,7 @@ import Darwin
 
 /// One SQLite connection, used by one thread at a time (whoever owns it sees to that).
 ///
-/// Mutable state: the C handle, the prepared statements, the watchdog, the busy budget. All of it belongs to whoever uses the connection.
+/// Mutable state: the C handle, the prepared statements, the watchdog, the busy budget, what could not be reached. All of it belongs to whoever uses the connection.
 /// Statements are finalised before the handle is closed; SQLite requires that order
 /// (https://www.sqlite.org/c3ref/close.html).
 final class Connection {
@@ -28,6 +28,10 @@ final class Connection {
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
     private var busyBudget: Int32 = 0
+    /// What write transactions could not reach.
+    var unreachable: Set<UnreachableRow> = []
+    /// Whether a write transaction is under way.
+    var isWriting = false
     private var endOfLog: ((Int) -> LogEnd?)?
 
     /// Opens an existing file; never creates one. `path` must be resolved: symbolic links in it are refused.
@@ -80,6 +84,29 @@ final class Connection {
         defer { statement.reset() }
         try bind(statement)
         while try statement.step() {}
+    }
+
+    /// The first row for these values, mapped; nil when there is none.
+    func first<Value>(
+        _ sql: SQL, values: [SQLValue], map: (borrowing Row) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value? {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        return try statement.step() ? try map(Row(statement: statement)) : nil
+    }
+
+    /// Runs a statement whose text is made from our own schema.
+    func run(_ text: String, _ values: [SQLValue]) throws(StorageError) {
+        let statement = try prepare(text, persistent: false)
+        try statement.bind(values)
+        while try statement.step() {}
+    }
+
+    /// Calls `body` with each row of a statement whose text is made from our own schema.
+    func each(_ text: String, body: (borrowing Row) throws(StorageError) -> Void) throws(StorageError) {
+        let statement = try prepare(text, persistent: false)
+        while try statement.step() { try body(Row(statement: statement)) }
     }
 
     /// Calls `body` with each row.

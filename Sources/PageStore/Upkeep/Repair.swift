@@ -11,15 +11,30 @@ struct Repair {
 
     private var connection: Connection { session.connection }
 
-    static func run(in session: Session, at now: Timestamp) throws(StorageError) -> RepairReport {
+    /// How a repair ended.
+    enum Ending: Sendable {
+        case mended(RepairReport)
+        /// Rows cannot be read, or do not ascend: what is readable has to go to another file (`Salvage`).
+        case needsNewFile(VerifyReport)
+    }
+
+    /// - Parameter incomplete: lists that have lost pages already; what they miss is queued.
+    static func run(
+        in session: Session, incomplete: Set<QueryID> = [], at now: Timestamp
+    ) throws(StorageError) -> Ending {
         session.connection.timeLimit = nil
         session.identities.forgetAll()
         var repair = Repair(session, now)
-        let before = try session.write { () throws(StorageError) in
+        for query in incomplete { repair.changes[query] = [] }
+        var before = try session.connection.transaction(.read) { () throws(StorageError) in Verification.run(in: session.connection) }
+        // Writing to a b-tree that is damaged could damage it further.
+        guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
+        before = try session.write { () throws(StorageError) in
             let before = Verification.run(in: session.connection)
-            try repair.mend(before.damage)
+            if !before.damage.isTreeDamaged { try repair.mend(before.damage) }
             return before
         }
+        guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
         if before.damage.isFileDamaged {
             // What SQLite finds wrong in the file's structure goes away when the file is written anew from its rows.
             // SQLite attaches the new file to itself while it does.
@@ -28,11 +43,12 @@ struct Repair {
         let after = try session.connection.transaction(.read) { () throws(StorageError) in
             Verification.run(in: session.connection)
         }
+        guard !after.damage.isFileDamaged else { return .needsNewFile(before.report) }
         var report = RepairReport(found: before.report, left: after.report)
         report.pagesDropped = repair.pagesDropped
         report.queriesDropped = repair.queriesDropped
         report.mended = repair.mended
-        return report
+        return .mended(report)
     }
 
     private init(_ session: Session, _ now: Timestamp) {
@@ -46,7 +62,7 @@ struct Repair {
             mended += 1
         }
         for place in damage.identities { try renewHashes(place) }
-        for place in damage.ledger { try LedgerTable.drop(place.offset..<place.offset + 1, query: place.query, in: connection) }
+        for place in damage.ledger { try LedgerTable.delete(at: place.offset, query: place.query, in: connection) }
         for place in damage.rows {
             try PageTable.delete(at: place.offset, of: place.query, in: connection)
             pagesDropped += 1
@@ -57,6 +73,10 @@ struct Repair {
         if damage.hasOrphans || !damage.rows.isEmpty || queriesDropped > 0 {
             for deletion in Orphans.deletions { try connection.run(deletion) }
             mended += damage.hasOrphans ? 1 : 0
+        }
+        if damage.hasImpossibleNotes {
+            for deletion in ImpossibleNotes.deletions { try connection.run(deletion) }
+            mended += 1
         }
         for query in changes.keys.sorted(by: { $0.rawValue < $1.rawValue }) { try finish(query) }
     }

@@ -64,25 +64,31 @@ struct Show: AsyncParsableCommand {
         if offset >= length, length > 0 { terminal.note("pagecache: the list has \(SizeText.count(length)) items; there is none at \(SizeText.count(offset))") }
 
         var writer = try writer(terminal)
-        var damaged: [Range<Int>] = []
+        let asked = offset..<max(end, offset)
+        var damaged = list.damaged.filter { $0.isEmpty ? asked.contains($0.lowerBound) : $0.overlaps(asked) }.map { $0.clamped(to: asked) }
         try writer.begin()
-        for start in Swift.stride(from: offset, to: max(end, offset), by: Show.stride) {
+        for range in Show.pieces(of: list, asked) {
             try Task.checkCancellation()
-            let range = start..<min(start + Show.stride, end)
             guard let window = try await store.window(of: list.record.id, range), window.version == list.record.version else {
                 throw ToolFailure(.incomplete, "list_moved", "the list was changed while it was read", hint: "try again")
             }
             try writer.write(window)
-            damaged += window.damaged
+            damaged += window.damaged.filter { !damaged.contains($0) }
         }
         try writer.end()
-        note(list, offset..<max(end, offset), terminal)
+        note(list, asked, terminal)
         if !damaged.isEmpty {
             await giveUp(damaged, of: list)
-            let count = damaged.reduce(0) { $0 + $1.count }
             throw ToolFailure(
-                .unusableData, "damaged", "\(SizeText.count(count)) items from position \(SizeText.count(damaged[0].lowerBound)) on are damaged and were left out",
-                hint: "'pagecache sync \(list.record.key.shortID)' fetches them again")
+                .unusableData, "damaged", DamageText.sentence(damaged), hint: "'pagecache sync \(list.record.key.shortID)' fetches them again")
+        }
+    }
+
+    /// The stretches in which there are pages: a length is what somebody said, and may be any number.
+    private static func pieces(of list: ListOutline, _ asked: Range<Int>) -> [Range<Int>] {
+        Coverage(list.pages.map(\.range)).runs.flatMap { run in
+            let run = run.clamped(to: asked)
+            return Swift.stride(from: run.lowerBound, to: run.upperBound, by: stride).map { $0..<min($0 + stride, run.upperBound) }
         }
     }
 
