@@ -14,13 +14,13 @@ extension PageStore {
         try await read { reading throws(StorageError) in try reading.summaries() }
     }
 
-    /// How many queries have a record that is damaged: `summaries` leaves them out, `verify` says which, `repair` mends them.
+    /// How many queries have a record that is damaged; records that cannot be read at all count as one. `summaries` leaves them out, `verify` says which, `repair` mends them.
     /// - Throws: `StorageError`, as every reading does.
     public func damagedQueries() async throws(StorageError) -> Int {
         try await read { reading throws(StorageError) in
             var count = 0
             _ = try QueryTable.all(in: reading.connection) { _ in count += 1 }
-            return count
+            return try QueryTable.isTreeDamaged(in: reading.connection) ? count + 1 : count
         }
     }
 

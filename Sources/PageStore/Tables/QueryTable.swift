@@ -2,7 +2,8 @@ import PageModel
 
 /// Rows of `query`. A row is read and written as a whole, so that its seal speaks for all of it.
 enum QueryTable {
-    private static let columns = """
+    /// In the order in which the seal takes them.
+    static let columns = """
         id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
         allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, \
         invalidated_at, fresh_for, seal
@@ -63,7 +64,11 @@ enum QueryTable {
     static func all(
         in connection: Connection, broken: (SealedQuery) -> Void = { _ in }
     ) throws(StorageError) -> [QueryRecord] {
-        let read = try rows(in: connection).finish().values
+        let keyed = try rows(in: connection)
+        let isTreeDamaged = keyed.isTreeDamaged
+        let read = keyed.finish().values
+        // A store whose records cannot be read is not an empty one.
+        if read.isEmpty, isTreeDamaged { throw StorageError(.damaged, "no record of a query can be read in \(connection.path)") }
         for query in read where !query.isWhole { broken(query) }
         return read.filter(\.isWhole).map(\.record)
     }

@@ -49,9 +49,17 @@ struct Eviction: Sendable {
     mutating func makeSmaller(_ failed: [Candidate]) -> Bool {
         guard portion > 1 else { return false }
         portion = portion > Eviction.smallPortion ? Eviction.smallPortion : 1
-        left = (failed + left)[...]
+        putBack(failed)
         return true
     }
+
+    /// What was chosen and is still there.
+    var remaining: [Candidate] { Array(left) }
+
+    /// Bytes of items that stay when all that was chosen is removed.
+    var bytesLeftAfterAll: Int { report.bytesLeft - left.reduce(0) { $0 + $1.bytes } }
+
+    mutating func putBack(_ portion: [Candidate]) { left = (portion + left)[...] }
 
     mutating func removed(_ pages: [Candidate]) {
         for page in pages {

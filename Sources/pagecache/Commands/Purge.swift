@@ -10,9 +10,10 @@ struct Purge: AsyncParsableCommand {
         commandName: "purge",
         abstract: "Remove queries, with all their pages.",
         discussion: """
-            What is removed is gone from the file, too: its bytes are overwritten. Where a
-            reader is in the way, bytes may stay in the log; then a warning says so, and the
-            next command that writes removes them. A purge that matches nothing is done.
+            What is removed is gone from the file, too: its bytes are overwritten. While
+            a reader is in the way, bytes may stay in the log. A warning says so then, and
+            the next command that writes removes them. A purge that matches nothing is
+            done.
 
             EXAMPLES
               pagecache purge 4k2m9xqa --dry-run
