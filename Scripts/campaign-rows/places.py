@@ -188,6 +188,10 @@ def full_disk(bench, broken):
                 outcome.expect(len(held) > 0, lambda: f"{kind}: nothing is served: {shown}")
                 outcome.expect_exact(held, origin.truth(), kind)
                 outcome.expect_sound(place, kind)
+                # The control: another process has the store open, and it cannot be made anew.
+                other = place.start("watch", "--quiet") if broken else None
+                if other:
+                    until(lambda: has_open(other, place.store))
                 if kind == "file system":
                     # Nothing is left, so that not even deleting fits.
                     with open(f"{place.folder}/filler", "wb", buffering=0) as filler:
@@ -206,10 +210,6 @@ def full_disk(bench, broken):
                     space = os.statvfs(place.folder)
                     outcome.expect(space.f_bavail * space.f_frsize > 200_000, f"{kind}: gc made no room")
                     os.unlink(f"{place.folder}/filler")
-                # The control: another process has the store open, and it cannot be made anew.
-                other = place.start("watch", "--quiet") if broken else None
-                if other:
-                    until(lambda: has_open(other, place.store))
                 purged = place.run("purge", "--all", "--yes", "--json", command=tool)
                 outcome.expect_tidy(purged, f"{kind}: purge", {0})
                 size = sum(path.stat().st_size for path in place.files())

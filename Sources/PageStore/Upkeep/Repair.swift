@@ -70,7 +70,7 @@ struct Repair {
         }
         for place in damage.pages { try drop(place) }
         for query in damage.queries { try renew(query) }
-        if damage.hasOrphans || !damage.rows.isEmpty || queriesDropped > 0 {
+        if damage.hasOrphans || !damage.rows.isEmpty || !damage.pages.isEmpty || queriesDropped > 0 {
             for deletion in Orphans.deletions { try connection.run(deletion) }
             mended += damage.hasOrphans ? 1 : 0
         }
@@ -83,7 +83,7 @@ struct Repair {
 
     private mutating func drop(_ place: Verification.Damage.Place) throws(StorageError) {
         guard let row = try PageTable.row(at: place.offset, of: place.query, in: connection) else { return }
-        try BodyTable.delete(row.body, of: place.query, in: connection)
+        // Its body is an orphan now, unless the record named that of another page.
         try PageTable.delete(at: place.offset, of: place.query, in: connection)
         pagesDropped += 1
         changes[place.query, default: []].append(.dropped(row.summary.range))
