@@ -135,3 +135,8 @@ CREATE TABLE tally (
     pages_kept      INTEGER NOT NULL,
     bytes_received  INTEGER NOT NULL
 ) STRICT;
+
+-- What a process could not finish, and the next one does: 'empty_log' after a purge whose bytes may still be in the log.
+CREATE TABLE upkeep (
+    task TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;

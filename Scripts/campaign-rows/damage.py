@@ -184,3 +184,84 @@ def fit(log):
         over(bytes(log[frame : frame + 8]))
         over(bytes(log[frame + 24 : frame + 24 + PAGE]))
         log[frame + 16 : frame + 24] = struct.pack(">II", first, second)
+
+
+def leaves(data, name, path):
+    """The leaves of a table or index, in the order of their keys (https://www.sqlite.org/fileformat.html#b_tree_pages)."""
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        root = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", [name]).fetchone()[0]
+    found, waiting = [], [root]
+    while waiting:
+        page = waiting.pop(0)
+        start = (page - 1) * PAGE
+        if data[start] not in (2, 5):
+            found.append(page)
+            continue
+        cells = [struct.unpack_from(">H", data, start + 12 + 2 * n)[0] for n in range(struct.unpack_from(">H", data, start + 3)[0])]
+        children = [struct.unpack_from(">I", data, start + cell)[0] for cell in cells]
+        waiting = children + [struct.unpack_from(">I", data, start + 8)[0]] + waiting
+    return found
+
+
+def expect_mended(outcome, place, url, truth, case):
+    """Said by `show` and `verify`, never a line twice; `sync` ends with 65 as long as the damage is there; `--repair` ends it."""
+    shown = place.run("show", url)
+    lines = shown.output.split(b"\n")[:-1]
+    outcome.expect(len(lines) == len(set(lines)), f"{case}: show serves a line twice")
+    outcome.expect(set(lines) <= set(truth), f"{case}: show serves what the origin never sent")
+    outcome.expect(lines == truth or shown.status == 65, f"{case}: show ends with {shown.status}, and {len(lines)} of {len(truth)} lines")
+    outcome.expect(place.run("verify", "--quiet").status == 65, f"{case}: verify finds nothing")
+    for attempt in range(2):
+        synced = place.sync(url)
+        outcome.expect(synced.status == 65, f"{case}: sync {attempt} ends with {synced.status}")
+        outcome.expect(b"verify --repair" in synced.errors, f"{case}: sync {attempt} does not name the repair: {synced}")
+    repaired = place.run("verify", "--repair", "--yes")
+    outcome.expect(repaired.status == 0, f"{case}: repair {repaired}")
+    synced = place.sync(url)
+    outcome.expect(synced.status == 0, f"{case}: sync after the repair {synced}")
+    outcome.expect(place.run("show", url).output.split(b"\n")[:-1] == truth, f"{case}: not the origin's list afterwards")
+    outcome.expect(place.run("verify", "--quiet").status == 0, f"{case}: not sound afterwards")
+
+
+def damaged_trees(bench, broken, change, name):
+    """`change` makes the cases of a file: pairs of a word and the damaged bytes."""
+    outcome, chance = Outcome(), bench.chance(name)
+    with Origin(items=600) as origin:
+        url, good = origin.url(), bench.place()
+        good.sync(url)
+        truth, intact = origin.truth(), open(good.store, "rb").read()
+        cases = list(change(intact, good.store))
+        for word, data in chance.sample(cases, min(len(cases), bench.pick(6, 100))):
+            outcome.cases += 1
+            place = bench.place()
+            # The control: the file as it was, of which nothing is to be said.
+            with open(place.store, "wb") as file:
+                file.write(intact if broken else data)
+            expect_mended(outcome, place, url, truth, word)
+            place.remove()
+    return outcome
+
+
+def leaf_headers(intact, path):
+    for name in ["body", "page", "identity", "ledger"]:
+        for page in leaves(intact, name, path):
+            data = bytearray(intact)
+            data[(page - 1) * PAGE + 3] ^= 0x10
+            yield f"{name}, leaf {page}", data
+
+
+def repeated_cells(intact, path):
+    for page in leaves(intact, "page", path):
+        start = (page - 1) * PAGE
+        for cell in range(1, struct.unpack_from(">H", intact, start + 3)[0]):
+            data, pointer = bytearray(intact), start + 8 + 2 * cell
+            data[pointer : pointer + 2] = data[pointer - 2 : pointer]
+            yield f"page {page}, cell {cell}", data
+
+
+def damaged_leaves(bench, broken):
+    return damaged_trees(bench, broken, leaf_headers, "leaves")
+
+
+def duplicate_cells(bench, broken):
+    return damaged_trees(bench, broken, repeated_cells, "cells")

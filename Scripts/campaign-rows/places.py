@@ -192,6 +192,24 @@ def full_disk(bench, broken):
                 other = place.start("watch", "--quiet") if broken else None
                 if other:
                     until(lambda: has_open(other, place.store))
+                if kind == "file system":
+                    # Nothing is left, so that not even deleting fits.
+                    with open(f"{place.folder}/filler", "wb", buffering=0) as filler:
+                        try:
+                            while filler.write(bytes(1 << 12)):
+                                pass
+                        except OSError:
+                            pass
+                    outcome.cases += 1
+                    collected = place.run("gc", "--max-bytes", "200K", "--json")
+                    outcome.expect_tidy(collected, f"{kind}: gc", {0})
+                    left, shown = place.held(url)
+                    outcome.expect(0 < len(left) < len(held), lambda: f"{kind}: {len(left)} of {len(held)} items after gc: {shown}")
+                    outcome.expect_exact(left, origin.truth(), f"{kind}: after gc")
+                    outcome.expect_sound(place, f"{kind}: after gc")
+                    space = os.statvfs(place.folder)
+                    outcome.expect(space.f_bavail * space.f_frsize > 200_000, f"{kind}: gc made no room")
+                    os.unlink(f"{place.folder}/filler")
                 purged = place.run("purge", "--all", "--yes", "--json", command=tool)
                 outcome.expect_tidy(purged, f"{kind}: purge", {0})
                 size = sum(path.stat().st_size for path in place.files())

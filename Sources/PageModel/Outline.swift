@@ -7,12 +7,16 @@ public struct ListOutline: Hashable, Sendable {
     public var pages: [PageSummary]
     /// By offset, ascending.
     public var ledger: [LedgerEntry]
+    /// Positions whose page records the storage cannot read, or does not believe; ascending. They hold no page. An empty range marks a
+    /// damaged place that hides no position. Default: none.
+    public var damaged: [Range<Int>]
 
-    /// An outline; `pages` and `ledger` have to ascend by offset.
-    public init(record: QueryRecord, pages: [PageSummary], ledger: [LedgerEntry]) {
+    /// An outline; `pages`, `ledger` and `damaged` have to ascend. `damaged` defaults to none.
+    public init(record: QueryRecord, pages: [PageSummary], ledger: [LedgerEntry], damaged: [Range<Int>] = []) {
         self.record = record
         self.pages = pages
         self.ledger = ledger
+        self.damaged = damaged
     }
 
     /// Which content the outline was read of (R51).
@@ -116,7 +120,8 @@ public struct ListWindow: Hashable, Sendable {
     public var range: Range<Int>
     /// By offset, ascending.
     public var parts: [Part]
-    /// Positions in the window whose stored bytes failed their checksum: a miss, never wrong bytes.
+    /// Positions in the window whose page record or items cannot be read, or fail their checksum: a miss, never wrong bytes. An empty
+    /// range marks a damaged place that hides no position.
     public var damaged: [Range<Int>]
 
     /// A window; `parts` have to ascend by offset.

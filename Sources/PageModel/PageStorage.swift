@@ -47,6 +47,16 @@ public protocol PageStorage: Sendable {
         of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
     ) async throws(StorageError) -> ListReading?
 
+    /// What the storage holds of the list, and cannot serve.
+    ///
+    /// Default: nothing, for storages that cannot be damaged.
+    /// - Parameters:
+    ///   - query: the list.
+    ///   - thoroughly: whether every byte of the list, and the structure of the whole storage, is read for it. Otherwise only whether the
+    ///     items of each page can be found.
+    /// - Throws: `StorageError`, as every reading does.
+    func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage
+
     /// Where the list's current generation holds the items with these identity keys. Keys it does not hold are
     /// absent. Where a key is held more than once, the first position counts.
     /// - Throws: `StorageError`, as every reading does.
@@ -130,6 +140,8 @@ public protocol PageStorage: Sendable {
 extension PageStorage {
     public func changeCount(of query: QueryID) -> UInt64? { nil }
 
+    public func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage { StorageDamage() }
+
     /// Applies a plan, wholly or not at all (R1, R4).
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow.
     public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
@@ -149,6 +161,23 @@ public struct ItemPlace: Hashable, Sendable {
         self.position = position
         self.content = content
     }
+}
+
+/// What a storage holds and cannot serve.
+public struct StorageDamage: Hashable, Sendable {
+    /// Positions of pages that count as held, and whose items cannot be read or are not what was stored. Ascending.
+    public var pages: [Range<Int>]
+    /// Whether rows of the storage cannot be reached. Fetching the missing pages again does not mend that; a repair does.
+    public var isStructural: Bool
+
+    /// A finding. Defaults to none.
+    public init(pages: [Range<Int>] = [], isStructural: Bool = false) {
+        self.pages = pages
+        self.isStructural = isStructural
+    }
+
+    /// Whether everything can be served.
+    public var isNone: Bool { pages.isEmpty && !isStructural }
 }
 
 /// A fetch that is due.
@@ -173,12 +202,16 @@ public struct PurgeReport: Hashable, Sendable {
     public var pages: Int
     /// Bytes of their items, with their layout.
     public var bytes: Int
+    /// Whether bytes of what was removed may still be in the storage's log, because a reader stood in it for longer than the busy budget.
+    /// The storage finishes the purge with a later commit, with an eviction, or when it is closed or opened again. Default: false.
+    public var mayRemainInLog: Bool
 
     /// A report; each parameter is the property of its name.
-    public init(queries: Int = 0, pages: Int = 0, bytes: Int = 0) {
+    public init(queries: Int = 0, pages: Int = 0, bytes: Int = 0, mayRemainInLog: Bool = false) {
         self.queries = queries
         self.pages = pages
         self.bytes = bytes
+        self.mayRemainInLog = mayRemainInLog
     }
 }
 

@@ -6,10 +6,14 @@ extension CommitTransaction {
         guard let moves = rearrangement.kept() else {
             throw StorageError(.invalidPlan, "a rearrangement whose pieces contradict each other, or lie beyond every position")
         }
-        let reach = moves.map(\.distance).max() ?? 0
-        guard try PageTable.lastOffset(of: query, in: connection) <= Total.largest / 2 - max(0, reach) else {
+        let reach = max(0, moves.map(\.distance).max() ?? 0)
+        guard reach <= Total.largest / 2 else {
             throw StorageError(.invalidPlan, "a rearrangement would move pages beyond every position there is")
         }
+        // A list that its origin sends is never so long (R44): such a row was forged (R46).
+        let beyond = Total.largest - reach
+        for row in try rows(meeting: beyond..<Int.max) { try delete(row) }
+        try LedgerTable.drop(beyond..<Int.max, query: query, in: connection)
         let takenOut = rearrangement.takenOut
         guard rearrangement.movesPositions || !takenOut.isEmpty else { return nil }
 

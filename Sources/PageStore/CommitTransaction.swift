@@ -11,7 +11,7 @@ struct CommitTransaction {
     var changes: [Change] = []
     /// What the journal will record (R48).
     var journal: JournalDraft
-    private var tail: JournalTail
+    private var tail: JournalTail?
     /// True once positions moved: the revision goes up by one, however many edits moved them.
     var moved = false
     /// The leases that were taken at the end, if any were asked for.
@@ -24,6 +24,8 @@ struct CommitTransaction {
         _ plan: CommitPlan, claiming request: LeaseRequest?, in session: Session
     ) throws(StorageError) -> CommitReceipt {
         var abandoned: CommitOutcome?
+        var plan = plan
+        plan.at = plan.at.stored
         do {
             return try session.write(at: plan.at) { () throws(StorageError) in
                 guard let list = try session.list(plan.query) else {

@@ -86,10 +86,12 @@ extension PageStore {
         let (path, identity, options, accesses, announcer) = (path, identity, options, accesses, announcer)
         try await writer.open { () throws(StorageError) in
             let connection = try StoreOpening.openWriter(path, identity, options: options, now: now)
-            return try Session(
+            let session = try Session(
                 connection: connection, accesses: accesses, mergeBytes: options.checkpointBytes, journalBound: options.journal, stamps: stamps,
                 openLocker: { () throws(StorageError) in try StoreOpening.openLocker(path, identity, options: options) },
                 announce: { announcer.announce($0) })
+            session.resumePurges()
+            return session
         }
     }
 }

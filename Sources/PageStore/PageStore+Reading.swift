@@ -20,13 +20,14 @@ extension PageStore {
         try await read { reading throws(StorageError) in try reading.summary(of: query) }
     }
 
-    /// How many queries have a record that is damaged: `summaries` leaves them out, `verify` says which, `repair` mends them.
+    /// How many queries have a record that is damaged; records that cannot be read at all count as one. `summaries` leaves them out,
+    /// `verify` reports them, `repair` mends them.
     /// - Throws: `StorageError`, as every reading does.
     public func damagedQueries() async throws(StorageError) -> Int {
         try await read { reading throws(StorageError) in
             var count = 0
             _ = try QueryTable.all(in: reading.connection) { _ in count += 1 }
-            return count
+            return try QueryTable.isTreeDamaged(in: reading.connection) ? count + 1 : count
         }
     }
 
@@ -64,6 +65,10 @@ extension PageStore {
     /// - Throws: `StorageError`, as every reading does.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
         try await read(isBrief: true) { reading throws(StorageError) in try reading.page(at: offset, of: query) }
+    }
+
+    public func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage {
+        try await read { reading throws(StorageError) in try reading.damage(of: query, thoroughly: thoroughly) }
     }
 
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {

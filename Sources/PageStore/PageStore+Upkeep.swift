@@ -1,4 +1,5 @@
 public import PageModel
+import Synchronization
 
 /// Looking after a store: is it sound, and if not, what then.
 extension PageStore {
@@ -19,13 +20,34 @@ extension PageStore {
 
     /// Drops what is damaged, makes anew what can be made from what is whole, and queues what is missing now. Writers
     /// wait as long as it takes.
+    ///
+    /// Where rows cannot be read at all, the readable ones are written to a new file. The new file takes the place of the old one, which
+    /// is kept as `….corrupt-<time>` (``RepairReport/replacedFile``), and this store is closed. That needs twice the space of the file,
+    /// and the store for itself. A process that is killed meanwhile leaves the old store or the new one.
     /// - Returns: what was found, what was done, and what is still wrong: if anything is, set the store aside.
-    /// - Throws: `StorageError`, as every writing does.
+    /// - Throws: `StorageError`, as every writing does; `busy` when a new file is needed and another process has the store open, and then
+    ///   this store is closed.
     public func repair(at now: Timestamp) async throws(StorageError) -> RepairReport {
-        try await withWriter { session throws(StorageError) in
+        let ending = try await withWriter { session throws(StorageError) in
             defer { session.connection.timeLimit = options.timeLimit }
             return try Repair.run(in: session, at: now)
         }
+        switch ending {
+        case .mended(let report):
+            return report
+        case .needsNewFile(let found):
+            pool.close()
+            await writer.close()
+            place.withLock { $0 = nil }
+            let (path, options) = (path, options)
+            return try await upkeep.run { () throws(StorageError) in try Salvage.run(path, found, options, at: now) }
+        }
+    }
+
+    /// Whether every page of the file that holds rows can be read. Reads each of them once, and no item.
+    /// - Throws: `StorageError`, as every reading does; what cannot be read is the answer, and not thrown.
+    public func isReadable() async throws(StorageError) -> Bool {
+        try await read { reading throws(StorageError) in try StoreTrees.areReadable(in: reading.connection) }
     }
 
     /// Renames a store that cannot be read to `….corrupt-<time>`, so that the next opening makes a new one. Only when

@@ -69,20 +69,39 @@ extension PageStore {
         }
     }
 
+    /// Removes pages until the budget is kept. On a full disk it removes fewer at a time, and merges the log in between. Where not even one
+    /// page can be removed, because deleting writes, what stays is held in memory while the file is made anew; that needs the store for
+    /// itself, and closes it. A process that is killed in that moment leaves a store that is sound and may be empty.
+    /// - Throws: `full` when the disk is full and another process has the store open, or more than 256 MiB stay.
     public func evict(
         to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
     ) async throws(StorageError) -> EvictionReport {
         let exempt = exempt.union(announcer.hub.observedQueries)
         var eviction = try await withWriter { session throws(StorageError) in
-            try session.noteReads(at: now, force: true)
+            do throws(StorageError) {
+                try session.noteReads(at: now, force: true)
+            } catch {
+                // On a full disk the order is a little older, and room is made all the same.
+                guard error.code == .full || error.isUnreadableRow else { throw error }
+            }
             return try Eviction(budget, exempt: exempt, at: now, in: session.connection)
         }
         // In portions: nobody waits for the lock for longer than one of them takes.
         while let portion = eviction.next() {
-            let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, at: now, in: session) }
-            eviction.removed(removed)
+            do throws(StorageError) {
+                let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, at: now, in: session) }
+                eviction.removed(removed)
+            } catch {
+                guard error.code == .full else { throw error }
+                guard eviction.makeSmaller(portion) else { return try await evictAnew(eviction, portion, at: now, because: error) }
+                // What the log holds is merged, and its room is there for the next portion. On a full disk that may fail, too.
+                _ = try? await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: true) }
+            }
+            if eviction.isShortOfSpace {
+                _ = try? await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: true) }
+            }
         }
-        try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: false) }
+        _ = try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: false) }
         return eviction.report
     }
 
@@ -92,6 +111,29 @@ extension PageStore {
         try await withWriter { session throws(StorageError) in
             try session.write(at: now) { () throws(StorageError) in try body(session) }
         }
+    }
+
+    private func evictAnew(
+        _ eviction: Eviction, _ failed: [Eviction.Candidate], at now: Timestamp, because cause: StorageError
+    ) async throws(StorageError) -> EvictionReport {
+        var eviction = eviction
+        eviction.putBack(failed)
+        guard eviction.bytesLeftAfterAll <= Recreation.mostBytesInMemory else { throw cause }
+        let doomed = eviction
+        let rows = try await withWriter { session throws(StorageError) in
+            try MemoryCopy(of: session.connection, without: doomed.remaining, at: now)
+        }
+        pool.close()
+        await writer.close()
+        place.withLock { $0 = nil }
+        _ = try Recreation.empty(path, because: cause)
+        let (path, options) = (path, options)
+        try await upkeep.run { () throws(StorageError) in
+            guard let identity = FileIdentity(path) else { throw .moved(path) }
+            try rows.write(to: try StoreOpening.openWriter(path, identity, options: options, now: now))
+        }
+        while let portion = eviction.next() { eviction.removed(portion) }
+        return eviction.report
     }
 
     private func recreate(

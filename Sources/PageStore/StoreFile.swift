@@ -96,6 +96,13 @@ enum StoreFile {
         return .store
     }
 
+    /// Removes a file that a repair made, and what SQLite keeps beside it.
+    static func clear(_ path: String) throws(StorageError) {
+        for suffix in ["", "-wal", "-shm", "-journal"] where unlink(path + suffix) != 0 && errno != ENOENT {
+            throw failure(.inputOutput, "cannot remove \(path + suffix)")
+        }
+    }
+
     /// R9: an empty file that somebody made for us may be readable to others.
     static func makePrivate(_ path: String) { chmod(path, 0o600) }
 

@@ -66,9 +66,8 @@ struct StoreReading {
     private func list(
         _ record: QueryRecord, mostItems: Int, reading choose: (ListOutline) -> [Range<Int>]
     ) throws(StorageError) -> ListReading? {
-        let rows = try PageTable.rows(of: record.id, in: connection)
-        let outline = ListOutline(
-            record: record, pages: rows.map(\.summary), ledger: try LedgerTable.entries(of: record.id, in: connection))
+        let rows = try PageTable.read(of: record.id, in: connection)
+        let outline = try outline(record, rows)
         let ranges = choose(outline)
         guard mostItems == .max || ranges.reduce(0, { $0 + $1.count }) <= mostItems else { return nil }
         var reading = ListReading(outline: outline, windows: [])
@@ -84,21 +83,22 @@ struct StoreReading {
     static func excerpt(
         _ record: QueryRecord, _ range: Range<Int>, in connection: Connection
     ) throws(StorageError) -> ListOutline {
-        ListOutline(
-            record: record, pages: try PageTable.rows(meeting: range, of: record.id, in: connection).map(\.summary),
-            ledger: try LedgerTable.entries(of: record.id, in: connection, range))
+        let rows = try PageTable.read(meeting: range, of: record.id, in: connection)
+        return ListOutline(
+            record: record, pages: rows.rows.map(\.summary), ledger: try LedgerTable.entries(of: record.id, in: connection, range),
+            damaged: rows.damaged)
     }
 
     /// The items at `range`. Bytes that are not those that were stored are a miss, never an answer.
     func window(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListWindow? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
-        return try window(range, of: record, range.isEmpty ? [] : PageTable.rows(meeting: range, of: query, in: connection))
+        return try window(range, of: record, range.isEmpty ? PageRows() : PageTable.read(meeting: range, of: query, in: connection))
     }
 
     /// - Parameter rows: those that hold positions in `range`, and maybe others.
-    private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: [PageRow]) throws(StorageError) -> ListWindow {
+    private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: PageRows) throws(StorageError) -> ListWindow {
         var window = ListWindow(record: record, range: range, parts: [], damaged: [])
-        for row in rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
+        for row in rows.rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
             let page = row.summary
             let wanted = page.range.clamped(to: range)
             guard let content = try BodyTable.content(of: row, in: connection) else {
@@ -112,6 +112,13 @@ struct StoreReading {
                     offset: wanted.lowerBound, content: content.slice(part),
                     isHeld: page.generation == record.version.generation, validatedAt: page.validatedAt))
         }
+        guard !rows.damaged.isEmpty else { return window }
+        var known = rows
+        known.restrict(to: range)
+        // Positions beyond the end of the list are not missing.
+        let length = record.end ?? record.total.count ?? .max
+        window.damaged += known.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
+        window.damaged.sort { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }
         return window
     }
 
@@ -137,8 +144,31 @@ struct StoreReading {
     }
 
     private func outline(_ record: QueryRecord) throws(StorageError) -> ListOutline {
-        ListOutline(
-            record: record, pages: try PageTable.rows(of: record.id, in: connection).map(\.summary),
-            ledger: try LedgerTable.entries(of: record.id, in: connection))
+        try outline(record, try PageTable.read(of: record.id, in: connection))
+    }
+
+    private func outline(_ record: QueryRecord, _ rows: PageRows) throws(StorageError) -> ListOutline {
+        var outline = ListOutline(
+            record: record, pages: rows.rows.map(\.summary), ledger: try LedgerTable.entries(of: record.id, in: connection))
+        guard !rows.damaged.isEmpty else { return outline }
+        // Nobody knows how many positions are lost behind the last page that can be read, unless the list says how long it is.
+        let length = outline.length
+        outline.damaged = rows.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
+        return outline
+    }
+
+    func damage(of query: QueryID, thoroughly: Bool) throws(StorageError) -> StorageDamage {
+        guard let record = try QueryTable.find(query, in: connection) else { return StorageDamage() }
+        let rows = try PageTable.read(of: query, in: connection)
+        var damage = StorageDamage()
+        if !rows.damaged.isEmpty { damage.isStructural = try PageTable.isTreeDamaged(of: query, in: connection) }
+        if thoroughly, !damage.isStructural { damage.isStructural = try !StoreTrees.areReadable(in: connection) }
+        for row in rows.rows where row.summary.count > 0 && row.summary.generation == record.version.generation {
+            let isServable =
+                thoroughly
+                ? try BodyTable.content(of: row, in: connection) != nil : try BodyTable.isThere(row, in: connection)
+            if !isServable { damage.pages.append(row.summary.range) }
+        }
+        return damage
     }
 }

@@ -128,6 +128,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         if let head, head.pagesNotStored > 0 { report = head } else { report = try await run(key, options, served) }
         var latest = try await windows.window(of: key, range, for: source(key))
         if report.pagesNotStored > 0 { latest = world.builder.laid(served.all, over: latest ?? ItemWindow(range: range)) }
+        // Purged meanwhile: there is nothing of it, and nothing failed.
+        if report.outcome == .purged { return latest ?? ItemWindow(range: range) }
         if let fetched = latest, !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
             return fetched
         }

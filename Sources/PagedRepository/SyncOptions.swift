@@ -40,6 +40,9 @@ public struct SyncOptions: Hashable, Sendable {
     /// handed on (`SyncEvent.notStored`), nothing of it is written, and the run ends with it: what was stored before stays as it
     /// was (R14), and is not confirmed. Default: false.
     public var storesDespiteNoStore = false
+    /// Whether a run reads every byte that is stored of the list before it fetches and when it ends, to fetch again what is damaged.
+    /// When false, a run only looks whether the items of each page can be found. Default: false.
+    public var checksStoredBytes = false
     /// How often in a row a list that changes while it is read is reconciled without anything new having come in. 0….
     /// Default: 3.
     public var restarts = 3
@@ -93,6 +96,10 @@ public struct SyncReport: Hashable, Sendable {
         case offline
         /// The origin's answer cannot be used, and trying again will not help.
         case failed
+        /// The storage is damaged: what could be fetched was stored, and a repair of the storage is needed.
+        case damaged
+        /// Somebody removed the list from the storage during the run.
+        case purged
     }
 
     /// What the refresh of page one found; the raw values are those of the tool's JSON.
@@ -150,7 +157,7 @@ public struct SyncReport: Hashable, Sendable {
     /// What the store holds of a list, without asking the origin.
     public init(stored list: ListOutline) {
         self.init(
-            outcome: list.isComplete ? .complete : .incomplete, reconciliation: .none, list: list, usage: SourceUsage(),
+            outcome: !list.damaged.isEmpty ? .damaged : list.isComplete ? .complete : .incomplete, reconciliation: .none, list: list, usage: SourceUsage(),
             pagesFetched: 0, pagesUnchanged: 0, pagesKept: list.heldPages.count, warnings: [], headFailure: nil,
             duration: .zero)
     }

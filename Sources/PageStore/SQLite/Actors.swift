@@ -37,7 +37,10 @@ actor WriterActor {
     /// Closes the connection; later calls throw `closed`. First notes which pages were read, if that can be done.
     func close() {
         session.withLock { session in
-            if let session { try? session.noteReads(force: true) }
+            if let session {
+                try? session.noteReads(force: true)
+                session.resumePurges()
+            }
             session = nil
         }
     }

@@ -11,7 +11,7 @@ import Darwin
 
 /// One SQLite connection, used by one thread at a time (whoever owns it sees to that).
 ///
-/// Mutable state: the C handle, the prepared statements, the watchdog, the busy budget. All of it belongs to whoever uses the connection.
+/// Mutable state: the C handle, the prepared statements, the watchdog, the busy budget, what could not be reached. All of it belongs to whoever uses the connection.
 /// Statements are finalised before the handle is closed; SQLite requires that order
 /// (https://www.sqlite.org/c3ref/close.html).
 final class Connection {
@@ -32,6 +32,10 @@ final class Connection {
     private let watchdog: Watchdog
     private var busyMilliseconds: Int32 = 0
     private var logObserver: ((Int) -> Void)?
+    /// What write transactions could not reach.
+    var unreachable: Set<UnreachableRow> = []
+    /// Whether a write transaction is under way.
+    var isWriting = false
 
     /// Opens an existing file; never creates one. `path` must be resolved: symbolic links in it are refused.
     /// - Parameter fileSystem: the name of a SQLite VFS; nil for the default one.
@@ -82,6 +86,29 @@ final class Connection {
         defer { statement.reset() }
         try bind(statement)
         while try statement.step() {}
+    }
+
+    /// The first row for these values, mapped; nil when there is none.
+    func first<Value>(
+        _ sql: SQL, values: [SQLValue], map: (borrowing Row) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value? {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        return try statement.step() ? try map(Row(statement: statement)) : nil
+    }
+
+    /// Runs a statement whose text is made from our own schema.
+    func run(_ text: String, _ values: [SQLValue]) throws(StorageError) {
+        let statement = try prepare(text, persistent: false)
+        try statement.bind(values)
+        while try statement.step() {}
+    }
+
+    /// Calls `body` with each row of a statement whose text is made from our own schema.
+    func each(_ text: String, body: (borrowing Row) throws(StorageError) -> Void) throws(StorageError) {
+        let statement = try prepare(text, persistent: false)
+        while try statement.step() { try body(Row(statement: statement)) }
     }
 
     /// Calls `body` with each row.
@@ -231,6 +258,14 @@ final class Connection {
         let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &size, &merged)
         guard code == SQLITE_OK else { throw failure(code, doing: "merging the log into") }
         return merged == size
+    }
+
+    /// Merges the log and makes it empty. Only for a connection that keeps all others away: see `LogMerger` for why.
+    /// - Returns: whether it is empty.
+    func truncateLog() throws(StorageError) -> Bool {
+        var isBlocked = false
+        try pragma("wal_checkpoint(TRUNCATE)") { row throws(StorageError) in isBlocked = row.bool(0) }
+        return !isBlocked
     }
 
     /// Commits one page, the first of the database, as it is.

@@ -52,13 +52,21 @@ final class LogMerger {
         if schedule.isDue(at: pages * pageSize) { _ = try? merge() }
     }
 
-    /// Merges what no reader still needs from the log, under the write lock. Waits for other writers as long as a commit would.
+    /// Merges what no reader still needs from the log, under the write lock.
+    /// - Parameter isPatient: whether other writers are waited for, as long as a commit would. Defaults to `true`.
     /// - Returns: whether the whole log is in the file. The next commit then begins the log anew, unless a reader still uses it.
     /// - Throws: `busy` when another process holds the write lock for longer than the busy budget, and errors of reading and writing.
-    func merge() throws(StorageError) -> Bool {
+    func merge(isPatient: Bool = true) throws(StorageError) -> Bool {
         guard !hasFailed else { return false }
         let locker = try opened()
-        return try locker.holdingWriteLock { () throws(StorageError) in
+        guard isPatient else {
+            return try locker.withoutWaiting { () throws(StorageError) in try merge(under: locker) } ?? false
+        }
+        return try merge(under: locker)
+    }
+
+    private func merge(under locker: Connection) throws(StorageError) -> Bool {
+        try locker.holdingWriteLock { () throws(StorageError) in
             do throws(StorageError) {
                 return try writer.mergeLog()
             } catch {
@@ -84,7 +92,7 @@ final class LogMerger {
         let deadline = ContinuousClock.now + writer.busyBudget
         while true {
             if StoreFile.hasNoLog(writer.path) { return true }
-            if try attemptToEmpty() { return true }
+            if try attemptToEmpty(isPatient: isUrgent) { return true }
             guard isUrgent, ContinuousClock.now < deadline else { return false }
             pause()
         }
@@ -97,9 +105,9 @@ final class LogMerger {
         return opened
     }
 
-    private func attemptToEmpty() throws(StorageError) -> Bool {
+    private func attemptToEmpty(isPatient: Bool) throws(StorageError) -> Bool {
         do throws(StorageError) {
-            guard try merge() else { return false }
+            guard try merge(isPatient: isPatient) else { return false }
             try writer.rewriteFirstPage(cuttingLog: true)
             return pages == 1
         } catch {

@@ -22,6 +22,8 @@ final class Session {
     /// The same, while a transaction runs and no other connection has committed since.
     private var known: CommittedList?
     private var toLeave: CommittedList?
+    /// Set while bytes of what was purged may still be in the log: how many commits are left to the next attempt, and to the one after it.
+    private var emptyingAfter: (commits: Int, next: Int)?
 
     /// - Parameters:
     ///   - mergeBytes: the size of the log from which on it is merged, in bytes of database pages.
@@ -50,18 +52,20 @@ final class Session {
     func write<Value>(
         at moment: Timestamp? = nil, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
-        pending.removeAll(keepingCapacity: true)
         toLeave = nil
-        let value = try connection.transaction(.write) { () throws(StorageError) in
-            try checkFile()
-            let isUnchanged = identities.refresh(connection)
-            known = isUnchanged ? left : nil
-            left = nil
-            let value = try body()
-            if let moment, let reads = accesses.drain(at: moment) {
-                try AccessTable.note(reads.bodies, at: reads.at, in: connection)
+        let value = try aroundDamage { () throws(StorageError) in
+            pending.removeAll(keepingCapacity: true)
+            return try connection.transaction(.write) { () throws(StorageError) in
+                try checkFile()
+                let isUnchanged = identities.refresh(connection)
+                known = isUnchanged ? left : nil
+                left = nil
+                let value = try body()
+                if let moment, let reads = accesses.drain(at: moment) {
+                    try AccessTable.note(reads.bodies, at: reads.at, in: connection)
+                }
+                return value
             }
-            return value
         }
         identities.committed(connection)
         left = toLeave
@@ -69,6 +73,7 @@ final class Session {
         if !pending.isEmpty { announce(pending) }
         // Room for a few; not that of the largest transaction there was.
         if pending.count > 16 { pending = [] } else { pending.removeAll(keepingCapacity: true) }
+        if emptyingAfter != nil { retryEmptyingLog() }
         return value
     }
 
@@ -81,6 +86,22 @@ final class Session {
         try fileStamp?.check(connection)
         fileCheckedAt = now
     }
+
+    /// Runs a transaction again, without the row that it could not reach, as often as it meets another one.
+    private func aroundDamage<Value>(_ transaction: () throws(StorageError) -> Value) throws(StorageError) -> Value {
+        while true {
+            let known = connection.unreachable.count
+            do throws(StorageError) {
+                return try transaction()
+            } catch {
+                guard error.isUnreadableRow, connection.unreachable.count > known, known < Session.mostUnreachable else { throw error }
+                identities.forgetAll()
+            }
+        }
+    }
+
+    /// So many rows that cannot be reached are a store that has to be repaired first.
+    private static let mostUnreachable = 4_096
 
     /// Writes down which pages were read since the last time, in a transaction of its own.
     func noteReads(at moment: Timestamp? = nil, force: Bool = false) throws(StorageError) {
@@ -122,6 +143,45 @@ final class Session {
         try merger.empty(isUrgent: isUrgent)
     }
 
+    // MARK: Purged bytes
+
+    /// Empties the log after a purge, or after one that could not finish, and then forgets the task.
+    /// - Returns: whether nothing of what was purged is in the log.
+    @discardableResult
+    func finishPurges(isUrgent: Bool) throws(StorageError) -> Bool {
+        guard try UpkeepTable.hasLog(in: connection) else {
+            emptyingAfter = nil
+            return true
+        }
+        guard try emptyLog(isUrgent: isUrgent) else {
+            let wait = emptyingAfter?.next ?? 1
+            emptyingAfter = (wait, min(wait * 2, Session.longestWait))
+            return false
+        }
+        emptyingAfter = nil
+        try connection.transaction(.write) { () throws(StorageError) in try UpkeepTable.clearLog(in: connection) }
+        // What was just written is nothing that was purged.
+        try emptyLog(isUrgent: false)
+        return true
+    }
+
+    /// Looks whether an earlier process left a purge to be finished. Waits for nobody.
+    func resumePurges() {
+        guard (try? UpkeepTable.hasLog(in: connection)) == true else { return }
+        emptyingAfter = (0, 1)
+        retryEmptyingLog()
+    }
+
+    /// The commit is made, whatever becomes of this.
+    private func retryEmptyingLog() {
+        guard let wait = emptyingAfter else { return }
+        guard wait.commits <= 1 else { return emptyingAfter = (wait.commits - 1, wait.next) }
+        _ = try? connection.withoutWaiting { () throws(StorageError) in try finishPurges(isUrgent: false) }
+    }
+
+    /// Each attempt waits for the disk: so many commits lie between two at most.
+    private static let longestWait = 64
+
     /// Who this connection is in leases; made when it first takes one, so that reading a store writes nothing.
     func owner() throws(StorageError) -> OwnerLock {
         if let ownerLock { return ownerLock }
@@ -134,5 +194,6 @@ final class Session {
 /// A list as a commit reads and leaves it.
 struct CommittedList {
     var record: QueryRecord
-    var tail: JournalTail
+    /// `nil` where it has to be looked up.
+    var tail: JournalTail?
 }

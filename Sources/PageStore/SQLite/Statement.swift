@@ -131,6 +131,18 @@ final class Statement {
         }
     }
 
+    /// All values of the row, as they are stored.
+    fileprivate func values() -> [SQLValue] {
+        (0..<sqlite3_column_count(statement)).map { column in
+            switch sqlite3_column_type(statement, column) {
+            case SQLITE_INTEGER: .int(sqlite3_column_int64(statement, column))
+            case SQLITE_TEXT: .text(text(column))
+            case SQLITE_BLOB: .blob(blob(column))
+            default: .null
+            }
+        }
+    }
+
     fileprivate func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
     fileprivate func int(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
 
@@ -167,6 +179,7 @@ struct Row: ~Copyable {
     /// Mixes the values of the first `count` columns into a seal, as they are stored and not as they are understood.
     func mix(_ count: Int, into seal: inout Seal) { statement.mix(0..<Int32(count), into: &seal) }
 
+    func values() -> [SQLValue] { statement.values() }
     func int64(_ column: Int) -> Int64 { statement.int(Int32(column)) }
     func int(_ column: Int) -> Int { Int(statement.int(Int32(column))) }
     func bool(_ column: Int) -> Bool { statement.int(Int32(column)) != 0 }

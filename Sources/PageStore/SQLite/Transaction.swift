@@ -23,15 +23,26 @@ extension Connection {
     ) throws(StorageError) -> Value {
         restartWatchdog()
         try run(kind.begin)
+        isWriting = kind == .write
+        defer { isWriting = false }
         do {
             let value = try body()
-            try run(TransactionKind.commit)
+            if kind == .read { end() } else { try run(TransactionKind.commit) }
             return value
         } catch {
             // A failed COMMIT may or may not have ended the transaction; ROLLBACK then reports "no transaction", which
             // is what we want anyway (https://www.sqlite.org/lang_transaction.html).
             try? run(TransactionKind.rollback)
             throw error
+        }
+    }
+
+    /// Ends a transaction that has read. One that has met SQLITE_CORRUPT can only be rolled back, and has nothing to lose.
+    private func end() {
+        do throws(StorageError) {
+            try run(TransactionKind.commit)
+        } catch {
+            try? run(TransactionKind.rollback)
         }
     }
 }

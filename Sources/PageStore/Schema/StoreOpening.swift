@@ -97,7 +97,7 @@ enum StoreOpening {
     }
 
     /// https://www.sqlite.org/security.html: "Untrusted SQLite Database Files".
-    private static func harden(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
+    static func harden(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
         connection.setBusyBudget(options.busyBudget)
         connection.timeLimit = options.timeLimit
         try connection.configure(SQLITE_DBCONFIG_DEFENSIVE, true)

@@ -12,11 +12,17 @@ enum AccessTable {
     private static let find = SQL("SELECT used_at FROM access WHERE body = ?")
 
     static func usedAt(_ body: Int64, in connection: Connection) throws(StorageError) -> Timestamp? {
-        try connection.number(find, .int(body)).map { Timestamp(milliseconds: $0) }
+        let found = try connection.reaching(.accesses) { () throws(StorageError) in try connection.number(find, .int(body)) }
+        guard let found, let moment = found else { return nil }
+        return Timestamp(milliseconds: moment).stored
     }
 
     static func note(_ bodies: Set<Int64>, at moment: Timestamp, in connection: Connection) throws(StorageError) {
-        for body in bodies { try connection.run(note, .int(body), .time(moment)) }
+        for body in bodies {
+            try connection.reaching(.accesses) { () throws(StorageError) in
+                try connection.run(note, .int(body), .time(moment.stored))
+            }
+        }
     }
 }
 

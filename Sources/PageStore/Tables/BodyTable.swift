@@ -2,11 +2,12 @@ import PageModel
 
 /// Rows of `body`, and of `identity` and `access`, which live and die with them.
 enum BodyTable {
-    private static let insert = SQL("INSERT INTO body (layout, payload) VALUES (?, ?)")
+    private static let insert = SQL("INSERT INTO body (layout, payload, id) VALUES (?, ?, ?)")
+    private static let smallest = SQL("SELECT min(id) FROM body")
+    private static let lengths = SQL("SELECT length(layout) + length(payload) FROM body WHERE id = ?")
     private static let find = SQL("SELECT layout, payload FROM body WHERE id = ?")
-    private static let deletions = [
-        SQL("DELETE FROM body WHERE id = ?"), SQL("DELETE FROM access WHERE body = ?"),
-    ]
+    private static let deletion = SQL("DELETE FROM body WHERE id = ?")
+    private static let accessDeletion = SQL("DELETE FROM access WHERE body = ?")
 
     /// Writes the items of a page; returns the row of `page` that belongs to them.
     static func insert(
@@ -14,14 +15,41 @@ enum BodyTable {
         in connection: Connection
     ) throws(StorageError) -> PageRow {
         let layout = BodyCodec.layout(of: content)
+        let body = try insertAround(layout, content.bytes, in: connection)
+        try connection.reaching(.identities) { () throws(StorageError) in
+            try IdentityTable.insert(identities, of: body, query: query, in: connection)
+        }
+        return PageRow(
+            summary: summary, body: body, checksum: BodyCodec.checksum(layout: layout, identities),
+            bytes: layout.count + content.bytes.count)
+    }
+
+    /// Inserts a body behind all others; where that place cannot be reached, before all others.
+    private static func insertAround(
+        _ layout: [UInt8], _ payload: [UInt8], in connection: Connection
+    ) throws(StorageError) -> Int64 {
+        let isDone: Void? = try connection.reaching(.newBodies) { () throws(StorageError) in
+            try insert(layout, payload, as: nil, in: connection)
+        }
+        if isDone == nil {
+            let first = max(min(try connection.number(smallest) ?? 0, 0), .min + 1)
+            try insert(layout, payload, as: first - 1, in: connection)
+        }
+        return connection.lastInsertedRow
+    }
+
+    private static func insert(
+        _ layout: [UInt8], _ payload: [UInt8], as id: Int64?, in connection: Connection
+    ) throws(StorageError) {
         var failure: StorageError?
         // Bound in place: a page's bytes are not copied on their way to SQLite's.
         layout.withUnsafeBytes { layout in
-            content.bytes.withUnsafeBytes { payload in
+            payload.withUnsafeBytes { payload in
                 do throws(StorageError) {
                     try connection.run(insert) { statement throws(StorageError) in
                         try statement.bindInPlace(1, layout)
                         try statement.bindInPlace(2, payload)
+                        if let id { try statement.bind(3, id) } else { try statement.bindNull(3) }
                     }
                 } catch {
                     failure = error
@@ -29,15 +57,14 @@ enum BodyTable {
             }
         }
         if let failure { throw failure }
-        let body = connection.lastInsertedRow
-        try IdentityTable.insert(identities, of: body, query: query, in: connection)
-        return PageRow(
-            summary: summary, body: body, checksum: BodyCodec.checksum(layout: layout, identities),
-            bytes: layout.count + content.bytes.count)
     }
 
-    /// The items of a page; nil when their bytes are not what was stored.
+    /// The items of a page. Returns nil when their bytes are not what was stored, or cannot be read.
     static func content(of row: PageRow, in connection: Connection) throws(StorageError) -> PageContent? {
+        try connection.reaching(.body(row.body)) { () throws(StorageError) in try soundContent(of: row, in: connection) } ?? nil
+    }
+
+    private static func soundContent(of row: PageRow, in connection: Connection) throws(StorageError) -> PageContent? {
         let content = try connection.first(find, .int(row.body)) { found throws(StorageError) -> PageContent? in
             found.withBlob(0) { layout in
                 found.withBlob(1) { payload in
@@ -50,8 +77,21 @@ enum BodyTable {
         return content
     }
 
+    /// Whether a page's body can be found, and is as long as it was. Its bytes are not read.
+    static func isThere(_ row: PageRow, in connection: Connection) throws(StorageError) -> Bool {
+        let found = try connection.reaching(.body(row.body)) { () throws(StorageError) in
+            try connection.number(lengths, .int(row.body))
+        }
+        guard let found, let length = found else { return false }
+        return length == Int64(row.bytes)
+    }
+
     static func delete(_ body: Int64, of query: QueryID, in connection: Connection) throws(StorageError) {
-        for deletion in deletions { try connection.run(deletion, .int(body)) }
-        try IdentityTable.delete(body, query: query, in: connection)
+        // What cannot be reached is an orphan, which `repair` drops.
+        try connection.reaching(.body(body)) { () throws(StorageError) in try connection.run(deletion, .int(body)) }
+        try connection.reaching(.accesses) { () throws(StorageError) in try connection.run(accessDeletion, .int(body)) }
+        try connection.reaching(.identities) { () throws(StorageError) in
+            try IdentityTable.delete(body, query: query, in: connection)
+        }
     }
 }

@@ -4,7 +4,7 @@ import PageModel
 enum IdentityTable {
     private static let insert = SQL("INSERT OR REPLACE INTO identity (query, body, hashes, seal) VALUES (?, ?, ?, ?)")
     private static let delete = SQL("DELETE FROM identity WHERE query = ? AND body = ?")
-    private static let ofQuery = SQL("SELECT body, hashes, seal FROM identity WHERE query = ?")
+    private static let ofQuery = SQL("SELECT body, hashes, seal FROM identity WHERE query = ? ORDER BY body")
     private static let one = SQL("SELECT hashes, seal FROM identity WHERE query = ? AND body = ?")
 
     static func insert(
@@ -60,18 +60,29 @@ enum IdentityTable {
     static func scan(
         _ query: QueryID, _ connection: Connection, _ visit: (Int64, UnsafeRawBufferPointer) -> Void
     ) throws(StorageError) {
-        var broken: [Int64] = []
-        try connection.each(ofQuery, .int(query.rawValue)) { row throws(StorageError) in
-            let body = row.int64(0)
-            let isWhole = row.withBlob(1) { hashes in
-                guard seal(of: hashes, body: body, query: query) == row.hash(2) else { return false }
-                visit(body, hashes)
-                return true
+        var visited: Set<Int64>?
+        var broken: Set<Int64> = []
+        var last = Int64.min
+        let isDone: Void? = try connection.reaching(.identities) { () throws(StorageError) in
+            try connection.each(ofQuery, .int(query.rawValue)) { row throws(StorageError) in
+                let body = row.int64(0)
+                guard body > last || last == .min else { throw StorageError(.damaged, "rows of item hashes do not ascend") }
+                last = body
+                let isWhole = row.withBlob(1) { hashes in
+                    guard seal(of: hashes, body: body, query: query) == row.hash(2) else { return false }
+                    visit(body, hashes)
+                    return true
+                }
+                if !isWhole { broken.insert(body) }
             }
-            if !isWhole { broken.append(body) }
         }
-        guard !broken.isEmpty else { return }
-        for row in try PageTable.rows(of: query, in: connection) where broken.contains(row.body) {
+        if isDone == nil {
+            // Up to here they were read.
+            visited = last == .min ? [] : Set(try PageTable.rows(of: query, in: connection).map(\.body).filter { $0 <= last && !broken.contains($0) })
+        }
+        guard !broken.isEmpty || visited != nil else { return }
+        for row in try PageTable.rows(of: query, in: connection)
+        where visited.map({ !$0.contains(row.body) }) ?? broken.contains(row.body) {
             guard let content = try BodyTable.content(of: row, in: connection) else { continue }
             BodyCodec.withHashes(of: content.identities) { visit(row.body, $0) }
         }
@@ -81,12 +92,17 @@ enum IdentityTable {
     static func holds(
         _ identities: [ItemIdentity], for body: Int64, query: QueryID, _ connection: Connection
     ) throws(StorageError) -> Bool {
-        try connection.first(one, query.rawValue, body) { row throws(StorageError) in
-            row.withBlob(0) { stored in
-                seal(of: stored, body: body, query: query) == row.hash(1)
-                    && BodyCodec.withHashes(of: identities) { stored.elementsEqual($0) }
-            }
-        } ?? false
+        do throws(StorageError) {
+            return try connection.first(one, query.rawValue, body) { row throws(StorageError) in
+                row.withBlob(0) { stored in
+                    seal(of: stored, body: body, query: query) == row.hash(1)
+                        && BodyCodec.withHashes(of: identities) { stored.elementsEqual($0) }
+                }
+            } ?? false
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return false
+        }
     }
 
     private static let offsetsOf = SQL("SELECT body, offset FROM page WHERE query = ?")
@@ -94,7 +110,15 @@ enum IdentityTable {
     /// Where each body is said to lie.
     static func offsets(of query: QueryID, _ connection: Connection) throws(StorageError) -> [Int64: Int] {
         var offsets: [Int64: Int] = [:]
-        try connection.each(offsetsOf, .int(query.rawValue)) { row throws(StorageError) in offsets[row.int64(0)] = row.int(1) }
+        do throws(StorageError) {
+            try connection.each(offsetsOf, .int(query.rawValue)) { row throws(StorageError) in
+                guard StoredBounds.positions.contains(row.int(1)) else { return }
+                offsets[row.int64(0)] = row.int(1)
+            }
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            for row in try PageTable.rows(of: query, in: connection) { offsets[row.body] = row.summary.offset }
+        }
         return offsets
     }
 

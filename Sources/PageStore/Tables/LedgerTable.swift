@@ -20,37 +20,86 @@ enum LedgerTable {
     static func entries(
         of query: QueryID, in connection: Connection, _ range: Range<Int> = 0..<Int.max
     ) throws(StorageError) -> [LedgerEntry] {
-        var entries: [LedgerEntry] = []
-        try connection.each(
-            within, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)
-        ) { row throws(StorageError) in
-            if let entry = entry(row) { entries.append(entry) }
-        }
-        return entries
+        try rows(of: query, in: connection, range).finish().values.compactMap { $0 }
     }
+
+    /// Whether rows of the list's ledger cannot be read, or do not ascend.
+    static func isTreeDamaged(of query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
+        try rows(of: query, in: connection, 0..<Int.max).isTreeDamaged
+    }
+
+    /// `nil` stands for a row that `entry(_:)` does not believe.
+    private static func rows(
+        of query: QueryID, in connection: Connection, _ range: Range<Int>
+    ) throws(StorageError) -> KeyedRows<LedgerEntry?> {
+        var rows = KeyedRows<LedgerEntry?>()
+        do throws(StorageError) {
+            try connection.each(
+                within, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)
+            ) { row throws(StorageError) in rows.add(row.int64(0), .some(entry(row))) }
+            return rows
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+        }
+        func scan(_ sql: SQL) -> KeyedRows<LedgerEntry?>.Scan {
+            { (range, visit) throws(StorageError) in
+                try connection.each(sql, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)) { row throws(StorageError) in
+                    visit(row.int64(0), .some(entry(row)))
+                }
+            }
+        }
+        rows = KeyedRows()
+        let readable = Int64(max(range.lowerBound, 0))..<Int64(min(range.upperBound, Total.largest + 1))
+        if !readable.isEmpty { try rows.read(readable, ascending: scan(within), descending: scan(withinDescending)) }
+        return rows
+    }
+
+    private static let withinDescending = SQL(
+        "SELECT \(columns) FROM ledger WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC")
 
     static func due(
         before moment: Timestamp, limit: Int, in connection: Connection
     ) throws(StorageError) -> [DueFetch] {
-        var due: [DueFetch] = []
-        try connection.each(dueBefore, .time(moment), .int(limit)) { row throws(StorageError) in
-            if let entry = entry(row) { due.append(DueFetch(query: QueryID(rawValue: row.int64(13)), entry: entry)) }
+        do throws(StorageError) {
+            var due: [DueFetch] = []
+            try connection.each(dueBefore, .time(moment), .int(limit)) { row throws(StorageError) in
+                if let entry = entry(row) { due.append(DueFetch(query: QueryID(rawValue: row.int64(13)), entry: entry)) }
+            }
+            return due
+        } catch {
+            guard error.isUnreadableRow else { throw error }
         }
-        return due
+        // The index is damaged: the entries of all lists are read instead.
+        var due: [(at: Timestamp, fetch: DueFetch)] = []
+        for query in try QueryTable.ids(in: connection) {
+            for entry in try entries(of: query, in: connection) {
+                if let next = entry.nextAttemptAt, next <= moment { due.append((next, DueFetch(query: query, entry: entry))) }
+            }
+        }
+        return due.sorted { $0.at < $1.at }.prefix(max(0, limit)).map(\.fetch)
     }
 
     /// The offsets that stand in rows which say impossible things.
     static func impossible(of query: QueryID, in connection: Connection) throws(StorageError) -> [Int] {
         var offsets: [Int] = []
-        try connection.each(within, .int(query.rawValue), .int(Int.min), .int(Int.max)) { row throws(StorageError) in
-            if entry(row) == nil { offsets.append(row.int(0)) }
+        do throws(StorageError) {
+            try connection.each(everyOne, .int(query.rawValue)) { row throws(StorageError) in
+                if entry(row) == nil { offsets.append(row.int(0)) }
+            }
+        } catch {
+            // The rows that cannot be read are another finding.
+            guard error.isUnreadableRow else { throw error }
         }
         return offsets
     }
 
-    /// Nil when the row says impossible things: then nothing is known of that page's fetching (R46).
+    private static let everyOne = SQL("SELECT \(columns) FROM ledger WHERE query = ? ORDER BY offset")
+
+    /// Returns nil when a number is outside `StoredBounds`: then nothing is known of that page's fetching (R46).
     private static func entry(_ row: borrowing Row) -> LedgerEntry? {
-        guard row.int(0) >= 0, row.int(0) <= Total.largest, row.int(2) >= 0, row.int(2) < Int.max,
+        guard StoredBounds.positions.contains(row.int(0)), StoredBounds.counters.contains(row.int(2)),
+            StoredBounds.flags.contains(row.optionalInt(7) ?? 0), StoredBounds.statuses.contains(row.optionalInt(8) ?? 0),
+            [3, 4, 5, 10, 12].allSatisfy({ StoredBounds.contains(row.optionalTime($0)) }),
             let state = FetchState(rawValue: row.text(1))
         else { return nil }
         let failure = row.optionalText(6).map {
@@ -135,9 +184,9 @@ enum LedgerTable {
             try check(offset)
             let state: FetchState = failure.isRetryable ? .failedRetryable : .failedPermanent
             try connection.run(
-                fail, key, .int(offset), .text(state.rawValue), .time(now), .time(nextAttemptAt),
-                .text(failure.failureClass.rawValue), .bool(failure.isRetryable), .optional(failure.httpStatus),
-                .text(failure.message), .time(failure.retryAfter.map { now + $0 }))
+                fail, key, .int(offset), .text(state.rawValue), .time(now), .time(nextAttemptAt?.stored),
+                .text(failure.failureClass.rawValue), .bool(failure.isRetryable), .optional(failure.httpStatus.map { min(max($0, 0), StoredBounds.statuses.upperBound) }),
+                .text(failure.message), .time(failure.retryAfter.map { (now + $0).stored }))
             return offset
         case .released(let offset):
             try connection.run(release, key, .int(offset), .time(now))
@@ -209,7 +258,7 @@ enum LedgerTable {
             query, offset + ?4, CASE state WHEN 'in_flight' THEN 'pending' ELSE state END, attempts, first_failure_at,
             last_attempt_at, next_attempt_at, error_class, error_retryable, http_status, error_message, retry_after_until,
             NULL, NULL
-        FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND (state <> 'in_flight' OR error_class IS NOT NULL)
+        FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND offset <= 9007199254740992 AND (state <> 'in_flight' OR error_class IS NOT NULL)
         """)
 
     /// Moves the records of a stretch along with its pages (R4).
@@ -235,6 +284,11 @@ enum LedgerTable {
     /// Forgets failures at positions that have been fetched after all, perhaps as part of another page.
     static func dropFailures(in range: Range<Int>, query: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(dropFailed, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound))
+    }
+
+    /// Removes the record at an offset, whatever it says.
+    static func delete(at offset: Int, query: QueryID, in connection: Connection) throws(StorageError) {
+        try connection.run(forget, .int(query.rawValue), .int(offset))
     }
 
     static func drop(_ range: Range<Int>, query: QueryID, in connection: Connection) throws(StorageError) {

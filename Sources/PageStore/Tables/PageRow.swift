@@ -39,13 +39,13 @@ struct PageRow: Equatable {
         return seal.value
     }
 
-    /// Reads a row selected with `PageTable.columns`; nil when its seal does not hold.
+    /// Reads a row selected with `PageTable.columns`. Returns nil when its seal does not hold, or a number is outside `StoredBounds`.
     init?(_ row: borrowing Row, of query: QueryID) {
         var seal = Seal(Seal.page)
         seal.mix(query.rawValue)
         row.mix(19, into: &seal)
         guard seal.value == row.hash(19) else { return nil }
-        let seams = row.withBlob(9) { PageRow.decodeSeams($0) }
+        guard let seams = row.withBlob(9, { PageRow.decodeSeams($0) }), StoredBounds.flags.contains(row.int(18)) else { return nil }
         let validator = row.optionalText(15).map {
             Validator(
                 request: $0, entityTag: row.optionalText(16), lastModified: row.optionalText(17),
@@ -61,9 +61,10 @@ struct PageRow: Equatable {
         checksum = row.hash(3)
         bytes = row.int(4)
         // The seal speaks for what was stored, the limits for who stored it: a crafted row may be sealed (R46).
-        guard summary.offset >= 0, summary.offset <= Total.largest, summary.count >= 0, summary.count <= Total.largest,
-            summary.generation >= 0, summary.generation <= Total.largest,
-            summary.revision >= 0, summary.revision <= Total.largest, bytes >= 0, bytes <= Total.largest
+        guard StoredBounds.holdsPage(at: summary.offset, count: summary.count), StoredBounds.sizes.contains(bytes),
+            StoredBounds.counters.contains(summary.generation), StoredBounds.counters.contains(summary.revision),
+            [summary.evidenceAt, summary.fetchedAt, summary.validatedAt].allSatisfy(StoredBounds.contains),
+            seams.allSatisfy({ $0.index <= summary.count && StoredBounds.contains($0.since) })
         else { return nil }
     }
 
@@ -81,8 +82,9 @@ struct PageRow: Equatable {
         }
     }
 
-    private static func decodeSeams(_ bytes: UnsafeRawBufferPointer) -> [InnerSeam] {
-        (0..<bytes.count / 12).map { number in
+    private static func decodeSeams(_ bytes: UnsafeRawBufferPointer) -> [InnerSeam]? {
+        guard bytes.count.isMultiple(of: 12) else { return nil }
+        return (0..<bytes.count / 12).map { number in
             InnerSeam(
                 index: Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: number * 12, as: UInt32.self))),
                 since: Timestamp(

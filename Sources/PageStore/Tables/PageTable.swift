@@ -9,6 +9,9 @@ enum PageTable {
         """
 
     private static let all = SQL("SELECT \(columns) FROM page WHERE query = ? ORDER BY offset")
+    private static let upwards = SQL("SELECT \(columns) FROM page WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset")
+    private static let downwards = SQL(
+        "SELECT \(columns) FROM page WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC")
     private static let total = SQL("SELECT total(bytes) FROM page WHERE query = ?")
     private static let at = SQL("SELECT \(columns) FROM page WHERE query = ? AND offset = ?")
     // Pages do not overlap (R5), so at most one that starts before the range reaches into it.
@@ -27,20 +30,66 @@ enum PageTable {
 
     // MARK: Reading
 
-    /// The rows that are whole, ascending; `broken` is called with the offset that stands in each of the others.
+    /// The rows that are whole, strictly ascending; `broken` is called with the offset that stands in each of the others. Rows on a page
+    /// of the file that cannot be read are left out.
     static func rows(
         of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
     ) throws(StorageError) -> [PageRow] {
-        var rows: [PageRow] = []
-        try connection.each(all, .int(query.rawValue)) { row throws(StorageError) in
-            if let whole = PageRow(row, of: query) { rows.append(whole) } else { broken(row.int(0)) }
+        try keyedRows(of: query, in: connection, broken: broken).finish().values
+    }
+
+    /// Whether a page of the file with rows of the list cannot be read, or its rows do not ascend.
+    static func isTreeDamaged(of query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
+        try keyedRows(of: query, in: connection).isTreeDamaged
+    }
+
+    /// The rows that a reading believes: whole, strictly ascending, and without overlap (R5).
+    static func read(of query: QueryID, in connection: Connection) throws(StorageError) -> PageRows {
+        PageRows(try keyedRows(of: query, in: connection))
+    }
+
+    private static func keyedRows(
+        of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
+    ) throws(StorageError) -> KeyedRows<PageRow> {
+        var rows = KeyedRows<PageRow>()
+        do throws(StorageError) {
+            var without: [Int] = []
+            try connection.each(all, .int(query.rawValue)) { row throws(StorageError) in
+                let whole = PageRow(row, of: query)
+                if whole == nil { without.append(row.int(0)) }
+                rows.add(row.int64(0), whole)
+            }
+            without.forEach(broken)
+            return rows
+        } catch {
+            guard error.isUnreadableRow else { throw error }
         }
+        var without: Set<Int> = []
+        func scan(_ sql: SQL) -> KeyedRows<PageRow>.Scan {
+            { (range, visit) throws(StorageError) in
+                try connection.each(sql, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)) { row throws(StorageError) in
+                    let whole = PageRow(row, of: query)
+                    if whole == nil { without.insert(row.int(0)) }
+                    visit(row.int64(0), whole)
+                }
+            }
+        }
+        // What the first scan has read is read again: its place in the order is then known.
+        rows = KeyedRows()
+        try rows.read(0..<Int64(Total.largest) + 1, ascending: scan(upwards), descending: scan(downwards))
+        without.sorted().forEach(broken)
         return rows
     }
 
     /// Whether the list has few pages and few entries in the ledger. No more than these few are looked at.
     static func isShort(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
-        try connection.number(isLong, .int(query.rawValue)) == 0
+        do throws(StorageError) {
+            return try connection.number(isLong, .int(query.rawValue)) == 0
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            // Reading around damage takes longer.
+            return false
+        }
     }
 
     private static let isLong = SQL(
@@ -50,34 +99,62 @@ enum PageTable {
         """)
 
     static func bytes(of query: QueryID, in connection: Connection) throws(StorageError) -> Int {
-        Int(clamping: try connection.number(total, .int(query.rawValue)) ?? 0)
+        do throws(StorageError) {
+            let sum = Int(clamping: try connection.number(total, .int(query.rawValue)) ?? 0)
+            // A forged number must not make the sum over all queries overflow.
+            return min(max(sum, 0), StoredBounds.sizes.upperBound)
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            let sum = try rows(of: query, in: connection).reduce(0.0) { $0 + Double($1.bytes) }
+            return Int(min(sum, Double(StoredBounds.sizes.upperBound)))
+        }
     }
 
     /// The whole rows of pages that hold positions in `range`, ascending. An empty page is found at its own offset.
     static func rows(
         meeting range: Range<Int>, of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
     ) throws(StorageError) -> [PageRow] {
-        var rows: [PageRow] = []
-        let end = max(range.upperBound, range.lowerBound == .max ? .max : range.lowerBound + 1)
-        try connection.each(meeting, .int(query.rawValue), .int(range.lowerBound), .int(end)) { row throws(StorageError) in
-            guard let found = PageRow(row, of: query) else { return broken(row.int(0)) }
-            let isEmptyHere = found.summary.count == 0 && found.summary.offset >= range.lowerBound
-            if isEmptyHere || found.summary.range.overlaps(range) { rows.append(found) }
-        }
+        try keyedRows(meeting: range, of: query, in: connection, broken: broken).finish().values.filter { $0.summary.meets(range) }
+    }
+
+    /// Those of them that a reading believes, and what of the range is damaged.
+    static func read(
+        meeting range: Range<Int>, of query: QueryID, in connection: Connection
+    ) throws(StorageError) -> PageRows {
+        var rows = PageRows(try keyedRows(meeting: range, of: query, in: connection))
+        rows.restrict(to: range)
         return rows
     }
 
-    /// The page that starts at `offset`, if its row is whole.
+    private static func keyedRows(
+        meeting range: Range<Int>, of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
+    ) throws(StorageError) -> KeyedRows<PageRow> {
+        var rows = KeyedRows<PageRow>()
+        var without: [Int] = []
+        let end = max(range.upperBound, range.lowerBound == .max ? .max : range.lowerBound + 1)
+        do throws(StorageError) {
+            try connection.each(meeting, .int(query.rawValue), .int(range.lowerBound), .int(end)) { row throws(StorageError) in
+                let whole = PageRow(row, of: query)
+                if whole == nil { without.append(row.int(0)) }
+                rows.add(row.int64(0), whole)
+            }
+            without.forEach(broken)
+            return rows
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return try keyedRows(of: query, in: connection) { if range.contains($0) { broken($0) } }
+        }
+    }
+
+    /// The page that starts at `offset`, if its row can be read and is whole.
     static func row(at offset: Int, of query: QueryID, in connection: Connection) throws(StorageError) -> PageRow? {
-        try connection.first(at, query.rawValue, Int64(offset)) { row throws(StorageError) in PageRow(row, of: query) } ?? nil
+        do throws(StorageError) {
+            return try connection.first(at, query.rawValue, Int64(offset)) { row throws(StorageError) in PageRow(row, of: query) } ?? nil
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return nil
+        }
     }
-
-    /// Where the last page starts, whole or not; 0 when there is none.
-    static func lastOffset(of query: QueryID, in connection: Connection) throws(StorageError) -> Int {
-        Int(try connection.number(last, .int(query.rawValue)) ?? 0)
-    }
-
-    private static let last = SQL("SELECT coalesce(max(offset), 0) FROM page WHERE query = ?")
 
     // MARK: Writing
 
@@ -143,7 +220,7 @@ enum PageTable {
             page_seal(
                 query, offset + ?4, count, body, checksum, bytes, generation, ?5, evidence, evidence_at, seams, fetched_at,
                 validated_at, fingerprint, cursor_in, cursor_out, NULL, NULL, NULL, 0)
-        FROM page WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND seal = page_seal(
+        FROM page WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND offset <= 9007199254740992 AND seal = page_seal(
             query, offset, count, body, checksum, bytes, generation, revision, evidence, evidence_at, seams, fetched_at,
             validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total)
         """)

@@ -2,11 +2,15 @@ import PageModel
 
 /// Rows of `query`. A row is read and written as a whole, so that its seal speaks for all of it.
 enum QueryTable {
-    private static let columns = """
+    /// In the order in which the seal takes them.
+    static let sealed = """
         id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
         allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, \
-        invalidated_at, fresh_for, q.seal, counter, stamp, kept
+        invalidated_at, fresh_for, q.seal
         """
+    private static let columns = sealed + ", counter, stamp, kept"
+    /// Where the file is damaged: a record is read without its version, so that a damaged journal hides no list.
+    private static let unversioned = sealed + ", 0, 0, 0"
 
     // The newest row of the journal is the list's version (R51): one look more.
     private static let byKey = SQL(
@@ -42,12 +46,20 @@ enum QueryTable {
 
     /// - Throws: `damaged` when the record is there and not whole.
     static func find(_ key: QueryKey, in connection: Connection) throws(StorageError) -> QueryRecord? {
-        try connection.first(byKey, .text(key.scope), .text(key.text)) { row throws(StorageError) in try whole(row, connection) }
+        try around(connection, { $0.key == key }) { () throws(StorageError) in
+            try connection.first(byKey, .text(key.scope), .text(key.text)) { row throws(StorageError) in
+                let record = try whole(row, connection)
+                guard record.key == key else { throw StorageError(.damaged, "the index of names in \(connection.path) is damaged") }
+                return record
+            }
+        }
     }
 
     /// - Throws: `damaged` when the record is there and not whole.
     static func find(_ id: QueryID, in connection: Connection) throws(StorageError) -> QueryRecord? {
-        try connection.first(byID, id.rawValue) { row throws(StorageError) in try whole(row, connection) }
+        try around(connection, { $0.id == id }) { () throws(StorageError) in
+            try connection.first(byID, id.rawValue) { row throws(StorageError) in try whole(row, connection) }
+        }
     }
 
     /// The record, and where its journal ends: a commit needs both.
@@ -55,8 +67,25 @@ enum QueryTable {
     static func findForCommit(
         _ id: QueryID, in connection: Connection
     ) throws(StorageError) -> CommittedList? {
-        try connection.first(byID, id.rawValue) { row throws(StorageError) in
-            CommittedList(record: try whole(row, connection), tail: JournalTail(counter: row.int(21), kept: row.int(23)))
+        do throws(StorageError) {
+            return try connection.first(byID, id.rawValue) { row throws(StorageError) in
+                CommittedList(record: try whole(row, connection), tail: JournalTail(counter: row.int(21), kept: row.int(23)))
+            }
+        } catch {
+            guard error.isUnreadableRow, let record = try find(id, in: connection) else { throw error }
+            return CommittedList(record: record, tail: nil)
+        }
+    }
+
+    /// Where the way to a record is damaged, looks through those that can be read. Throws `damaged` when it is not among them.
+    private static func around(
+        _ connection: Connection, _ isWanted: (QueryRecord) -> Bool, find: () throws(StorageError) -> QueryRecord?
+    ) throws(StorageError) -> QueryRecord? {
+        do throws(StorageError) {
+            return try find()
+        } catch {
+            guard error.isUnreadableRow, let found = try all(in: connection).first(where: isWanted) else { throw error }
+            return found
         }
     }
 
@@ -64,18 +93,62 @@ enum QueryTable {
     static func all(
         in connection: Connection, broken: (SealedQuery) -> Void = { _ in }
     ) throws(StorageError) -> [QueryRecord] {
-        var records: [QueryRecord] = []
-        try connection.each(everything) { row throws(StorageError) in
-            let read = SealedQuery(row)
-            if read.isWhole { records.append(read.record) } else { broken(read) }
+        let keyed = try rows(in: connection)
+        let isTreeDamaged = keyed.isTreeDamaged
+        let read = keyed.finish().values
+        // A store whose records cannot be read is not an empty one.
+        if read.isEmpty, isTreeDamaged { throw StorageError(.damaged, "no record of a query can be read in \(connection.path)") }
+        for query in read where !query.isWhole { broken(query) }
+        return read.filter(\.isWhole).map(\.record)
+    }
+
+    /// Whether records cannot be read, so that not even their names are known, or do not ascend.
+    static func isTreeDamaged(in connection: Connection) throws(StorageError) -> Bool {
+        try rows(in: connection).isTreeDamaged
+    }
+
+    private static func rows(in connection: Connection) throws(StorageError) -> KeyedRows<SealedQuery> {
+        var rows = KeyedRows<SealedQuery>()
+        do throws(StorageError) {
+            try connection.each(everything) { row throws(StorageError) in rows.add(row.int64(0), SealedQuery(row)) }
+            return rows
+        } catch {
+            guard error.isUnreadableRow else { throw error }
         }
-        return records
+        func scan(_ sql: SQL) -> KeyedRows<SealedQuery>.Scan {
+            { (range, visit) throws(StorageError) in
+                try connection.each(sql, .int(range.lowerBound), .int(range.upperBound)) { row throws(StorageError) in
+                    visit(row.int64(0), SealedQuery(row))
+                }
+            }
+        }
+        rows = KeyedRows()
+        try rows.read(0..<Int64(Total.largest), ascending: scan(upwards), descending: scan(downwards))
+        return rows
+    }
+
+    private static let upwards = SQL("SELECT \(unversioned) FROM query AS q WHERE id >= ? AND id < ? ORDER BY id")
+    private static let downwards = SQL("SELECT \(unversioned) FROM query AS q WHERE id >= ? AND id < ? ORDER BY id DESC")
+    private static let names = SQL("SELECT id, scope, key FROM query INDEXED BY sqlite_autoindex_query_1 ORDER BY scope, key")
+
+    /// The names in the index of names, where the records themselves cannot be read; as many as can be read.
+    static func indexedNames(in connection: Connection) -> [QueryID: QueryKey] {
+        var found: [QueryID: QueryKey] = [:]
+        try? connection.each(names) { row throws(StorageError) in
+            found[QueryID(rawValue: row.int64(0))] = QueryKey(row.text(2), scope: row.text(1))
+        }
+        return found
     }
 
     static func ids(in connection: Connection) throws(StorageError) -> [QueryID] {
-        var found: [QueryID] = []
-        try connection.each(ids) { row throws(StorageError) in found.append(QueryID(rawValue: row.int64(0))) }
-        return found
+        do throws(StorageError) {
+            var found: [QueryID] = []
+            try connection.each(ids) { row throws(StorageError) in found.append(QueryID(rawValue: row.int64(0))) }
+            return found
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return try rows(in: connection).finish().values.map(\.record.id)
+        }
     }
 
     /// The record for this key, and whether it is new.
@@ -84,14 +157,23 @@ enum QueryTable {
     ) throws(StorageError) -> (record: QueryRecord, isNew: Bool) {
         if let known = try find(key, in: connection) { return (known, false) }
         try connection.run(
-            insert, .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(key)), .time(now))
+            insert, .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(key)), .time(now.stored))
         let made = QueryRecord(
             id: QueryID(rawValue: connection.lastInsertedRow), key: key, version: ListVersion(generation: 1, revision: 0),
-            total: .unknown, end: nil, validatedAt: nil, createdAt: now, allowsDuplicates: false, paging: "", source: "")
+            total: .unknown, end: nil, validatedAt: nil, createdAt: now.stored, allowsDuplicates: false, paging: "", source: "")
         // The number is part of the seal, and known only now.
         try save(made, in: connection)
         return (made, true)
     }
+
+    /// Stores a name whose record was lost. Its seal does not hold: `Repair` makes the record anew.
+    static func insertUnsealed(_ key: QueryKey, as id: QueryID, in connection: Connection) throws(StorageError) {
+        try connection.run(
+            insert, .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(key)), .time(Timestamp(milliseconds: 0)))
+        try connection.run(renumber, .int(connection.lastInsertedRow), .int(id.rawValue))
+    }
+
+    private static let renumber = SQL("UPDATE query SET id = ?2 WHERE id = ?1")
 
     static func save(_ record: QueryRecord, in connection: Connection) throws(StorageError) {
         let sealed = SealedQuery(record)
@@ -123,12 +205,15 @@ struct SealedQuery {
     var nameHash: UInt64
     var seal: UInt64
     private var sealHolds = true
+    /// What the record does not keep as a number.
+    private var isInBounds = true
 
     /// Everything is as it was stored, and possible.
     var isWhole: Bool {
-        sealHolds && hasItsName
-            && [record.version.generation, record.version.revision, record.total.count ?? 0, record.end ?? 0]
-                .allSatisfy { $0 >= 0 && $0 <= Total.largest }
+        sealHolds && hasItsName && isInBounds
+            && [record.total.count, record.end, record.sweep?.position].allSatisfy { StoredBounds.positions.contains($0 ?? 0) }
+            && [record.version.generation, record.version.revision].allSatisfy { StoredBounds.counters.contains($0) }
+            && [record.createdAt, record.validatedAt, record.invalidatedAt, record.sweep?.startedAt].allSatisfy { StoredBounds.contains($0) }
             && record.freshFor == record.freshFor?.keptFreshness
     }
 
@@ -162,6 +247,9 @@ struct SealedQuery {
             contentVersion: ContentVersion(counter: min(max(row.int(21), 0), Total.largest), stamp: row.hash(22)))
         nameHash = row.hash(3)
         seal = row.hash(20)
+        isInBounds = [11, 17].allSatisfy { StoredBounds.flags.contains(row.int($0)) }
+            && (sweep != nil || row.optionalInt(14) == nil && row.optionalText(15) == nil)
+            && record.total.count == row.optionalInt(7)
         var found = Seal(Seal.query)
         row.mix(20, into: &found)
         sealHolds = found.value == seal

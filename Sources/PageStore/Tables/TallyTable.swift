@@ -22,7 +22,7 @@ enum TallyTable {
             let tally = RunTally(
                 beganAt: row.time(1), runs: row.int(2), requests: row.int(3), pagesFetched: row.int(4),
                 pagesUnchanged: row.int(5), pagesKept: row.int(6), bytesReceived: row.int(7))
-            guard tally.numbers.allSatisfy({ (0...Total.largest).contains($0) }) else { return }
+            guard tally.numbers.allSatisfy(StoredBounds.sizes.contains), StoredBounds.contains(tally.beganAt) else { return }
             tallies[QueryID(rawValue: row.int64(0))] = tally
         }
         return tallies
@@ -31,11 +31,11 @@ enum TallyTable {
     static func add(
         _ tally: RunTally, to query: QueryID, at now: Timestamp, in connection: Connection
     ) throws(StorageError) {
-        guard tally.numbers.allSatisfy({ (0...Total.largest).contains($0) }) else {
+        guard tally.numbers.allSatisfy(StoredBounds.sizes.contains) else {
             throw StorageError(.invalidPlan, "a tally with a number that none can have")
         }
         try connection.run(
-            add, .int(query.rawValue), .time(tally.beganAt ?? now), .int(tally.runs), .int(tally.requests),
+            add, .int(query.rawValue), .time((tally.beganAt ?? now).stored), .int(tally.runs), .int(tally.requests),
             .int(tally.pagesFetched), .int(tally.pagesUnchanged), .int(tally.pagesKept), .int(tally.bytesReceived),
             .int(Total.largest))
     }

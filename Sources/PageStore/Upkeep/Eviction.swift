@@ -7,8 +7,11 @@ struct Eviction: Sendable {
     private var left: ArraySlice<Candidate>
     private(set) var report: EvictionReport
     private var touched: Set<QueryID> = []
+    private var portion = Eviction.largestPortion
 
-    private static let portion = 256
+    private static let largestPortion = 256
+    /// Removing this many pages takes a few dozen pages of log.
+    private static let smallPortion = 4
     private static let candidates = SQL(
         """
         SELECT page.query, page.offset, page.bytes, max(page.fetched_at, coalesce(access.used_at, page.fetched_at)), query.pinned
@@ -22,9 +25,10 @@ struct Eviction: Sendable {
         try connection.each(Eviction.candidates) { row throws(StorageError) in
             let query = QueryID(rawValue: row.int64(0))
             // Numbers of a row that may be damaged: they choose victims, and nothing else.
+            guard StoredBounds.positions.contains(row.int(1)) else { return }
             candidates.append(
                 Candidate(
-                    query: query, offset: row.int(1), bytes: min(max(0, row.int(2)), 1 << 40), usedAt: row.time(3),
+                    query: query, offset: row.int(1), bytes: min(max(0, row.int(2)), 1 << 40), usedAt: row.time(3).stored,
                     isExempt: row.bool(4) || exempt.contains(query)))
         }
         left = EvictionPlan.victims(among: candidates, budget: budget, at: now)[...]
@@ -33,9 +37,29 @@ struct Eviction: Sendable {
 
     mutating func next() -> [Candidate]? {
         guard !left.isEmpty else { return nil }
-        defer { left = left.dropFirst(Eviction.portion) }
-        return Array(left.prefix(Eviction.portion))
+        defer { left = left.dropFirst(portion) }
+        return Array(left.prefix(portion))
     }
+
+    /// Whether a portion did not fit on the disk: then the log is merged after each of them.
+    var isShortOfSpace: Bool { portion < Eviction.largestPortion }
+
+    /// Takes a portion back that did not fit on the disk: deleting needs room in the log. The next one is smaller.
+    /// - Returns: false when one page at a time does not fit either.
+    mutating func makeSmaller(_ failed: [Candidate]) -> Bool {
+        guard portion > 1 else { return false }
+        portion = portion > Eviction.smallPortion ? Eviction.smallPortion : 1
+        putBack(failed)
+        return true
+    }
+
+    /// What was chosen and is still there.
+    var remaining: [Candidate] { Array(left) }
+
+    /// Bytes of items that stay when all that was chosen is removed.
+    var bytesLeftAfterAll: Int { report.bytesLeft - left.reduce(0) { $0 + $1.bytes } }
+
+    mutating func putBack(_ portion: [Candidate]) { left = (portion + left)[...] }
 
     mutating func removed(_ pages: [Candidate]) {
         for page in pages {

@@ -22,6 +22,10 @@ public struct Finding: Hashable, Sendable {
         case ledger
         /// The record of a list's changes is not what was stored.
         case journal
+        /// A tally of what runs have cost says impossible things.
+        case tally
+        /// The time of a page's last reading is impossible.
+        case access
         /// A row that nothing leads to.
         case orphan
     }
@@ -76,6 +80,9 @@ public struct RepairReport: Hashable, Sendable {
     public var queriesDropped = 0
     /// Records and hashes that were made anew from what is whole.
     public var mended = 0
+    /// Where the damaged file is now, if its readable rows were written to a new file, which has taken its place. The store is closed
+    /// then. `nil` means that the file was mended in place.
+    public var replacedFile: String?
 
     /// A repair between two looks; each parameter is the property of its name.
     public init(found: VerifyReport, left: VerifyReport) {

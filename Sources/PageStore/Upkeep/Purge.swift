@@ -21,7 +21,7 @@ enum Purge {
         // What is purged shall not be readable in the file afterwards.
         try connection.execute("PRAGMA secure_delete = ON")
         defer { try? connection.execute("PRAGMA secure_delete = FAST") }
-        let report = try session.write { () throws(StorageError) in
+        var report = try session.write { () throws(StorageError) in
             var report = PurgeReport()
             for query in queries {
                 guard try connection.number(exists, .int(query.rawValue)) != nil else { continue }
@@ -31,9 +31,10 @@ enum Purge {
                 try remove(query, in: connection)
                 session.note(ChangeSet(query: query, version: nil, changes: [.purged]))
             }
+            if report.queries > 0 { try UpkeepTable.noteLog(in: connection) }
             return report
         }
-        try returnSpace(in: session, isUrgent: true)
+        report.mayRemainInLog = try !returnSpace(in: session, isUrgent: true)
         return report
     }
 
@@ -46,7 +47,9 @@ enum Purge {
     /// Gives freed pages back to the file system, and empties the log, which may still hold what was purged. Readers
     /// that are in the way keep it from happening now, not from happening.
     /// - Parameter isUrgent: whether nothing may be left in the log, if that can be had.
-    static func returnSpace(in session: Session, isUrgent: Bool) throws(StorageError) {
+    /// - Returns: whether nothing of what was purged, then or earlier, is in the log.
+    @discardableResult
+    static func returnSpace(in session: Session, isUrgent: Bool) throws(StorageError) -> Bool {
         let connection = session.connection
         do throws(StorageError) {
             connection.restartWatchdog()
@@ -56,9 +59,12 @@ enum Purge {
                 try connection.pragma("incremental_vacuum(2048)") { _ throws(StorageError) in }
                 if try connection.pragma("freelist_count") >= before { break }
             }
+            if try UpkeepTable.hasLog(in: connection) { return try session.finishPurges(isUrgent: isUrgent) }
             try session.emptyLog(isUrgent: isUrgent)
+            return true
         } catch {
             guard error.code == .busy else { throw error }
+            return try !UpkeepTable.hasLog(in: connection)
         }
     }
 }

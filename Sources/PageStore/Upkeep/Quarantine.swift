@@ -12,7 +12,7 @@ enum Quarantine {
     /// Renames the store and what lies beside it.
     /// - Returns: where it is now.
     static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
-        let target = "\(file).corrupt-\(name(of: now))"
+        let target = name(for: file, at: now)
         let inUse = StorageError(.busy, "\(file) is in use; end what has it open first")
         try Recreation.whileAlone(with: file, otherwise: inUse) { () throws(StorageError) in
             var status = stat()
@@ -33,6 +33,16 @@ enum Quarantine {
             }
             unlink(file + "-shm")
         }
+        return target
+    }
+
+    private static func name(for file: String, at now: Timestamp) -> String { "\(file).corrupt-\(name(of: now))" }
+
+    /// A name for a damaged file that nothing has yet.
+    static func freeName(for file: String, at now: Timestamp) throws(StorageError) -> String {
+        let target = name(for: file, at: now)
+        var status = stat()
+        guard lstat(target, &status) != 0 else { throw StorageError(.cannotCreate, "\(target) exists already") }
         return target
     }
 

@@ -10,6 +10,9 @@ import Darwin
 
 /// Emptying a store whose file SQLite can no longer write: on a full disk a DELETE fails, because it writes too.
 enum Recreation {
+    /// More than this is not held in memory while a file is made anew.
+    static let mostBytesInMemory = 256 << 20
+
     /// Empties the file at `path`. The next opening makes a store of it again.
     /// - Returns: how many bytes were given back.
     /// - Throws: `cause` when another process has the store open.

@@ -13,15 +13,30 @@ struct Repair {
 
     private var connection: Connection { session.connection }
 
-    static func run(in session: Session, at now: Timestamp) throws(StorageError) -> RepairReport {
+    /// How a repair ended.
+    enum Ending: Sendable {
+        case mended(RepairReport)
+        /// Rows cannot be read, or do not ascend: what is readable has to go to another file (`Salvage`).
+        case needsNewFile(VerifyReport)
+    }
+
+    /// - Parameter incomplete: lists that have lost pages already; what they miss is queued.
+    static func run(
+        in session: Session, incomplete: Set<QueryID> = [], at now: Timestamp
+    ) throws(StorageError) -> Ending {
         session.connection.timeLimit = nil
         session.identities.forgetAll()
         var repair = Repair(session, now)
-        let before = try session.write { () throws(StorageError) in
+        for query in incomplete { repair.changes[query] = [] }
+        var before = try session.connection.transaction(.read) { () throws(StorageError) in Verification.run(in: session.connection) }
+        // Writing to a b-tree that is damaged could damage it further.
+        guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
+        before = try session.write { () throws(StorageError) in
             let before = Verification.run(in: session.connection)
-            try repair.mend(before.damage)
+            if !before.damage.isTreeDamaged { try repair.mend(before.damage) }
             return before
         }
+        guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
         if before.damage.isFileDamaged {
             // What SQLite finds wrong in the file's structure goes away when the file is written anew from its rows.
             // SQLite attaches the new file to itself while it does.
@@ -30,11 +45,12 @@ struct Repair {
         let after = try session.connection.transaction(.read) { () throws(StorageError) in
             Verification.run(in: session.connection)
         }
+        guard !after.damage.isFileDamaged else { return .needsNewFile(before.report) }
         var report = RepairReport(found: before.report, left: after.report)
         report.pagesDropped = repair.pagesDropped
         report.queriesDropped = repair.queriesDropped
         report.mended = repair.mended
-        return report
+        return .mended(report)
     }
 
     private init(_ session: Session, _ now: Timestamp) {
@@ -49,7 +65,7 @@ struct Repair {
             mended += 1
         }
         for place in damage.identities { try renewHashes(place) }
-        for place in damage.ledger { try LedgerTable.drop(place.offset..<place.offset + 1, query: place.query, in: connection) }
+        for place in damage.ledger { try LedgerTable.delete(at: place.offset, query: place.query, in: connection) }
         for place in damage.rows {
             try PageTable.delete(at: place.offset, of: place.query, in: connection)
             pagesDropped += 1
@@ -63,9 +79,13 @@ struct Repair {
             mended += 1
             journals[query, default: JournalDraft(session.journalBound)].beginAnew()
         }
-        if damage.hasOrphans || !damage.rows.isEmpty || queriesDropped > 0 {
+        if damage.hasOrphans || !damage.rows.isEmpty || !damage.pages.isEmpty || queriesDropped > 0 {
             for deletion in Orphans.deletions { try connection.run(deletion) }
             mended += damage.hasOrphans ? 1 : 0
+        }
+        if damage.hasImpossibleNotes {
+            for deletion in ImpossibleNotes.deletions { try connection.run(deletion) }
+            mended += 1
         }
         let touched = Set(changes.keys).union(journals.keys)
         for query in touched.sorted(by: { $0.rawValue < $1.rawValue }) { try finish(query) }
@@ -73,7 +93,7 @@ struct Repair {
 
     private mutating func drop(_ place: Verification.Damage.Place) throws(StorageError) {
         guard let row = try PageTable.row(at: place.offset, of: place.query, in: connection) else { return }
-        try BodyTable.delete(row.body, of: place.query, in: connection)
+        // Its body is an orphan now, unless the record named that of another page.
         try PageTable.delete(at: place.offset, of: place.query, in: connection)
         pagesDropped += 1
         changes[place.query, default: []].append(.dropped(row.summary.range))

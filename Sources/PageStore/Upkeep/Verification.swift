@@ -25,6 +25,9 @@ struct Verification {
         /// Lists whose journals are begun anew.
         var journals: [QueryID] = []
         var isFileDamaged = false
+        /// Rows cannot be read, or do not ascend: what is readable has to go to another file.
+        var isTreeDamaged = false
+        var hasImpossibleNotes = false
         /// The notes of what was migrated are not what they were. The schema itself is, or the store had not been opened (R46).
         var hasLostNotes = false
         var hasOrphans = false
@@ -37,7 +40,9 @@ struct Verification {
     static func run(in connection: Connection) -> Verification {
         var verification = Verification(connection)
         verification.checkFile()
+        verification.checkTrees()
         verification.reading("the queries") { (this: inout Verification) throws(StorageError) in try this.checkQueries() }
+        verification.reading("tallies and notes of reading") { (this: inout Verification) throws(StorageError) in try this.checkNotes() }
         verification.reading("orphans") { (this: inout Verification) throws(StorageError) in try this.checkOrphans() }
         return verification
     }
@@ -65,8 +70,10 @@ struct Verification {
                 this.report.findings.append(Finding(.file, line))
             }
             for migration in Migration.catalogue {
-                let stored = try this.connection.first(Verification.checksum, .int(migration.version)) { row throws(StorageError) in row.text(0) }
-                if stored != migration.checksum {
+                let stored = try this.connection.first(Verification.checksum, .int(migration.version)) { row throws(StorageError) in
+                    (checksum: row.text(0), appliedAt: row.time(1))
+                }
+                if stored?.checksum != migration.checksum || stored.map({ !StoredBounds.contains($0.appliedAt) }) ?? true {
                     this.report.findings.append(Finding(.file, "the record of migration \(migration.version) is not what it was"))
                     this.damage.hasLostNotes = true
                 }
@@ -78,11 +85,28 @@ struct Verification {
         }
     }
 
-    private static let checksum = SQL("SELECT checksum FROM migration WHERE version = ?")
+    private static let checksum = SQL("SELECT checksum, applied_at FROM migration WHERE version = ?")
+
+    /// Visits every page of the file that holds rows.
+    private mutating func checkTrees() {
+        for (name, sql) in StoreTrees.walks {
+            do throws(StorageError) {
+                _ = try connection.number(sql)
+            } catch {
+                damage.isFileDamaged = true
+                damage.isTreeDamaged = true
+                report.findings.append(Finding(.file, "cannot read all of \(name): \(error.message)"))
+            }
+        }
+    }
 
     // MARK: Lists
 
     private mutating func checkQueries() throws(StorageError) {
+        if try QueryTable.isTreeDamaged(in: connection) {
+            damage.isTreeDamaged = true
+            report.findings.append(Finding(.file, "records of queries cannot be read, or are not in order"))
+        }
         var broken: [SealedQuery] = []
         let records = try QueryTable.all(in: connection) { broken.append($0) }
         for query in broken {
@@ -103,6 +127,16 @@ struct Verification {
             damage.rows.append(.init(query: record.id, offset: offset))
             report.findings.append(
                 Finding(.page, query: record.id, "the record of a page, at or near position \(offset), is damaged"))
+        }
+        if try PageTable.isTreeDamaged(of: record.id, in: connection) {
+            damage.isTreeDamaged = true
+            for range in try PageTable.read(of: record.id, in: connection).damaged {
+                let length = record.end ?? record.total.count ?? range.lowerBound
+                report.findings.append(
+                    Finding(
+                        .page, query: record.id, range: range.lowerBound..<max(range.lowerBound, min(range.upperBound, length)),
+                        "records of pages cannot be read, or are not in order"))
+            }
         }
         var end = 0
         var keys: Set<UInt64> = []
@@ -152,10 +186,24 @@ struct Verification {
     }
 
     private mutating func checkLedger(_ query: QueryID) throws(StorageError) {
+        if try LedgerTable.isTreeDamaged(of: query, in: connection) {
+            damage.isTreeDamaged = true
+            report.findings.append(Finding(.ledger, query: query, "fetch records cannot be read, or are not in order"))
+        }
         for offset in try LedgerTable.impossible(of: query, in: connection) {
             damage.ledger.append(.init(query: query, offset: offset))
             report.findings.append(
                 Finding(.ledger, query: query, "the fetch record at position \(offset) says impossible things"))
+        }
+    }
+
+    // MARK: Numbers without a seal
+
+    private mutating func checkNotes() throws(StorageError) {
+        for (sql, kind, what) in ImpossibleNotes.counts {
+            guard let count = try connection.number(sql), count > 0 else { continue }
+            damage.hasImpossibleNotes = true
+            report.findings.append(Finding(kind, "\(count) \(what)"))
         }
     }
 
@@ -168,23 +216,4 @@ struct Verification {
             report.findings.append(Finding(.orphan, "\(count) \(what)"))
         }
     }
-}
-
-/// Rows that nothing leads to.
-enum Orphans {
-    private static let conditions: [(table: String, condition: String, what: String)] = [
-        ("page", "query NOT IN (SELECT id FROM query)", "page records of queries that are gone"),
-        ("ledger", "query NOT IN (SELECT id FROM query)", "fetch records of queries that are gone"),
-        ("tally", "query NOT IN (SELECT id FROM query)", "tallies of queries that are gone"),
-        ("journal", "query NOT IN (SELECT id FROM query)", "records of changes of queries that are gone"),
-        ("body", "id NOT IN (SELECT body FROM page)", "bodies without a page"),
-        (
-            "identity", "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",
-            "rows of item hashes without a page"
-        ),
-        ("access", "body NOT IN (SELECT id FROM body)", "notes of reading for bodies that are gone"),
-    ]
-
-    static let counts = conditions.map { (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.what) }
-    static let deletions = conditions.map { SQL("DELETE FROM \($0.table) WHERE \($0.condition)") }
 }

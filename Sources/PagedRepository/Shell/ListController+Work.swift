@@ -87,6 +87,8 @@ extension ListController {
         of work: ListMachine.Work, _ report: SyncReport, _ before: ListSnapshot<Value>
     ) -> Result<LoadOutcome, any Error> {
         let now = current
+        // The list was removed meanwhile, by a reset or by another process: what was fetched is in nobody's list.
+        if report.outcome == .purged { return .success(.superseded) }
         let news = max(0, now.runs.count { $0.isHeld } == 0 ? 0 : held(now) - held(before))
         if let failure = report.headFailure {
             return .failure(ListFailure(before.isLoaded ? .refresh : .first, failure, nextAttemptAt: report.nextAttemptAt, cause: source.cause))
@@ -98,7 +100,8 @@ extension ListController {
             return .success(.loaded(news))
         case .next, .all:
             let isServed = report.pagesNotStored > 0 && !now.isKept
-            if report.outcome == .complete || isServed || now.items.count > before.items.count {
+            let isComplete = report.outcome == .complete || report.outcome == .damaged && report.list?.isComplete == true
+            if isComplete || isServed || now.items.count > before.items.count {
                 return .success(news > 0 || now.hasMore ? .loaded(news) : .endReached)
             }
             // The one that was just tried: others may have failed before, and elsewhere.

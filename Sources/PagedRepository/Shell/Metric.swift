@@ -87,7 +87,7 @@ enum Metric: String, CaseIterable, Sendable {
     enum Retry: String, CaseIterable { case scheduled, none }
     enum CircuitState: String, CaseIterable { case open, closed }
 
-    static let runOutcomes: [SyncReport.Outcome] = [.complete, .limited, .incomplete, .offline, .failed]
+    static let runOutcomes: [SyncReport.Outcome] = [.complete, .limited, .incomplete, .offline, .failed, .damaged, .purged]
 }
 
 extension Metric.Cached {

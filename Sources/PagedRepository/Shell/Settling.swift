@@ -60,8 +60,14 @@ extension SyncRun {
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }
         let kept = list?.heldPages.count { $0.validatedAt < startedAt } ?? 0
+        var found = outcome(ending, list)
+        if query != nil, list == nil { found = .purged }
+        if let query, list != nil, found != .failed {
+            let damage = try await storage.damage(of: query, thoroughly: options.checksStoredBytes)
+            if !damage.isNone { found = .damaged }
+        }
         var report = SyncReport(
-            outcome: outcome(ending, list), reconciliation: reconciliation, list: list, usage: source.usage,
+            outcome: found, reconciliation: reconciliation, list: list, usage: source.usage,
             pagesFetched: pagesFetched, pagesUnchanged: pagesUnchanged, pagesKept: kept, warnings: warnings,
             headFailure: headFailure, duration: clock.now() - startedAt)
         report.driftsSeen = driftsSeen

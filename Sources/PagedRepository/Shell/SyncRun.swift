@@ -124,6 +124,7 @@ final class SyncRun {
         if let record = try await storage.query(key) {
             guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
+            try await giveUpDamaged(record)
             if let list = try await storage.outline(of: record.id) {
                 progress(.opened(held: list.coverage.count, length: list.record.validatedAt == nil ? nil : list.length))
                 if list.record.validatedAt != nil, !list.isComplete { reconciliation = .resumed }
@@ -132,6 +133,17 @@ final class SyncRun {
         }
         if query == nil, options.registersFirst { query = try await storage.register(key, at: clock.now()).id }
         return try await ended(try await passes())
+    }
+
+    /// Pages whose items cannot be read no longer count as held, and are fetched again.
+    private func giveUpDamaged(_ record: QueryRecord) async throws(StorageError) {
+        let damage = try await storage.damage(of: record.id, thoroughly: options.checksStoredBytes)
+        guard !damage.pages.isEmpty else { return }
+        let count = damage.pages.reduce(0) { $0 + $1.count }
+        warn("\(count) \(count == 1 ? "item is" : "items are") damaged in the store")
+        // Whoever changed the list meanwhile has its newest version; what is still damaged is found by the next run.
+        _ = try await storage.commit(
+            CommitPlan(query: record.id, version: record.version, at: clock.now(), edits: damage.pages.map { .demote($0) }))
     }
 
     private func ended(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {

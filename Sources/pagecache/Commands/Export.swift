@@ -109,6 +109,7 @@ struct Export: AsyncParsableCommand {
             window = try await ahead
             piece = following
         }
+        written.damaged += list.damaged
         guard try await store.excerpt(of: id, 0..<0)?.record.version == list.record.version else { return nil }
         try encoder.end(sink)
         (written.items, written.itemsCutShort) = (encoder.count, encoder.itemsCutShort)
@@ -136,11 +137,10 @@ struct Export: AsyncParsableCommand {
         // R12: what is missing is said, never closed up.
         let gaps = Coverage(written.held + written.damaged).gaps(below: list.length)
         if !written.damaged.isEmpty {
-            let count = SizeText.count(written.damaged.reduce(0) { $0 + $1.count })
             let missing = gaps.reduce(0) { $0 + $1.count }
             throw ToolFailure(
                 .unusableData, "damaged",
-                "\(count) items from position \(SizeText.count(written.damaged[0].lowerBound)) on are damaged and were left out"
+                DamageText.sentence(written.damaged)
                     + (missing == 0 ? "" : "; \(SizeText.count(missing)) other positions are missing or not up to date"),
                 hint: "'pagecache verify --repair' drops them, and 'pagecache sync \(id)' fetches them again")
         }

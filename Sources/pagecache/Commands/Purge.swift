@@ -10,8 +10,10 @@ struct Purge: AsyncParsableCommand {
         commandName: "purge",
         abstract: "Remove queries, with all their pages.",
         discussion: """
-            What is removed is gone from the file, too: its bytes are overwritten. A purge
-            that matches nothing is done.
+            What is removed is gone from the file, too: its bytes are overwritten. While
+            a reader is in the way, bytes may stay in the log. A warning says so then, and
+            the next command that writes removes them. A purge that matches nothing is
+            done.
 
             EXAMPLES
               pagecache purge 4k2m9xqa --dry-run
@@ -96,7 +98,7 @@ struct Purge: AsyncParsableCommand {
         let terminal = Terminal.standard
         let members: [(String, JSONOutput)] = [
             ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
-            ("bytes", .int(report.bytes)),
+            ("bytes", .int(report.bytes)), ("may_remain_in_log", .bool(report.mayRemainInLog)),
         ]
         // Which they are is what somebody who looks first wants to know.
         for query in consent.dryRun && common.outputFormat == .table ? doomed : [] {
@@ -105,6 +107,10 @@ struct Purge: AsyncParsableCommand {
         }
         let text = "\(consent.dryRun ? "would remove" : "removed") \(sentence(report))"
         ResultTable.render(one: members, common.outputFormat, sentence: text, to: terminal)
+        if report.mayRemainInLog {
+            terminal.warn(
+                "bytes of it may still be in the log of the store, because a reader is in the way; once it is gone, the next command that writes removes them, for example 'pagecache gc --max-age 3650d'")
+        }
     }
 }
 #endif

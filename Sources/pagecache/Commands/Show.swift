@@ -64,34 +64,50 @@ struct Show: AsyncParsableCommand {
         if offset >= length, length > 0 { terminal.note("pagecache: the list has \(SizeText.count(length)) items; there is none at \(SizeText.count(offset))") }
 
         var writer = try writer(terminal)
-        var damaged: [Range<Int>] = []
-        var held: [Range<Int>] = []
+        let asked = offset..<max(end, offset)
+        let shown = try await outline(of: list.record.id, asked, in: store)
+        var damaged = shown.damaged.filter { $0.isEmpty ? asked.contains($0.lowerBound) : $0.overlaps(asked) }.map { $0.clamped(to: asked) }
         try writer.begin()
-        for start in Swift.stride(from: offset, to: max(end, offset), by: Show.stride) {
+        for range in Show.pieces(of: shown, asked) {
             try Task.checkCancellation()
-            let range = start..<min(start + Show.stride, end)
             guard let window = try await store.window(of: list.record.id, range), window.version == list.record.version else {
                 throw ToolFailure(.incomplete, "list_moved", "the list was changed while it was read", hint: "try again")
             }
             try writer.write(window)
-            damaged += window.damaged
-            held += window.parts.filter(\.isHeld).map(\.range) + window.damaged
+            damaged += window.damaged.filter { !damaged.contains($0) }
         }
         try writer.end()
-        note(list, Coverage(held), offset..<max(end, offset), terminal)
+        note(list, shown.coverage, asked, terminal)
         if !damaged.isEmpty {
-            let count = damaged.reduce(0) { $0 + $1.count }
             throw ToolFailure(
-                .unusableData, "damaged", "\(SizeText.count(count)) items from position \(SizeText.count(damaged[0].lowerBound)) on are damaged and were left out",
-                hint: "'pagecache verify --repair' drops them, and 'pagecache sync \(list.record.key.shortID)' fetches them again")
+                .unusableData, "damaged", DamageText.sentence(damaged),
+                hint: "'pagecache sync \(list.record.key.shortID)' fetches them again, and 'pagecache verify --repair' mends the store")
         }
+    }
+
+    /// The stretches in which there are pages: a length is what somebody said, and may be any number.
+    private static func pieces(of list: ListOutline, _ asked: Range<Int>) -> [Range<Int>] {
+        Coverage(list.pages.map(\.range)).runs.flatMap { run in
+            let run = run.clamped(to: asked)
+            return Swift.stride(from: run.lowerBound, to: run.upperBound, by: stride).map { $0..<min($0 + stride, run.upperBound) }
+        }
+    }
+
+    /// The pages in a range. Of a few items only these pages are read; else all pages, since they are shown anyway.
+    private func outline(of query: QueryID, _ range: Range<Int>, in store: PageStore) async throws -> ListOutline {
+        let found = range.count <= 10 * Show.stride ? try await store.excerpt(of: query, range) : try await store.outline(of: query)
+        return try found ?? { throw gone }()
+    }
+
+    private var gone: ToolFailure {
+        ToolFailure(.notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' shows what there is")
     }
 
     /// What tells how long the list is: its record and its last page. Of a list whose length nobody knows, every page.
     private func tail(of record: QueryRecord, in store: PageStore) async throws -> ListOutline {
         let known = record.end ?? record.total.count
         guard let list = try await store.excerpt(of: record.id, known.map { max(0, $0 - 1)..<Int.max } ?? 0..<Int.max) else {
-            throw ToolFailure(.notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' shows what there is")
+            throw gone
         }
         return list
     }

@@ -32,13 +32,15 @@ extension Sync {
         guard let known, let list = try await store.outline(of: known.id), list.record.validatedAt != nil else {
             throw ToolFailure(.unreachable, "nothing_cached", "nothing is cached for \(target)", hint: "sync it once without --offline")
         }
-        try tell(list, target, key)
+        try await tell(list, target, key, store)
     }
 
     /// The result of a run that had nothing to ask.
-    func tell(_ list: ListOutline, _ target: String, _ key: QueryKey) throws {
+    func tell(_ list: ListOutline, _ target: String, _ key: QueryKey, _ store: DeferredStore) async throws {
         if explain { tell(HTTPPageSource.explanation(inStored: list.record.source)) }
-        try SyncRendering(report: SyncReport(stored: list), key: key, url: target, common: common).render()
+        var report = SyncReport(stored: list)
+        if try await !store.damage(of: list.record.id, thoroughly: true).isNone { report.outcome = .damaged }
+        try SyncRendering(report: report, key: key, url: target, common: common).render()
     }
 }
 #endif

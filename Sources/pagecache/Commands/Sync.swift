@@ -105,7 +105,7 @@ struct Sync: AsyncParsableCommand {
         if offline { return try await tellOffline(target, key, known, store) }
         var options = options
         if let staleAfter, let known, let list = try await store.outline(of: known.id) {
-            guard let work = work(for: list, by: staleAfter, now: SystemClock().now()) else { return try tell(list, target, key) }
+            guard let work = work(for: list, by: staleAfter, now: SystemClock().now()) else { return try await tell(list, target, key, store) }
             options.work = work
         }
 
@@ -169,6 +169,7 @@ struct Sync: AsyncParsableCommand {
         // Whoever types `sync` asks for a copy, as with a download; a library that answers others does not decide that for them.
         options.storesDespiteNoStore = !respectNoStore
         options.patience = wait?.duration ?? options.patience
+        options.checksStoredBytes = !due
         // A URL that is mistyped leaves no trace.
         options.registersFirst = false
         return options

@@ -17,8 +17,10 @@ struct Verify: AsyncParsableCommand {
         abstract: "Check every byte and every rule of a store; mend it, or set it aside.",
         discussion: """
             Exit code 65 when something is wrong. --repair drops what is damaged, and the
-            next sync fetches it again; nothing that is whole is lost. --set-aside renames
-            a store that cannot be read to '….corrupt-<time>'.
+            next sync fetches it again; nothing that is whole is lost. Where rows cannot be
+            read, what can be goes to a new file, and the old one is kept as
+            '….corrupt-<time>'; nothing else may have the store open then. --set-aside
+            renames a store that cannot be read, and begins anew.
 
             EXAMPLES
               pagecache verify
@@ -113,6 +115,7 @@ struct Verify: AsyncParsableCommand {
         guard let mended, !report.isSound else { return }
         terminal.print(
             "dropped \(SizeText.count(mended.pagesDropped, "page", "pages")) and \(SizeText.count(mended.queriesDropped, "query", "queries")), mended \(SizeText.count(mended.mended, "record", "records"))\(mended.left.isSound ? "; the store is sound" : "")")
+        if let replaced = mended.replacedFile { terminal.note("what could be read is in a new file; the damaged one is \(replaced)") }
         if mended.pagesDropped > 0 { terminal.note("the next 'pagecache sync' fetches them again") }
     }
 
@@ -135,6 +138,7 @@ struct Verify: AsyncParsableCommand {
             JSONOutput.object([
                 ("pages_dropped", .int(report.pagesDropped)), ("queries_dropped", .int(report.queriesDropped)),
                 ("mended", .int(report.mended)), ("sound", .bool(report.left.isSound)),
+                ("replaced_file", .optional(report.replacedFile)),
             ])
         }
         return .object([

@@ -22,15 +22,15 @@ struct SyncRendering {
         if let failure { return failure.status }
         return switch report.outcome {
         case .complete, .limited: .done
-        case .incomplete, .offline: .incomplete
-        case .failed: .unusableData
+        case .incomplete, .offline, .purged: .incomplete
+        case .failed, .damaged: .unusableData
         }
     }
 
     /// Where there is nothing to serve, or page one cannot be used: an error instead of a result.
     var failure: ToolFailure? {
         switch report.outcome {
-        case .complete, .limited: return nil
+        case .complete, .limited, .damaged, .purged: return nil
         case .incomplete where isCached, .offline where isCached, .failed where isCached && report.headFailure == nil: return nil
         case .incomplete, .offline, .failed:
             var failure = report.headFailure ?? FetchFailure(.transport, "no answer", isRetryable: true)
@@ -47,6 +47,11 @@ struct SyncRendering {
         switch report.outcome {
         case .complete, .limited, .failed:
             return nil
+        case .damaged:
+            let gaps = report.list?.gaps ?? []
+            return "the store is damaged\(gaps.isEmpty ? "" : ": \(missing)"); 'pagecache verify --repair' mends it"
+        case .purged:
+            return "purged: the list was removed while it was synced; the next 'pagecache sync' fetches it again"
         case .incomplete:
             return "incomplete: \(missing)"
         case .offline:

@@ -53,6 +53,10 @@ final class DeferredStore: PageStorage {
         try await existing().list(of: query, reading: choose)
     }
 
+    func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage {
+        try await existing().damage(of: query, thoroughly: thoroughly)
+    }
+
     func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await existing().locate(keys, in: query)
     }

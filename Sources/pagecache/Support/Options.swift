@@ -148,6 +148,17 @@ enum TimeText {
     }
 }
 
+/// What is said of damaged positions.
+enum DamageText {
+    /// - Parameter damaged: as a window or an outline reports them; not empty.
+    static func sentence(_ damaged: [Range<Int>]) -> String {
+        let count = damaged.reduce(0) { $0 + $1.count }
+        let first = SizeText.count(damaged.map(\.lowerBound).min() ?? 0)
+        guard count > 0 else { return "the records of the list are damaged near position \(first), though no item is missing there" }
+        return "\(SizeText.count(count)) \(count == 1 ? "item" : "items") from position \(first) on \(count == 1 ? "is" : "are") damaged and \(count == 1 ? "was" : "were") left out"
+    }
+}
+
 enum SizeText {
     static func bytes(_ count: Int) -> String {
         let units = ["B", "KB", "MB", "GB", "TB"]

@@ -1,0 +1,86 @@
+import PageModel
+
+/// The pages of a list as a reading believes them: whole rows, strictly ascending by offset, and no two of them on one position (R5).
+struct PageRows {
+    private(set) var rows: [PageRow]
+    /// Positions whose page records cannot be read or are not believed, ascending. An empty range marks damage that hides no position. The
+    /// last one ends at `Int.max` where no readable page follows.
+    private(set) var damaged: [Range<Int>]
+
+    init() {
+        rows = []
+        damaged = []
+    }
+
+    init(_ keyed: KeyedRows<PageRow>) {
+        let (values, holes) = keyed.finish()
+        guard !holes.isEmpty || PageRows.hasOverlap(values) else {
+            rows = values
+            damaged = []
+            return
+        }
+        var rows: [PageRow] = []
+        var damaged: [Range<Int>] = []
+        var end = 0
+        for row in values {
+            guard row.summary.offset >= end else {
+                damaged.append(min(end, row.summary.range.upperBound)..<row.summary.range.upperBound)
+                continue
+            }
+            rows.append(row)
+            end = row.summary.range.upperBound
+        }
+        for hole in holes {
+            // The row before the hole may be one that overlaps.
+            let lower = hole.after.map { key in rows.last { $0.summary.offset <= Int(key) }?.summary.range.upperBound ?? 0 } ?? 0
+            let upper = hole.before.map { Int($0) } ?? .max
+            damaged.append(min(lower, upper)..<max(lower, upper))
+        }
+        self.rows = rows
+        let held = Coverage(rows.map(\.summary.range))
+        self.damaged = PageRows.merged(damaged, without: held)
+    }
+
+    /// Leaves out what has nothing to do with `range`.
+    mutating func restrict(to range: Range<Int>) {
+        rows = rows.filter { $0.summary.meets(range) }
+        guard !damaged.isEmpty else { return }
+        damaged = damaged.filter { $0.isEmpty ? range.contains($0.lowerBound) : $0.overlaps(range) }.map { $0.clamped(to: range) }
+    }
+
+    private static func hasOverlap(_ rows: [PageRow]) -> Bool {
+        var end = 0
+        for row in rows {
+            guard row.summary.offset >= end else { return true }
+            end = row.summary.range.upperBound
+        }
+        return false
+    }
+
+    /// The parts of `ranges` that no page holds, ascending. A range that is held entirely leaves an empty one.
+    private static func merged(_ ranges: [Range<Int>], without held: Coverage) -> [Range<Int>] {
+        var parts: [Range<Int>] = []
+        for range in ranges {
+            let gaps = held.gaps(in: range)
+            parts += gaps.isEmpty ? [range.lowerBound..<range.lowerBound] : gaps
+        }
+        var merged: [Range<Int>] = []
+        for part in parts.sorted(by: { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }) {
+            if let last = merged.last, part.lowerBound <= last.upperBound {
+                merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, part.upperBound)
+            } else {
+                merged.append(part)
+            }
+        }
+        // An empty range says that there is damage: a range with positions says it, too.
+        let wide = merged.filter { !$0.isEmpty }
+        return wide.isEmpty ? merged : wide
+    }
+}
+
+extension PageSummary {
+    /// Whether the page holds a position in `range`. An empty page is found at its own offset.
+    func meets(_ range: Range<Int>) -> Bool {
+        count == 0 && offset >= range.lowerBound || self.range.overlaps(range)
+    }
+}

@@ -1,0 +1,103 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+import CSQLite
+import PageModel
+
+/// Puts a new file, with every row that can be read, in the place of a store whose b-trees are damaged.
+///
+/// The old file is locked in SQLite's exclusive mode: no other connection can have it open
+/// (https://www.sqlite.org/pragma.html#pragma_locking_mode). One `rename` swaps the files, so that a process that is killed leaves the old
+/// store or the new one. Its log is merged before, because a log is found by the name of its store.
+enum Salvage {
+    static func run(
+        _ path: String, _ found: VerifyReport, _ options: PageStore.Options, at now: Timestamp
+    ) throws(StorageError) -> RepairReport {
+        let gate = StoreGate(path, makingFile: true)
+        try gate?.lockExclusively(budget: options.busyBudget)
+        defer { withExtendedLifetime(gate) {} }
+        // The place keeps others in this process from closing a descriptor of the file: that would drop its locks.
+        let place = try OpenStore(path) {}
+        defer { withExtendedLifetime(place) {} }
+        let target = try Quarantine.freeName(for: path, at: now)
+        let old = try lockedConnection(path, options)
+        // Closed last, for the same reason.
+        let original = try FileCopy(path)
+        defer { withExtendedLifetime(original) {} }
+        try StoreFile.clear(path + copySuffix)
+        try original.write(to: path + copySuffix)
+
+        let fresh = path + freshSuffix
+        try StoreFile.clear(fresh)
+        var report: RepairReport
+        do throws(StorageError) {
+            report = try fill(fresh, from: old, found, options, at: now)
+            try FileCopy.sync(fresh)
+        } catch {
+            for name in [fresh, path + copySuffix] { try? StoreFile.clear(name) }
+            throw error
+        }
+        try move(path + copySuffix, to: target)
+        try move(fresh, to: path)
+        FileCopy.syncDirectory(of: path)
+        report.replacedFile = target
+        return report
+    }
+
+    /// What a process that was killed may leave behind; the next repair removes both.
+    private static let copySuffix = ".repair-old"
+    private static let freshSuffix = ".repair-new"
+
+    private static func lockedConnection(_ path: String, _ options: PageStore.Options) throws(StorageError) -> Connection {
+        let connection = try Connection(path: path, fileSystem: options.fileSystem)
+        do throws(StorageError) {
+            try StoreOpening.harden(connection, options)
+            connection.timeLimit = nil
+            // Closing must not remove the log by its name: by then it may be the new store's.
+            try connection.configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+            try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            _ = try connection.pragma("user_version")
+            guard try connection.truncateLog() else {
+                throw StorageError(.busy, "the log of \(path) cannot be merged")
+            }
+            return connection
+        } catch {
+            guard error.code == .busy else { throw error }
+            throw StorageError(.busy, "\(path) is open elsewhere; its readable rows can go to a new file only while nothing else has it open", cause: error)
+        }
+    }
+
+    private static func fill(
+        _ fresh: String, from old: Connection, _ found: VerifyReport, _ options: PageStore.Options, at now: Timestamp
+    ) throws(StorageError) -> RepairReport {
+        try StoreFile.make(fresh)
+        guard let identity = FileIdentity(fresh) else { throw .moved(fresh) }
+        let connection = try StoreOpening.openWriter(fresh, identity, options: options, now: now)
+        connection.timeLimit = nil
+        var rows = SalvagedRows(from: old, to: connection)
+        try rows.copyAll()
+        let session = try Session(
+            connection: connection, accesses: AccessLog(openedAt: now), mergeBytes: .max, journalBound: options.journal,
+            stamps: SystemRandomNumberGenerator(),
+            openLocker: { () throws(StorageError) in throw StorageError(.internal, "nothing is merged beside a repair") },
+            announce: { _ in })
+        guard case .mended(var report) = try Repair.run(in: session, incomplete: rows.incomplete, at: now) else {
+            throw StorageError(.damaged, "what can be read of \(old.path) makes no sound store")
+        }
+        guard try connection.truncateLog() else { throw StorageError(.busy, "\(fresh) is open elsewhere") }
+        report.found = found
+        report.pagesDropped += rows.pagesLost
+        report.queriesDropped += rows.queriesLost
+        return report
+    }
+
+    private static func move(_ source: String, to target: String) throws(StorageError) {
+        guard rename(source, target) == 0 else {
+            throw StorageError(.inputOutput, "cannot rename \(source): \(String(cString: strerror(errno)))")
+        }
+    }
+}

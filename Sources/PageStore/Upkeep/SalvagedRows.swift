@@ -1,0 +1,159 @@
+import PageModel
+
+/// Copies the rows that can be read from a damaged store to a new one. `Repair` then judges them as it judges any rows.
+struct SalvagedRows {
+    private let old: Connection
+    private let new: Connection
+    /// Lists of which a page was lost.
+    private(set) var incomplete: Set<QueryID> = []
+    private(set) var pagesLost = 0
+    private(set) var queriesLost = 0
+    private var pagesKept = 0
+
+    init(from old: Connection, to new: Connection) {
+        self.old = old
+        self.new = new
+    }
+
+    mutating func copyAll() throws(StorageError) {
+        let queries = try copyQueries()
+        for query in queries { try copyList(query) }
+        try copySequence()
+        for table in try otherTables() { try copyWhole(table) }
+        // A body that no page leads to belonged to a page whose record was lost.
+        let bodies = try orNil { () throws(StorageError) in try old.number(SalvagedRows.bodies) }
+        if let bodies, let count = bodies { pagesLost = max(pagesLost, Int(clamping: count) - pagesKept) }
+        queriesLost = try lostQueries(besides: Set(queries))
+    }
+
+    // MARK: Queries
+
+    private func copyQueries() throws(StorageError) -> [QueryID] {
+        var copied: [QueryID] = []
+        try new.transaction(.write) { () throws(StorageError) in
+            for query in try QueryTable.ids(in: old) where try copy(SalvagedRows.query, [.int(query.rawValue)]) { copied.append(query) }
+            // Their records are lost and their names are not: `Repair` makes such a record anew from its pages.
+            for (query, key) in QueryTable.indexedNames(in: old).sorted(by: { $0.key.rawValue < $1.key.rawValue })
+            where !copied.contains(query) {
+                try QueryTable.insertUnsealed(key, as: query, in: new)
+                copied.append(query)
+            }
+        }
+        return copied
+    }
+
+    /// A purged query's number is never used again.
+    private func copySequence() throws(StorageError) {
+        let number = try orNil { () throws(StorageError) in try old.number(SalvagedRows.sequence) }
+        guard let number, let last = number else { return }
+        try new.run(SalvagedRows.raiseSequence, .int(last))
+    }
+
+    private func lostQueries(besides known: Set<QueryID>) throws(StorageError) -> Int {
+        var (lost, last) = (0, Int64.min)
+        while true {
+            let next = try orNil { () throws(StorageError) in try old.number(SalvagedRows.nextQuery, .int(last)) }
+            guard let next, let query = next else { return lost }
+            if !known.contains(QueryID(rawValue: query)) { lost += 1 }
+            last = query
+        }
+    }
+
+    // MARK: Lists
+
+    private mutating func copyList(_ query: QueryID) throws(StorageError) {
+        var broken = 0
+        let rows = try PageTable.rows(of: query, in: old) { _ in broken += 1 }
+        pagesLost += broken
+        let isTreeDamaged = try PageTable.isTreeDamaged(of: query, in: old)
+        if broken > 0 || isTreeDamaged { incomplete.insert(query) }
+        try new.transaction(.write) { () throws(StorageError) in
+            for row in rows {
+                try PageTable.store(row, of: query, in: new)
+                // Without its body a page is dropped by `Repair`, and its positions are queued.
+                _ = try copy(SalvagedRows.body, [.int(row.body)])
+                _ = try copy(SalvagedRows.identity, [.int(query.rawValue), .int(row.body)])
+                _ = try copy(SalvagedRows.access, [.int(row.body)])
+            }
+            for entry in try LedgerTable.entries(of: query, in: old) {
+                _ = try copy(SalvagedRows.ledger, [.int(query.rawValue), .int(entry.offset)])
+            }
+            _ = try copy(SalvagedRows.tally, [.int(query.rawValue)])
+        }
+        pagesKept += rows.count
+        // The log of the new file grows with the largest list, and not with the store.
+        _ = try new.truncateLog()
+    }
+
+    // MARK: Plumbing
+
+    /// One table's rows by their key.
+    private struct Source {
+        let find: SQL
+        let table: String
+
+        init(_ table: String, _ keys: String...) {
+            self.table = table
+            find = SQL("SELECT * FROM \(table) WHERE \(keys.map { "\($0) = ?" }.joined(separator: " AND "))")
+        }
+    }
+
+    private static let query = Source("query", "id")
+    private static let body = Source("body", "id")
+    private static let identity = Source("identity", "query", "body")
+    private static let access = Source("access", "body")
+    private static let ledger = Source("ledger", "query", "offset")
+    private static let tally = Source("tally", "query")
+    private static let bodies = SQL("SELECT count(*) FROM body NOT INDEXED")
+    private static let sequence = SQL("SELECT seq FROM sqlite_sequence WHERE name = 'query'")
+    private static let raiseSequence = SQL("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'query'")
+    private static let nextQuery = SQL("SELECT query FROM page WHERE query > ? ORDER BY query LIMIT 1")
+    private static let tables = SQL("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    // Not the journal: with what was lost it is no record of all changes, and `Repair` begins it anew.
+    private static let copied: Set = ["query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal"]
+
+    /// Copies the row with this key. Returns false when there is none, or it cannot be read.
+    private func copy(_ source: Source, _ key: [SQLValue]) throws(StorageError) -> Bool {
+        let found = try orNil { () throws(StorageError) in
+            try old.first(source.find, values: key) { row throws(StorageError) in row.values() }
+        }
+        guard let found, let values = found else { return false }
+        try insert(values, into: source.table)
+        return true
+    }
+
+    /// A table that holds no rows of lists: from its beginning to the first page that cannot be read.
+    private func copyWhole(_ table: String) throws(StorageError) {
+        try new.transaction(.write) { () throws(StorageError) in
+            _ = try orNil { () throws(StorageError) in
+                // The name comes from our own schema.
+                try old.each("SELECT * FROM \(table)") { row throws(StorageError) in try insert(row.values(), into: table) }
+            }
+        }
+    }
+
+    private func otherTables() throws(StorageError) -> [String] {
+        var names: [String] = []
+        try new.each(SalvagedRows.tables) { row throws(StorageError) in names.append(row.text(0)) }
+        return names.filter { !SalvagedRows.copied.contains($0) }
+    }
+
+    private func insert(_ values: [SQLValue], into table: String) throws(StorageError) {
+        let places = Array(repeating: "?", count: values.count).joined(separator: ", ")
+        do throws(StorageError) {
+            try new.run("INSERT OR IGNORE INTO \(table) VALUES (\(places))", values)
+        } catch {
+            // A value that the schema does not allow was never stored by us.
+            guard error.code == .internal || error.code == .tooLarge else { throw error }
+        }
+    }
+
+    private func orNil<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result? {
+        do throws(StorageError) {
+            return try body()
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import PageModel
+
+/// Rows that nothing leads to.
+enum Orphans {
+    private static let conditions: [(table: String, condition: String, what: String)] = [
+        ("page", "query NOT IN (SELECT id FROM query)", "page records of queries that are gone"),
+        ("ledger", "query NOT IN (SELECT id FROM query)", "fetch records of queries that are gone"),
+        ("tally", "query NOT IN (SELECT id FROM query)", "tallies of queries that are gone"),
+        ("journal", "query NOT IN (SELECT id FROM query)", "records of changes of queries that are gone"),
+        ("body", "id NOT IN (SELECT body FROM page)", "bodies without a page"),
+        (
+            "identity", "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",
+            "rows of item hashes without a page"
+        ),
+        ("access", "body NOT IN (SELECT id FROM body)", "notes of reading for bodies that are gone"),
+    ]
+
+    static let counts = conditions.map { (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.what) }
+    static let deletions = conditions.map { SQL("DELETE FROM \($0.table) WHERE \($0.condition)") }
+}
+
+/// Rows without a seal that say impossible things. Nothing is decided by them: they are dropped.
+enum ImpossibleNotes {
+    private static let tally = ["runs", "requests", "pages_fetched", "pages_unchanged", "pages_kept", "bytes_received"]
+        .map { "\($0) NOT BETWEEN 0 AND \(StoredBounds.sizes.upperBound)" }.joined(separator: " OR ") + " OR \(impossible("began_at"))"
+
+    private static func impossible(_ time: String) -> String {
+        "\(time) NOT BETWEEN \(StoredBounds.milliseconds.lowerBound) AND \(StoredBounds.milliseconds.upperBound)"
+    }
+
+    private static let conditions: [(table: String, condition: String, kind: Finding.Kind, what: String)] = [
+        ("tally", tally, .tally, "tallies with a number that none can have"),
+        ("access", impossible("used_at"), .access, "times of reading that cannot be"),
+    ]
+
+    static let counts = conditions.map { (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.kind, $0.what) }
+    static let deletions = conditions.map { SQL("DELETE FROM \($0.table) WHERE \($0.condition)") }
+}
+
+/// Every b-tree of a store.
+enum StoreTrees {
+    static func areReadable(in connection: Connection) throws(StorageError) -> Bool {
+        for (_, walk) in walks {
+            do throws(StorageError) {
+                _ = try connection.number(walk)
+            } catch {
+                guard error.isUnreadableRow else { throw error }
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Statements that visit every page with keys, and read no value: `count(*)` looks at each page once.
+    static let walks: [(name: String, sql: SQL)] =
+        ["query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "store", "sqlite_sequence"].map {
+            ($0, SQL("SELECT count(*) FROM \($0) NOT INDEXED"))
+        } + [
+            ("the index of names", SQL("SELECT count(*) FROM query INDEXED BY sqlite_autoindex_query_1")),
+            (
+                "the index of what is due",
+                SQL("SELECT count(*) FROM ledger INDEXED BY ledger_due WHERE next_attempt_at IS NOT NULL")
+            ),
+        ]
+}

@@ -1,0 +1,225 @@
+import Foundation
+import PageModel
+import StorageSupport
+import Testing
+
+@testable import PageStore
+
+@Suite("Damaged b-trees")
+struct DamagedTreeTests {
+    /// Every position is served with the right item, or reported as damaged.
+    private func expectHonest(_ window: ListWindow, _ length: Int, _ what: Comment) {
+        var served: Set<Int> = []
+        for part in window.parts {
+            for index in 0..<part.content.count {
+                #expect(part.content.ids[index] == "i\(part.offset + index)", what)
+                #expect(served.insert(part.offset + index).inserted, what)
+            }
+        }
+        let damaged = Set(window.damaged.flatMap { Array($0) })
+        #expect(served.isDisjoint(with: damaged), what)
+        #expect(served.union(damaged) == Set(0..<length), what)
+    }
+
+    @Test("a damaged leaf of any table hides its own rows only, verify reports it, and a repair keeps what was served",
+        arguments: ["body", "page", "identity", "ledger", "access", "tally", "query", "ledger_due", "sqlite_autoindex_query_1"])
+    func oneLeaf(of table: String) async throws {
+        let tree = try await DamagedTree()
+        let leaves = try tree.leaves(of: table)
+        // The first, one in the middle, and the last.
+        for leaf in Set([0, leaves.count / 2, leaves.count - 1]).map({ leaves[$0] }) {
+            let intact = try tree.bytes
+            try tree.damage([leaf])
+            let store = try await tree.open()
+            let what: Comment = "\(table), leaf \(leaf)"
+            var before = ListWindow?.none
+            if table != "query" {
+                before = try await store.window(of: tree.query, 0..<4_000)
+                expectHonest(try #require(before), 4_000, what)
+                let lost = before!.damaged.reduce(0) { $0 + $1.count }
+                #expect(leaves.count > 1 ? lost < 2_000 : lost <= 4_000, what)
+                #expect((lost > 0) == ["body", "page"].contains(table), what)
+                #expect(try await store.outline(of: tree.query)?.damaged.isEmpty == (table != "page"), what)
+            }
+            #expect(try await !store.isReadable(), what)
+            #expect(try await !store.verify().isSound, what)
+            let repair = try await store.repair(at: noon)
+            #expect(repair.left.isSound, "\(what): \(repair.left.findings)")
+            let replaced = try #require(repair.replacedFile, what)
+            #expect(Array(try Data(contentsOf: URL(fileURLWithPath: replaced))).count >= intact.count, what)
+            for file in [tree.path, replaced] {
+                #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600, what)
+            }
+            #expect(!tree.folder.contents.contains { $0.contains(".repair-") }, what)
+
+            let mended = try await tree.open()
+            #expect(try await mended.verify().isSound, what)
+            let list = try #require(try await mended.outline(of: tree.query), what)
+            #expect(list.record.key == QueryKey("list"), what)
+            #expect(list.damaged.isEmpty, what)
+            let after = try #require(try await mended.window(of: tree.query, 0..<4_000), what)
+            if let before { #expect(after.parts.map(\.range) == before.parts.map(\.range), what) }
+            #expect(after.damaged.isEmpty, what)
+            if ["body", "page"].contains(table) {
+                #expect(repair.pagesDropped == (4_000 - after.parts.reduce(0) { $0 + $1.content.count }) / 20, what)
+                #expect(try await mended.due(before: noon, limit: 99).map(\.entry.offset) == list.gaps.map(\.lowerBound), what)
+            } else {
+                #expect(after.missing.isEmpty, what)
+            }
+            await mended.close()
+            try FileManager.default.removeItem(atPath: replaced)
+            try tree.write(intact)
+        }
+    }
+
+    @Test("of several damaged leaves the rows between them are served, too", arguments: ["page", "body"])
+    func severalLeaves(of table: String) async throws {
+        let tree = try await DamagedTree(pages: 400)
+        let leaves = try tree.leaves(of: table)
+        try #require(leaves.count >= 7)
+        let chosen = [1, 3, leaves.count - 1]
+        try tree.damage(chosen.map { leaves[$0] })
+        let store = try await tree.open()
+        let window = try #require(try await store.window(of: tree.query, 0..<8_000))
+        expectHonest(window, 8_000, "\(table)")
+        #expect(window.damaged.reduce(0) { $0 + $1.count } < 8_000 * 4 / leaves.count)
+        // A reading of a part says the same as a reading of all.
+        for start in stride(from: 0, to: 8_000, by: 500) {
+            let part = try #require(try await store.window(of: tree.query, start..<start + 500))
+            let expected = window.damaged.map { $0.clamped(to: start..<start + 500) }.filter { !$0.isEmpty }
+            #expect(Set(part.damaged.flatMap { Array($0) }) == Set(expected.flatMap { Array($0) }))
+        }
+        await store.close()
+    }
+
+    @Test("what cannot be served is demoted, fetched again and stored beside the damage; the damage itself stays until a repair")
+    func storesAround() async throws {
+        let tree = try await DamagedTree()
+        let leaves = try tree.leaves(of: "body")
+        // The last leaf is where new bodies go.
+        for leaf in [leaves[leaves.count / 2], leaves[leaves.count - 1]] {
+            let intact = try tree.bytes
+            try tree.damage([leaf])
+            let store = try await tree.open()
+            let damage = try await store.damage(of: tree.query, thoroughly: false)
+            #expect(!damage.pages.isEmpty)
+            #expect(!damage.isStructural)
+            let version = ListVersion(generation: 1, revision: 0)
+            let demoted = try await store.commit(
+                CommitPlan(query: tree.query, version: version, at: noon, edits: damage.pages.map { .demote($0) }))
+            guard case .committed(let now) = demoted else { return #expect(Bool(false), "\(demoted)") }
+            for page in damage.pages {
+                let content = PageContent(page.map { Item(payload: Array("{\"id\":\"i\($0)\"}".utf8), id: "i\($0)") })
+                let outcome = try await store.commit(
+                    CommitPlan(
+                        query: tree.query, version: now, at: noon,
+                        edits: [.put(PageWrite(offset: page.lowerBound, content: content, evidence: .inferred))]))
+                #expect(outcome == .committed(now))
+            }
+            let window = try #require(try await store.window(of: tree.query, 0..<4_000))
+            expectHonest(window, 4_000, "leaf \(leaf)")
+            #expect(window.damaged.isEmpty)
+            #expect(try await store.damage(of: tree.query, thoroughly: true) == StorageDamage(isStructural: true))
+            await store.close()
+            try tree.write(intact)
+        }
+    }
+
+    @Test("a cell pointer that repeats its neighbour: no page is served twice, the missing one is damaged, and a repair mends it")
+    func repeatedCells() async throws {
+        let tree = try await DamagedTree(pages: 40)
+        let intact = try tree.bytes
+        for leaf in try tree.leaves(of: "page") {
+            for cell in 1..<(try tree.cells(of: leaf)) {
+                try tree.repeatCell(cell, of: leaf)
+                let store = try await tree.open()
+                let what: Comment = "leaf \(leaf), cell \(cell)"
+                let window = try #require(try await store.window(of: tree.query, 0..<800))
+                expectHonest(window, 800, what)
+                #expect(window.damaged.reduce(0) { $0 + $1.count } == 20, what)
+                let list = try #require(try await store.outline(of: tree.query))
+                #expect(list.damaged == window.damaged, what)
+                #expect(list.pages.map(\.offset) == Set(list.pages.map(\.offset)).sorted(), what)
+                #expect(try await !store.verify().isSound, what)
+                if cell.isMultiple(of: 5) {
+                    let repair = try await store.repair(at: noon)
+                    #expect(repair.left.isSound, "\(what): \(repair.left.findings)")
+                    #expect(repair.pagesDropped == 1, what)
+                    let mended = try await tree.open()
+                    #expect(try await mended.window(of: tree.query, 0..<800)?.missing == window.damaged, what)
+                    await mended.close()
+                    try FileManager.default.removeItem(atPath: try #require(repair.replacedFile))
+                } else {
+                    await store.close()
+                }
+                try tree.write(intact)
+            }
+        }
+    }
+
+    @Test("a repair that needs a new file is refused with busy while another store has the file open, and nothing is changed")
+    func busy() async throws {
+        let tree = try await DamagedTree(pages: 60)
+        let leaves = try tree.leaves(of: "page")
+        try tree.damage([leaves[1]])
+        var options = PageStore.Options()
+        options.busyBudget = .milliseconds(50)
+        let other = try await tree.open()
+        let store = try await PageStore.open(at: tree.path, mode: .mustExist, options: options, now: noon)
+        let before = try tree.bytes
+        do throws(StorageError) {
+            _ = try await store.repair(at: noon)
+            Issue.record("repaired beside another store")
+        } catch {
+            #expect(error.code == .busy, "\(error)")
+        }
+        #expect(try tree.bytes == before)
+        #expect(!tree.folder.contents.contains { $0.contains(".repair-") || $0.contains(".corrupt-") })
+        expectHonest(try #require(try await other.window(of: tree.query, 0..<1_200)), 1_200, "the other store")
+        await other.close()
+    }
+
+    @Test("a purged query's number is not used again after a repair")
+    func sequence() async throws {
+        let tree = try await DamagedTree(pages: 60)
+        var store = try await tree.open()
+        let purged = try await store.register(QueryKey("second"), at: noon).id
+        _ = try await store.purge([purged])
+        await store.close()
+        try tree.damage([try tree.leaves(of: "page")[1]])
+        store = try await tree.open()
+        #expect(try await store.repair(at: noon).replacedFile != nil)
+        store = try await tree.open()
+        #expect(try await store.register(QueryKey("third"), at: noon).id.rawValue > purged.rawValue)
+        await store.close()
+    }
+
+    @Test("every table of the schema is copied to a new file: by lists, or as a whole")
+    func everyTable() async throws {
+        let tree = try await DamagedTree(pages: 60)
+        let counts = try contents(of: tree.path) { connection throws(StorageError) in
+            try connection.execute("INSERT INTO tally VALUES (1, 0, 1, 2, 3, 4, 5, 6); INSERT INTO access VALUES (3, 77)")
+        }
+        try tree.damage([try tree.leaves(of: "ledger_due")[0]])
+        let store = try await tree.open()
+        #expect(try await store.repair(at: noon).left.isSound)
+        #expect(try contents(of: tree.path) == counts)
+        #expect(counts.count > 8)
+        #expect(try Connection(path: tree.path).number(SQL("SELECT used_at FROM access")) == 77)
+    }
+
+    /// How many rows are in each table. The connection is closed then: a repair needs the file for itself.
+    private func contents(
+        of path: String, after change: (Connection) throws(StorageError) -> Void = { _ throws(StorageError) in }
+    ) throws -> [String: Int64] {
+        let connection = try Connection(path: path)
+        try change(connection)
+        var counts: [String: Int64] = [:]
+        var tables: [String] = []
+        try connection.each(SQL("SELECT name FROM sqlite_schema WHERE type = 'table'")) { row throws(StorageError) in
+            tables.append(row.text(0))
+        }
+        for table in tables { counts[table] = try connection.number(SQL("SELECT count(*) FROM \(table)")) }
+        return counts
+    }
+}

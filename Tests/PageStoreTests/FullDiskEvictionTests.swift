@@ -1,0 +1,56 @@
+import Foundation
+import PageModel
+import StorageSupport
+import Testing
+
+@testable import PageStore
+
+@Suite("Eviction where deleting does not fit")
+struct FullDiskEvictionTests {
+    @Test("a portion that does not fit is taken back, and becomes smaller: 256, 4, 1 pages; then it is given up")
+    func portions() async throws {
+        let tree = try await DamagedTree(pages: 300)
+        let connection = try Connection(path: tree.path)
+        var eviction = try Eviction(EvictionBudget(bytes: 0), exempt: [], at: noon, in: connection)
+        let first = eviction.next() ?? []
+        #expect(first.count == 256)
+        #expect(!eviction.isShortOfSpace)
+        var isSmaller = eviction.makeSmaller(first)
+        #expect(isSmaller)
+        let second = eviction.next() ?? []
+        #expect(second == Array(first.prefix(4)))
+        #expect(eviction.isShortOfSpace)
+        isSmaller = eviction.makeSmaller(second)
+        #expect(isSmaller)
+        let third = eviction.next() ?? []
+        #expect(third == Array(first.prefix(1)))
+        isSmaller = eviction.makeSmaller(third)
+        #expect(!isSmaller)
+        eviction.putBack(third)
+        #expect(eviction.remaining.count == 300)
+        #expect(eviction.bytesLeftAfterAll == 0)
+    }
+
+    @Test("what stays is copied through memory: pages, ledger and records, without what was chosen")
+    func throughMemory() async throws {
+        let tree = try await DamagedTree(pages: 30)
+        let other = Folder()
+        do {
+            let connection = try Connection(path: tree.path)
+            let eviction = try Eviction(EvictionBudget(pagesPerQuery: 10), exempt: [], at: noon, in: connection)
+            #expect(eviction.remaining.count == 20)
+            let copy = try MemoryCopy(of: connection, without: eviction.remaining, at: noon)
+            try StoreFile.make(other.store)
+            let identity = try #require(FileIdentity(other.store))
+            try copy.write(to: try StoreOpening.openWriter(other.store, identity, options: PageStore.Options(), now: noon))
+        }
+        let store = try await PageStore.open(at: other.store, mode: .mustExist, now: noon)
+        #expect(try await store.verify().isSound)
+        let list = try #require(try await store.outline(of: tree.query))
+        #expect(list.pages.map(\.offset) == (0..<10).map { $0 * 20 })
+        #expect(list.ledger.map(\.offset) == (0..<10).map { $0 * 20 })
+        #expect(list.gaps == [200..<600])
+        #expect(try await store.window(of: tree.query, 0..<200)?.missing == [])
+        await store.close()
+    }
+}

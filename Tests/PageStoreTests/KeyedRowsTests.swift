@@ -1,0 +1,103 @@
+import PageModel
+import Testing
+
+@testable import PageStore
+
+@Suite("Rows that are read around damage")
+struct KeyedRowsTests {
+    /// Keys, and stretches of keys in which every seek and every step fails.
+    private struct Tree {
+        var keys: [Int64]
+        var damaged: [ClosedRange<Int64>]
+        var probes = 0
+
+        func read(_ range: Range<Int64> = 0..<1 << 40) throws -> (values: [Int64], holes: [KeyedRows<Int64>.Hole], scans: Int) {
+            var rows = KeyedRows<Int64>()
+            var scans = 0
+            let ascending: KeyedRows<Int64>.Scan = { (range, visit) throws(StorageError) in
+                scans += 1
+                var position = range.lowerBound
+                while position < range.upperBound {
+                    if damaged.contains(where: { $0.contains(position) }) { throw StorageError(.damaged, "here") }
+                    let next = (keys.first { $0 >= position } ?? .max, damaged.first { $0.lowerBound >= position }?.lowerBound ?? .max)
+                    if next.1 < next.0, next.1 < range.upperBound { throw StorageError(.damaged, "here") }
+                    guard next.0 < range.upperBound else { return }
+                    visit(next.0, next.0)
+                    position = next.0 + 1
+                }
+            }
+            let descending: KeyedRows<Int64>.Scan = { (range, visit) throws(StorageError) in
+                scans += 1
+                var position = range.upperBound - 1
+                while position >= range.lowerBound {
+                    if damaged.contains(where: { $0.contains(position) }) { throw StorageError(.damaged, "here") }
+                    let next = (keys.last { $0 <= position } ?? .min, damaged.last { $0.upperBound <= position }?.upperBound ?? .min)
+                    if next.1 > next.0, next.1 >= range.lowerBound { throw StorageError(.damaged, "here") }
+                    guard next.0 >= range.lowerBound else { return }
+                    visit(next.0, next.0)
+                    position = next.0 - 1
+                }
+            }
+            try rows.read(range, ascending: ascending, descending: descending)
+            let (values, holes) = rows.finish()
+            return (values, holes, scans)
+        }
+    }
+
+    private func keys(_ count: Int, without damaged: [ClosedRange<Int64>]) -> [Int64] {
+        (0..<Int64(count)).map { $0 * 20 }.filter { key in !damaged.contains { $0.contains(key) } }
+    }
+
+    @Test("where nothing is damaged one scan reads everything, and there is no hole")
+    func intact() throws {
+        let found = try Tree(keys: keys(500, without: []), damaged: []).read()
+        #expect(found.values == keys(500, without: []))
+        #expect(found.holes.isEmpty)
+        #expect(found.scans == 1)
+    }
+
+    @Test("one damaged stretch, wherever it lies, is one hole between its neighbours", arguments: [0, 200, 5_000, 9_600] as [Int64])
+    func oneStretch(at start: Int64) throws {
+        let damaged = [start...start + 399]
+        let found = try Tree(keys: keys(500, without: damaged), damaged: damaged).read()
+        #expect(found.values == keys(500, without: damaged))
+        #expect(found.holes == [.init(after: start == 0 ? nil : start - 20, before: start == 9_600 ? nil : start + 400)])
+        #expect(found.scans <= 2 + 2 * 512)
+    }
+
+    @Test("readable rows between damaged stretches are found")
+    func manyStretches() throws {
+        let damaged: [ClosedRange<Int64>] = [0...399, 800...1_199, 3_000...3_399, 3_800...4_199, 9_600...9_999]
+        let expected = keys(500, without: damaged)
+        let found = try Tree(keys: expected, damaged: damaged).read()
+        #expect(found.values == expected)
+        #expect(found.holes.count == 5)
+    }
+
+    @Test("a key that does not ascend is a hole beside it, and its row is returned once")
+    func disorder() {
+        var rows = KeyedRows<String>()
+        for (key, value) in [(0, "a"), (20, "b"), (20, "b"), (60, "d")] as [(Int64, String)] { rows.add(key, value) }
+        #expect(rows.isTreeDamaged)
+        let (values, holes) = rows.finish()
+        #expect(values == ["a", "b", "d"])
+        #expect(holes == [.init(after: 0, before: 20), .init(after: 20, before: 60)])
+    }
+
+    @Test("a row whose checksum does not hold is a hole, and no damage of the tree")
+    func broken() {
+        var rows = KeyedRows<String>()
+        for (key, value) in [(0, "a"), (20, nil), (40, "c")] as [(Int64, String?)] { rows.add(key, value) }
+        #expect(!rows.isTreeDamaged)
+        let (values, holes) = rows.finish()
+        #expect(values == ["a", "c"])
+        #expect(holes == [.init(after: 0, before: 40)])
+    }
+
+    @Test("another error than damage ends the reading")
+    func otherErrors() {
+        var rows = KeyedRows<Int64>()
+        let scan: KeyedRows<Int64>.Scan = { (_, _) throws(StorageError) in throw StorageError(.busy, "not now") }
+        #expect(throws: StorageError.self) { try rows.read(0..<10, ascending: scan, descending: scan) }
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import PageModel
+import StorageSupport
+import Testing
+
+@testable import PageStore
+
+@Suite("Purged bytes")
+struct PurgedBytesTests {
+    private let needle = Data("needle-in-the-log".utf8)
+
+    private func bench() async throws -> (Folder, PageStore, QueryID) {
+        let folder = Folder()
+        var options = PageStore.Options()
+        options.busyBudget = .milliseconds(20)
+        let store = try await PageStore.open(at: folder.store, options: options, now: noon)
+        let query = try await store.register(QueryKey("list"), at: noon).id
+        let content = PageContent([Item(payload: Array(needle), id: "a")])
+        let plan = CommitPlan(
+            query: query, version: ListVersion(generation: 1, revision: 0), at: noon,
+            edits: [.put(PageWrite(offset: 0, content: content, evidence: .inferred))])
+        #expect(try await store.commit(plan) == .committed(plan.version))
+        return (folder, store, query)
+    }
+
+    private func holdsNeedle(_ folder: Folder) throws -> Bool {
+        try folder.contents.contains { name in
+            try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\(name)")).range(of: needle) != nil
+        }
+    }
+
+    /// A reader that stands in a transaction, as another process may.
+    private func reader(_ folder: Folder) throws -> Connection {
+        let reader = try Connection(path: folder.store)
+        try reader.execute("BEGIN; SELECT count(*) FROM page")
+        return reader
+    }
+
+    @Test("with nobody in the way nothing may remain, and nothing does")
+    func alone() async throws {
+        let (folder, store, query) = try await bench()
+        #expect(try holdsNeedle(folder))
+        let report = try await store.purge([query])
+        #expect(!report.mayRemainInLog)
+        #expect(try !holdsNeedle(folder))
+        #expect(try Connection(path: folder.store).number(SQL("SELECT count(*) FROM upkeep")) == 0)
+        await store.close()
+    }
+
+    @Test("a reader in the log is reported, and the next commit after it has left finishes the purge")
+    func nextCommit() async throws {
+        let (folder, store, query) = try await bench()
+        let reader = try reader(folder)
+        #expect(try await store.purge([query]).mayRemainInLog)
+        #expect(try holdsNeedle(folder))
+        try reader.execute("COMMIT")
+        _ = try await store.register(QueryKey("another"), at: noon)
+        #expect(try !holdsNeedle(folder))
+        #expect(try Connection(path: folder.store).number(SQL("SELECT count(*) FROM upkeep")) == 0)
+        await store.close()
+    }
+
+    @Test("a reader that stays is tried again after 1, 2, 4 and more commits, up to 64")
+    func staying() async throws {
+        let (folder, store, query) = try await bench()
+        let reader = try reader(folder)
+        #expect(try await store.purge([query]).mayRemainInLog)
+        for number in 0..<40 { _ = try await store.register(QueryKey("\(number)"), at: noon) }
+        try reader.execute("COMMIT")
+        for number in 40..<40 + 64 { _ = try await store.register(QueryKey("\(number)"), at: noon) }
+        #expect(try !holdsNeedle(folder))
+        await store.close()
+    }
+
+    @Test("an eviction finishes it, and so does closing the store", arguments: [true, false])
+    func laterCalls(evicts: Bool) async throws {
+        let (folder, store, query) = try await bench()
+        // It keeps the log from being removed when the store is closed.
+        let other = try Connection(path: folder.store)
+        _ = try other.pragma("user_version")
+        let reader = try reader(folder)
+        #expect(try await store.purge([query]).mayRemainInLog)
+        try reader.execute("COMMIT")
+        if evicts { _ = try await store.evict(to: EvictionBudget(bytes: 0), exempt: [], at: noon) } else { await store.close() }
+        #expect(try !holdsNeedle(folder))
+        if evicts { await store.close() }
+        withExtendedLifetime(other) {}
+    }
+
+    @Test("a process that dies before leaves it to the next one that opens the store for writing")
+    func nextProcess() async throws {
+        let (folder, store, query) = try await bench()
+        let reader = try reader(folder)
+        #expect(try await store.purge([query]).mayRemainInLog)
+        // As the files are when the process is killed.
+        let after = Folder()
+        for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: folder.store + suffix, toPath: after.store + suffix) }
+        try reader.execute("COMMIT")
+        await store.close()
+        #expect(try holdsNeedle(after))
+        let next = try await PageStore.open(at: after.store, mode: .mustExist, now: noon)
+        #expect(try !holdsNeedle(after))
+        #expect(try await next.query(QueryKey("list")) == nil)
+        await next.close()
+    }
+}

@@ -1,0 +1,112 @@
+import PageModel
+import PageStore
+import PagedRepository
+import PagedRepositoryTesting
+import StorageSupport
+import Synchronization
+import Testing
+
+/// A storage in which somebody removes every list, once, before a commit.
+private final class PurgingStorage: RelayedStorage {
+    let storage: any PageStorage
+    private let commits = Mutex(0)
+    private let victim: Int
+
+    init(_ storage: any PageStorage, before victim: Int) {
+        self.storage = storage
+        self.victim = victim
+    }
+
+    func relay<Value: Sendable>(
+        _ call: StorageCall, _ body: () async throws(StorageError) -> Value
+    ) async throws(StorageError) -> Value {
+        if call == .commit, commits.withLock({ $0 += 1; return $0 }) == victim {
+            _ = try await storage.purge(try await storage.records().map(\.id))
+        }
+        return try await body()
+    }
+}
+
+@Suite("A list that is removed while it is synced")
+struct PurgedRunTests {
+    private func options(_ work: SyncOptions.Work = .everything) -> SyncOptions {
+        var options = SyncOptions()
+        options.pageSize = 10
+        options.concurrency = 1
+        options.work = work
+        options.registersFirst = false
+        return options
+    }
+
+    @Test("the run ends as purged, and not as one whose origin gave no answer", arguments: 2..<8)
+    func purged(before commit: Int) async throws {
+        let storage = PurgingStorage(MemoryStorage(), before: commit)
+        let origin = ListOrigin((0..<100).map { "i\($0)" })
+        let sync = ListSync(storage: storage, source: origin, key: QueryKey("list"), options: options(), clock: ManualClock())
+        let report = try await sync.run()
+        #expect(report.outcome == .purged)
+        #expect(report.list == nil)
+        #expect(report.headFailure == nil)
+        // The next run begins a new life of the list.
+        let again = try await sync.run()
+        #expect(again.outcome == .complete)
+        #expect(again.list?.coverage.count == 100)
+    }
+
+    @Test("a window of random access is empty then, and no failure")
+    func page() async throws {
+        let storage = PurgingStorage(MemoryStorage(), before: 2)
+        let origin = ListOrigin((0..<100).map { "i\($0)" })
+        let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: ManualClock(), source: { _ in origin })
+        let window = try await repository.page(QueryKey("list"), offset: 50, limit: 10)
+        #expect(window.runs.isEmpty)
+    }
+}
+
+@Suite("A run over a damaged storage")
+struct DamagedRunTests {
+    /// A storage that finds damage as long as the test says.
+    private final class DamagedStorage: RelayedStorage {
+        let storage: any PageStorage
+        let found: Mutex<[StorageDamage]>
+
+        init(_ storage: any PageStorage, finding damage: [StorageDamage]) {
+            self.storage = storage
+            found = Mutex(damage)
+        }
+
+        func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage {
+            found.withLock { $0.isEmpty ? StorageDamage() : $0.removeFirst() }
+        }
+    }
+
+    private func run(_ storage: any PageStorage, _ origin: ListOrigin) async throws -> SyncReport {
+        var options = SyncOptions()
+        options.pageSize = 10
+        options.overlap = 0
+        return try await ListSync(storage: storage, source: origin, key: QueryKey("list"), options: options, clock: ManualClock()).run()
+    }
+
+    @Test("pages that cannot be served are fetched again; the run is complete once nothing is damaged any more")
+    func refetched() async throws {
+        let memory = MemoryStorage()
+        let origin = ListOrigin((0..<50).map { "i\($0)" })
+        #expect(try await run(memory, origin).outcome == .complete)
+        let before = origin.requests.count
+        let report = try await run(DamagedStorage(memory, finding: [StorageDamage(pages: [20..<30])]), origin)
+        #expect(report.outcome == .complete)
+        #expect(report.warnings == ["10 items are damaged in the store"])
+        #expect(report.list?.coverage.count == 50)
+        // Page one, and the page that was damaged.
+        #expect(origin.requests.count == before + 2)
+    }
+
+    @Test("damage that fetching does not mend is the outcome, however complete the list is")
+    func structural() async throws {
+        let origin = ListOrigin((0..<50).map { "i\($0)" })
+        // A new list is not looked at before it is fetched.
+        let report = try await run(DamagedStorage(MemoryStorage(), finding: [StorageDamage(isStructural: true)]), origin)
+        #expect(report.outcome == .damaged)
+        #expect(report.list?.isComplete == true)
+    }
+}
