@@ -203,7 +203,10 @@ struct DamagedTreeTests {
         try tree.damage([try tree.leaves(of: "ledger_due")[0]])
         let store = try await tree.open()
         #expect(try await store.repair(at: noon).left.isSound)
-        #expect(try contents(of: tree.path) == counts)
+        var left = try contents(of: tree.path)
+        // A list's journal begins anew, with one row.
+        #expect(left.removeValue(forKey: "journal") == left["query"])
+        #expect(left == counts.filter { $0.key != "journal" })
         #expect(counts.count > 8)
         #expect(try Connection(path: tree.path).number(SQL("SELECT used_at FROM access")) == 77)
     }

@@ -7,12 +7,13 @@ import PageModel
 final class MemoryCopy: Sendable {
     // Because the two uses are in order, each in a call that the other one waits for.
     private nonisolated(unsafe) let connection: Connection
+    private let now: Timestamp
 
     init(of store: Connection, without pages: [Eviction.Candidate], at now: Timestamp) throws(StorageError) {
         let memory = try Connection(path: ":memory:")
         try Seal.define(in: memory)
         try Migrator.migrate(memory, now: now)
-        var rows = SalvagedRows(from: store, to: memory)
+        var rows = SalvagedRows(from: store, to: memory, at: now)
         try rows.copyAll()
         try memory.transaction(.write) { () throws(StorageError) in
             for page in pages {
@@ -23,10 +24,11 @@ final class MemoryCopy: Sendable {
             }
         }
         connection = memory
+        self.now = now
     }
 
     func write(to store: Connection) throws(StorageError) {
-        var rows = SalvagedRows(from: connection, to: store)
+        var rows = SalvagedRows(from: connection, to: store, at: now)
         try rows.copyAll()
     }
 }

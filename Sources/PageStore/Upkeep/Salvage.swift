@@ -78,7 +78,7 @@ enum Salvage {
         guard let identity = FileIdentity(fresh) else { throw .moved(fresh) }
         let connection = try StoreOpening.openWriter(fresh, identity, options: options, now: now)
         connection.timeLimit = nil
-        var rows = SalvagedRows(from: old, to: connection)
+        var rows = SalvagedRows(from: old, to: connection, at: now)
         try rows.copyAll()
         let session = try Session(
             connection: connection, accesses: AccessLog(openedAt: now), mergeBytes: .max, journalBound: options.journal,

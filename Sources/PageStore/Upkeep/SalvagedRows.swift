@@ -4,20 +4,25 @@ import PageModel
 struct SalvagedRows {
     private let old: Connection
     private let new: Connection
+    private let now: Timestamp
+    private var stamps = SystemRandomNumberGenerator()
     /// Lists of which a page was lost.
     private(set) var incomplete: Set<QueryID> = []
     private(set) var pagesLost = 0
     private(set) var queriesLost = 0
     private var pagesKept = 0
 
-    init(from old: Connection, to new: Connection) {
+    /// - Parameter now: the moment at which the journals of the new store begin.
+    init(from old: Connection, to new: Connection, at now: Timestamp) {
         self.old = old
         self.new = new
+        self.now = now
     }
 
     mutating func copyAll() throws(StorageError) {
         let queries = try copyQueries()
         for query in queries { try copyList(query) }
+        try beginJournals(queries)
         try copySequence()
         for table in try otherTables() { try copyWhole(table) }
         // A body that no page leads to belonged to a page whose record was lost.
@@ -40,6 +45,21 @@ struct SalvagedRows {
             }
         }
         return copied
+    }
+
+    /// With what was lost the old journal is no record of all changes: readers of it begin anew (R48).
+    private mutating func beginJournals(_ queries: [QueryID]) throws(StorageError) {
+        var draft = JournalDraft(JournalBound())
+        draft.beginAnew()
+        for query in queries {
+            let newest = try orNil { () throws(StorageError) in try old.number(SalvagedRows.newestVersion, .int(query.rawValue)) }
+            let counter = StoredBounds.sizes.contains(Int(clamping: (newest ?? nil) ?? -1)) ? Int(clamping: (newest ?? nil) ?? 0) : 0
+            let stamp = stamps.next()
+            try new.transaction(.write) { () throws(StorageError) in
+                _ = try JournalTable.append(
+                    draft, to: query, after: JournalTail(counter: counter, kept: 0), stamp: stamp, at: now, bound: JournalBound(), in: new)
+            }
+        }
     }
 
     /// A purged query's number is never used again.
@@ -104,12 +124,13 @@ struct SalvagedRows {
     private static let access = Source("access", "body")
     private static let ledger = Source("ledger", "query", "offset")
     private static let tally = Source("tally", "query")
+    private static let newestVersion = SQL("SELECT max(counter) FROM journal WHERE query = ?")
     private static let bodies = SQL("SELECT count(*) FROM body NOT INDEXED")
     private static let sequence = SQL("SELECT seq FROM sqlite_sequence WHERE name = 'query'")
     private static let raiseSequence = SQL("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'query'")
     private static let nextQuery = SQL("SELECT query FROM page WHERE query > ? ORDER BY query LIMIT 1")
     private static let tables = SQL("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-    // Not the journal: with what was lost it is no record of all changes, and `Repair` begins it anew.
+    // Journals begin anew.
     private static let copied: Set = ["query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal"]
 
     /// Copies the row with this key. Returns false when there is none, or it cannot be read.
