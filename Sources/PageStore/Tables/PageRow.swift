@@ -63,7 +63,8 @@ struct PageRow: Equatable {
         // The seal speaks for what was stored, the limits for who stored it: a crafted row may be sealed (R46).
         guard StoredBounds.holdsPage(at: summary.offset, count: summary.count), StoredBounds.sizes.contains(bytes),
             StoredBounds.counters.contains(summary.generation), StoredBounds.counters.contains(summary.revision),
-            [summary.evidenceAt, summary.fetchedAt, summary.validatedAt].allSatisfy(StoredBounds.contains),
+            StoredBounds.contains(summary.evidenceAt), StoredBounds.contains(summary.fetchedAt),
+            StoredBounds.contains(summary.validatedAt),
             seams.allSatisfy({ $0.index <= summary.count && StoredBounds.contains($0.since) })
         else { return nil }
     }
