@@ -160,6 +160,34 @@ def no_permission(bench, broken):
     return outcome
 
 
+def read_only(bench, broken):
+    """A file system that is mounted for reading only: what is held is served, and what would write says why it cannot."""
+    outcome = Outcome()
+    with Origin(items=60) as origin:
+        url, place = origin.url(), bench.place()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", place.folder], capture_output=True).returncode:
+            outcome.notes.append("no file system of its own may be mounted here")
+            return outcome
+        try:
+            place.sync(url)
+            # The control: it may be written.
+            subprocess.run(["mount", "-o", "remount,rw" if broken else "remount,ro", place.folder], check=True)
+            before = contents(place.folder)
+            for command in [["sync", url], ["gc", "--max-bytes", "1K"], ["verify", "--repair"], ["purge", "--all", "--yes"]]:
+                outcome.cases += 1
+                ended = place.run(*command, "--quiet")
+                outcome.expect_tidy(ended, command[0], {77})
+                outcome.expect(b"read-only" in ended.errors, lambda: f"{command[0]}: {ended}")
+            if not broken:
+                outcome.expect(contents(place.folder) == before, "something was changed")
+                outcome.cases += 1
+                held, shown = place.held(url)
+                outcome.expect(list(held.values()) == origin.truth(), lambda: f"show: {shown}")
+        finally:
+            subprocess.run(["umount", place.folder], check=False)
+    return outcome
+
+
 def full_disk(bench, broken):
     """A file system of 1 MiB, or a limit for files: served, said to be full, emptied by a purge, and usable again."""
     outcome = Outcome()

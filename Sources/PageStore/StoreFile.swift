@@ -112,6 +112,12 @@ enum StoreFile {
         return stat(path + "-wal", &status) != 0 || status.st_size == 0
     }
 
+    /// Whether the file is on a file system that is mounted for reading only.
+    static func isOnReadOnlyFileSystem(_ path: String) -> Bool {
+        var status = statvfs()
+        return statvfs(path, &status) == 0 && UInt(status.f_flag) & UInt(ST_RDONLY) != 0
+    }
+
     /// Bytes of the file; 0 where there is none.
     static func size(_ path: String) -> Int {
         var status = stat()

@@ -272,9 +272,9 @@ final class Connection {
     /// - Parameter cuttingLog: whether the log file ends behind that page, if this commit begins the log anew
     ///   (https://www.sqlite.org/pragma.html#pragma_journal_size_limit).
     func rewriteFirstPage(cuttingLog: Bool) throws(StorageError) {
-        let limit = try pragma("journal_size_limit")
+        let limit = cuttingLog ? try pragma("journal_size_limit") : 0
         if cuttingLog { try execute("PRAGMA journal_size_limit = 0") }
-        defer { try? execute("PRAGMA journal_size_limit = \(limit)") }
+        defer { if cuttingLog { try? execute("PRAGMA journal_size_limit = \(limit)") } }
         try transaction(.write) { () throws(StorageError) in
             // A pragma takes no parameters; the number is the store's own.
             try execute("PRAGMA user_version = \(try pragma("user_version"))")

@@ -28,6 +28,10 @@ final class LogMerger {
     private var schedule: MergeSchedule
     /// Pages in the log after the last commit of this connection; 0 before the first.
     private var pages = 0
+    /// How often this type has committed. Such a commit can follow one of another connection.
+    private(set) var commits = 0
+    /// `true` while this type commits itself.
+    private var isWorking = false
     /// `true` once reading, writing or syncing has failed in a merge. From then on this process merges nothing: a later sync can
     /// succeed although pages of the earlier merge never reached the disk, and then the log would be overwritten. The next process
     /// that opens the store alone merges the whole log again.
@@ -44,13 +48,28 @@ final class LogMerger {
     }
 
     /// Call after each commit of the writer. Merges the log when that is due; what fails leaves the log as it is.
+    ///
+    /// A reader that began before the merge keeps the log from beginning anew. At twice its threshold the log is begun anew by a commit
+    /// of one page, which is tried again until readers have left, for `readerPatience`.
     /// - Parameters:
     ///   - pages: how many pages the log has.
     ///   - pageSize: bytes of a page.
     func logHasGrown(to pages: Int, pageSize: Int) {
         self.pages = pages
-        if schedule.isDue(at: pages * pageSize) { _ = try? merge() }
+        let size = pages * pageSize
+        guard !isWorking, schedule.isDue(at: size) else { return }
+        isWorking = true
+        defer { isWorking = false }
+        guard size / 2 >= schedule.bytes else {
+            _ = try? merge()
+            return
+        }
+        let deadline = ContinuousClock.now + LogMerger.readerPatience
+        while (try? attemptToBeginAnew(isPatient: true, cuttingLog: false)) == false, ContinuousClock.now < deadline { usleep(1_000) }
     }
+
+    /// Longer than reading an outline of 10,000 pages, and far shorter than the busy budget of other writers.
+    private static let readerPatience = Duration.milliseconds(50)
 
     /// Merges what no reader still needs from the log, under the write lock.
     /// - Parameter isPatient: whether other writers are waited for, as long as a commit would. Defaults to `true`.
@@ -89,10 +108,12 @@ final class LogMerger {
     /// - Throws: errors of reading and writing.
     func empty(isUrgent: Bool, pause: () -> Void = { usleep(10_000) }) throws(StorageError) -> Bool {
         guard !hasFailed else { return false }
+        isWorking = true
+        defer { isWorking = false }
         let deadline = ContinuousClock.now + writer.busyBudget
         while true {
             if StoreFile.hasNoLog(writer.path) { return true }
-            if try attemptToEmpty(isPatient: isUrgent) { return true }
+            if try attemptToBeginAnew(isPatient: isUrgent, cuttingLog: true) { return true }
             guard isUrgent, ContinuousClock.now < deadline else { return false }
             pause()
         }
@@ -105,10 +126,11 @@ final class LogMerger {
         return opened
     }
 
-    private func attemptToEmpty(isPatient: Bool) throws(StorageError) -> Bool {
+    private func attemptToBeginAnew(isPatient: Bool, cuttingLog: Bool) throws(StorageError) -> Bool {
         do throws(StorageError) {
             guard try merge(isPatient: isPatient) else { return false }
-            try writer.rewriteFirstPage(cuttingLog: true)
+            commits += 1
+            try writer.rewriteFirstPage(cuttingLog: cuttingLog)
             return pages == 1
         } catch {
             guard error.code == .busy else { throw error }

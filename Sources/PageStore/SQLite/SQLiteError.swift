@@ -25,9 +25,15 @@ extension StorageError {
         let reason = errno
         let text = handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? String(cString: sqlite3_errstr(code))
         let cause = SQLiteError(code: code, message: text)
+        if refusals.contains(code & 0xff), StoreFile.isOnReadOnlyFileSystem(path) {
+            return StorageError(.permission, "\(what) \(path): the file system is read-only", cause: cause)
+        }
         let isFull = growing.contains(code) && limits.contains(reason)
         return StorageError(isFull ? .full : meaning(of: code), "\(what) \(path): \(text)", cause: cause)
     }
+
+    /// Results by which SQLite reports a file that it may not write: the file itself, its log or its shared memory.
+    private static let refusals: Set<Int32> = [SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM]
 
     /// A file that may not grow, by a limit of the process or of the user, is as good as a full disk: purging helps. SQLite calls
     /// only `ENOSPC` so, and keeps the reason of what fails in a COMMIT to itself (`sqlite3_system_errno` is 0 then).

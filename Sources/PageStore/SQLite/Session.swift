@@ -53,6 +53,7 @@ final class Session {
         at moment: Timestamp? = nil, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         toLeave = nil
+        let before = merger.commits
         let value = try aroundDamage { () throws(StorageError) in
             pending.removeAll(keepingCapacity: true)
             return try connection.transaction(.write) { () throws(StorageError) in
@@ -67,8 +68,11 @@ final class Session {
                 return value
             }
         }
-        identities.committed(connection)
-        left = toLeave
+        // A commit of the merger may have come after one of another connection: then nothing is known.
+        if merger.commits == before {
+            identities.committed(connection)
+            left = toLeave
+        }
         toLeave = nil
         if !pending.isEmpty { announce(pending) }
         // Room for a few; not that of the largest transaction there was.

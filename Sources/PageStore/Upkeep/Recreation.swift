@@ -50,9 +50,7 @@ enum Recreation {
         _ path: String, otherwise error: StorageError, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else {
-            throw StorageError(errno == EACCES ? .permission : .inputOutput, "cannot open \(path): \(String(cString: strerror(errno)))")
-        }
+        guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
         defer { close(descriptor) }
         var region = flock()
         region.l_type = Int16(F_WRLCK)
