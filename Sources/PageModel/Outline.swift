@@ -7,12 +7,26 @@ public struct ListOutline: Hashable, Sendable {
     public var pages: [PageSummary]
     /// By offset, ascending.
     public var ledger: [LedgerEntry]
+    /// The storage's time of the read: what the times in the outline are compared with (R52). Not part of equality: the same list
+    /// read twice is equal.
+    public var readAt: Timestamp
 
     /// An outline; `pages` and `ledger` have to ascend by offset.
-    public init(record: QueryRecord, pages: [PageSummary], ledger: [LedgerEntry]) {
+    public init(record: QueryRecord, pages: [PageSummary], ledger: [LedgerEntry], readAt: Timestamp) {
         self.record = record
         self.pages = pages
         self.ledger = ledger
+        self.readAt = readAt
+    }
+
+    public static func == (left: ListOutline, right: ListOutline) -> Bool {
+        left.record == right.record && left.pages == right.pages && left.ledger == right.ledger
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(record)
+        hasher.combine(pages)
+        hasher.combine(ledger)
     }
 
     /// The pages that count as held.
@@ -115,13 +129,27 @@ public struct ListWindow: Hashable, Sendable {
     public var parts: [Part]
     /// Positions in the window whose stored bytes failed their checksum: a miss, never wrong bytes.
     public var damaged: [Range<Int>]
+    /// The storage's time of the read: what the times in the window are compared with (R52). Not part of equality.
+    public var readAt: Timestamp
 
     /// A window; `parts` have to ascend by offset.
-    public init(record: QueryRecord, range: Range<Int>, parts: [Part], damaged: [Range<Int>]) {
+    public init(record: QueryRecord, range: Range<Int>, parts: [Part], damaged: [Range<Int>], readAt: Timestamp) {
         self.record = record
         self.range = range
         self.parts = parts
         self.damaged = damaged
+        self.readAt = readAt
+    }
+
+    public static func == (left: ListWindow, right: ListWindow) -> Bool {
+        left.record == right.record && left.range == right.range && left.parts == right.parts && left.damaged == right.damaged
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(record)
+        hasher.combine(range)
+        hasher.combine(parts)
+        hasher.combine(damaged)
     }
 
     /// The version of the list that it was read of.

@@ -19,7 +19,7 @@ extension CommitTransaction {
         }
         for range in takenOut {
             for row in try rows(meeting: range) { try delete(row) }
-            try LedgerTable.drop(range, query: query, in: connection)
+            try LedgerTable.takeOut(range, query: query, in: connection)
         }
         // Nothing is pushed onto what has yet to move: what moves back goes last first, what moves forward first first.
         let backwards = moves.reversed().filter { $0.distance > 0 }
@@ -55,12 +55,12 @@ extension CommitTransaction {
             let page = row.summary
             if page.offset > range.lowerBound, page.evidence == .inferred {
                 row.summary.evidence = .verified
-                row.summary.evidenceAt = plan.at
+                row.summary.evidenceAt = now
             }
             row.summary.innerInferredSeams.removeAll {
                 page.offset + $0.index > range.lowerBound && page.offset + $0.index < range.upperBound
             }
-            if page.offset >= range.lowerBound, page.range.upperBound <= range.upperBound { row.summary.validatedAt = plan.at }
+            if page.offset >= range.lowerBound, page.range.upperBound <= range.upperBound { row.summary.validatedAt = now }
             if row.summary != page { try PageTable.store(row, of: query, in: connection) }
         }
         changes.append(.confirmed(range))
@@ -83,7 +83,7 @@ extension CommitTransaction {
         moved = true
         try cut(at: position)
         for row in try rows(meeting: position..<Int.max) { try delete(row) }
-        try LedgerTable.drop(position..<Int.max, query: query, in: connection)
+        try LedgerTable.takeOut(position..<Int.max, query: query, in: connection)
         changes.append(.truncated(position))
     }
 
@@ -93,7 +93,7 @@ extension CommitTransaction {
         let evidence: Evidence = seam == 0 ? .verified : .inferred
         guard row.summary.evidence != evidence else { return }
         row.summary.evidence = evidence
-        row.summary.evidenceAt = plan.at
+        row.summary.evidenceAt = now
         try PageTable.store(row, of: query, in: connection)
     }
 

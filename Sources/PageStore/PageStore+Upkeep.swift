@@ -21,10 +21,10 @@ extension PageStore {
     /// wait as long as it takes.
     /// - Returns: what was found, what was done, and what is still wrong: if anything is, set the store aside.
     /// - Throws: `StorageError`, as every writing does.
-    public func repair(at now: Timestamp) async throws(StorageError) -> RepairReport {
+    public func repair() async throws(StorageError) -> RepairReport {
         try await withWriter { session throws(StorageError) in
             defer { session.connection.timeLimit = options.timeLimit }
-            return try Repair.run(in: session, at: now)
+            return try Repair.run(in: session, at: clock.now())
         }
     }
 

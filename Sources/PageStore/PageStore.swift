@@ -10,6 +10,8 @@ public final class PageStore: PageStorage {
     public let path: String
 
     let options: Options
+    /// What every stored time comes from (R52).
+    package let clock: any StorageClock
     let isReadOnly: Bool
     let upkeep = ReaderActor()
     let writer = WriterActor()
@@ -22,12 +24,13 @@ public final class PageStore: PageStorage {
     /// Given up once the connections are closed.
     let place: Mutex<OpenStore?>
 
-    private init(path: String, isReadOnly: Bool, options: Options, now: Timestamp, place: OpenStore) {
+    private init(path: String, isReadOnly: Bool, options: Options, clock: any StorageClock, place: OpenStore) {
         self.path = path
+        self.clock = clock
         self.place = Mutex(place)
         self.options = options
         self.isReadOnly = isReadOnly
-        accesses = AccessLog(openedAt: now)
+        accesses = AccessLog(openedAt: clock.now())
         pool = ReaderPool(count: options.readers) { () throws(StorageError) in
             try StoreOpening.openReader(path, isReadOnly: isReadOnly, options: options)
         }
@@ -50,11 +53,11 @@ public final class PageStore: PageStorage {
     ///   - path: where the store is; a symbolic link of our own is followed (R9).
     ///   - mode: what to do when there is none. Default: make one.
     ///   - options: the settings. Default: the defaults.
-    ///   - now: the moment that migrations are recorded with.
+    ///   - clock: what every stored time comes from, and what leases end by (R52). Defaults to the system's.
     /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `damaged`,
     ///   `inputOutput`, `full` or `busy`.
     public static func open(
-        at path: String, mode: Mode = .createIfMissing, options: Options = Options(), now: Timestamp
+        at path: String, mode: Mode = .createIfMissing, options: Options = Options(), clock: any StorageClock = SystemStorageClock()
     ) async throws(StorageError) -> PageStore {
         let file = mode == .createIfMissing ? try StoreFile.locateOrCreate(path) : try StoreFile.locate(path)
         // Refused here, if it is not one of ours, before SQLite touches it.
@@ -63,24 +66,25 @@ public final class PageStore: PageStorage {
             guard mode != .readOnly else { throw StorageError(.notFound, "\(file) is an empty file") }
             StoreFile.makePrivate(file)
         }
-        let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, now: now, place: place)
+        let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, clock: clock, place: place)
         if mode == .readOnly {
             // The first reader checks the file.
             try await store.read { _ throws(StorageError) in }
         } else {
-            try await store.openWriter(now: now)
+            try await store.openWriter()
         }
         return store
     }
 
-    private func openWriter(now: Timestamp) async throws(StorageError) {
-        let (path, options, accesses, checkpointer, announcer) = (path, options, accesses, checkpointer, announcer)
+    private func openWriter() async throws(StorageError) {
+        let (path, options, accesses, checkpointer, announcer, clock) = (path, options, accesses, checkpointer, announcer, clock)
         try await writer.open { () throws(StorageError) in
-            let connection = try StoreOpening.openWriter(path, options: options, now: now)
+            let connection = try StoreOpening.openWriter(path, options: options, now: clock.now())
             let pageSize = Int(try connection.pragma("page_size"))
             connection.watchLog { checkpointer.logHasGrown(to: $0 * pageSize) }
             return Session(
-                connection: connection, accesses: accesses, checkpointer: checkpointer, announce: { announcer.announce($0) })
+                connection: connection, accesses: accesses, checkpointer: checkpointer, clock: clock,
+                announce: { announcer.announce($0) })
         }
     }
 
@@ -95,7 +99,7 @@ public final class PageStore: PageStorage {
 
     /// The store on the caller's own thread, for callers that may block it.
     public var synchronously: SynchronousAccess {
-        SynchronousAccess(pool: pool, accesses: accesses, writer: writer, isReadOnly: isReadOnly)
+        SynchronousAccess(pool: pool, accesses: accesses, writer: writer, isReadOnly: isReadOnly, clock: clock)
     }
 
     // MARK: Plumbing
@@ -105,17 +109,17 @@ public final class PageStore: PageStorage {
     func read<Value: Sendable>(
         isBrief: Bool = false, _ body: @Sendable (StoreReading) throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        let (pool, accesses) = (pool, accesses)
+        let (pool, accesses, clock) = (pool, accesses, clock)
         if isBrief {
             let value = try pool.readAtOnce { connection throws(StorageError) in
-                try body(StoreReading(connection: connection, accesses: accesses))
+                try body(StoreReading(connection: connection, accesses: accesses, clock: clock))
             }
             if let value { return value }
         }
         let number = turn.add(1, ordering: .relaxed).oldValue
         return try await readers[Int(UInt(bitPattern: number) % UInt(readers.count))].run { () throws(StorageError) in
             try pool.read { connection throws(StorageError) in
-                try body(StoreReading(connection: connection, accesses: accesses))
+                try body(StoreReading(connection: connection, accesses: accesses, clock: clock))
             }
         }
     }

@@ -5,6 +5,13 @@ import PageModel
 struct StoreReading {
     let connection: Connection
     let accesses: AccessLog
+    let moment: StorageMoment
+
+    init(connection: Connection, accesses: AccessLog, clock: any StorageClock) {
+        self.connection = connection
+        self.accesses = accesses
+        moment = StorageMoment(clock)
+    }
 
     /// Every query that is whole, with its outline and size.
     func summaries() throws(StorageError) -> [QuerySummary] {
@@ -63,7 +70,8 @@ struct StoreReading {
     ) throws(StorageError) -> ListReading? {
         let rows = try PageTable.rows(of: record.id, in: connection)
         let outline = ListOutline(
-            record: record, pages: rows.map(\.summary), ledger: try LedgerTable.entries(of: record.id, in: connection))
+            record: record, pages: rows.map(\.summary), ledger: try LedgerTable.entries(of: record.id, in: connection, at: moment),
+            readAt: moment.now)
         let ranges = choose(outline)
         guard mostItems == .max || ranges.reduce(0, { $0 + $1.count }) <= mostItems else { return nil }
         var reading = ListReading(outline: outline, windows: [])
@@ -73,15 +81,15 @@ struct StoreReading {
 
     func excerpt(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListOutline? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
-        return try StoreReading.excerpt(record, range, in: connection)
+        return try StoreReading.excerpt(record, range, in: connection, at: moment)
     }
 
     static func excerpt(
-        _ record: QueryRecord, _ range: Range<Int>, in connection: Connection
+        _ record: QueryRecord, _ range: Range<Int>, in connection: Connection, at moment: StorageMoment
     ) throws(StorageError) -> ListOutline {
         ListOutline(
             record: record, pages: try PageTable.rows(meeting: range, of: record.id, in: connection).map(\.summary),
-            ledger: try LedgerTable.entries(of: record.id, in: connection, range))
+            ledger: try LedgerTable.entries(of: record.id, in: connection, range, at: moment), readAt: moment.now)
     }
 
     /// The items at `range`. Bytes that are not those that were stored are a miss, never an answer.
@@ -92,7 +100,7 @@ struct StoreReading {
 
     /// - Parameter rows: those that hold positions in `range`, and maybe others.
     private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: [PageRow]) throws(StorageError) -> ListWindow {
-        var window = ListWindow(record: record, range: range, parts: [], damaged: [])
+        var window = ListWindow(record: record, range: range, parts: [], damaged: [], readAt: moment.now)
         for row in rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
             let page = row.summary
             let wanted = page.range.clamped(to: range)
@@ -127,6 +135,6 @@ struct StoreReading {
     private func outline(_ record: QueryRecord) throws(StorageError) -> ListOutline {
         ListOutline(
             record: record, pages: try PageTable.rows(of: record.id, in: connection).map(\.summary),
-            ledger: try LedgerTable.entries(of: record.id, in: connection))
+            ledger: try LedgerTable.entries(of: record.id, in: connection, at: moment), readAt: moment.now)
     }
 }

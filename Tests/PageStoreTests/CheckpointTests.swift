@@ -11,7 +11,7 @@ struct CheckpointTests {
     private func store(_ folder: Folder, checkpointBytes: Int) async throws -> PageStore {
         var options = PageStore.Options()
         options.checkpointBytes = checkpointBytes
-        return try await PageStore.open(at: folder.store, options: options, now: noon)
+        return try await PageStore.openForTest(at: folder.store, options: options)
     }
 
     private func size(_ path: String) -> Int {
@@ -22,8 +22,7 @@ struct CheckpointTests {
         let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 20_000)
         let content = PageContent([Item(payload: payload, id: "i\(number)")])
         let plan = CommitPlan(
-            query: query, version: ListVersion(generation: 1, revision: 0), at: noon,
-            edits: [.put(PageWrite(offset: number, content: content, evidence: .inferred))])
+            query: query, version: ListVersion(generation: 1, revision: 0), edits: [.put(PageWrite(offset: number, content: content, evidence: .inferred))])
         #expect(try store.synchronously.commit(plan) == .committed(plan.version))
     }
 
@@ -135,7 +134,7 @@ struct CheckpointTests {
         for number in 0..<600 {
             let content = PageContent([Item(payload: [UInt8](repeating: UInt8(ascii: "x"), count: 20_000), id: "i\(number)")])
             let edit = ListEdit.put(PageWrite(offset: number, content: content, evidence: .inferred))
-            let plan = CommitPlan(query: query, version: ListVersion(generation: 1, revision: 0), at: noon, edits: [edit])
+            let plan = CommitPlan(query: query, version: ListVersion(generation: 1, revision: 0), edits: [edit])
             #expect(try await store.commit(plan) == .committed(plan.version))
             longest = max(longest, size(folder.store + "-wal"))
         }

@@ -13,13 +13,12 @@ struct GatheringVFSTests {
     @Test("a page's commit is one write, and a lease is one")
     func one() async throws {
         let faulty = FaultyFolder()
-        let store = try await PageStore.open(at: faulty.folder.store, options: faulty.options, now: noon)
+        let store = try await PageStore.openForTest(at: faulty.folder.store, options: faulty.options)
         let query = try await store.register(QueryKey("list"), at: noon).id
         func commit(_ number: Int) async throws {
             let content = PageContent([Item(payload: [UInt8](repeating: 120, count: 20_000), id: "i\(number)")])
             let plan = CommitPlan(
-                query: query, version: ListVersion(generation: 1, revision: 0), at: noon,
-                edits: [.put(PageWrite(offset: number, content: content, evidence: .inferred))])
+                query: query, version: ListVersion(generation: 1, revision: 0), edits: [.put(PageWrite(offset: number, content: content, evidence: .inferred))])
             #expect(try await store.commit(plan) == .committed(plan.version))
         }
         try await commit(0)
@@ -27,7 +26,7 @@ struct GatheringVFSTests {
             let before = fault_calls(faulty.control, FAULT_WRITE)
             try await commit(number)
             #expect(fault_calls(faulty.control, FAULT_WRITE) == before + 1)
-            try await store.record([.released(offset: number)], for: query, at: noon)
+            try await store.record([.hastened(offset: number)], for: query, at: noon)
             #expect(fault_calls(faulty.control, FAULT_WRITE) <= before + 2)
         }
         await store.close()

@@ -53,9 +53,9 @@ struct ListHistoryTests {
         try await bench.put(0, items(0..<10))
         let before = try await bench.list
         func fail(at moment: Timestamp) async throws -> ListOutline {
-            _ = try await bench.store.claim([10], of: bench.query, until: moment + .seconds(60), at: moment)
+            let lease = try await bench.store.claim(LeaseRequest([10], for: .seconds(60)), of: bench.query, at: moment).leases[0].token
             try await bench.store.record(
-                [.failed(offset: 10, failure: .status(503), nextAttemptAt: moment + .seconds(2))], for: bench.query, at: moment)
+                [.failed(offset: 10, failure: .status(503), nextAttemptIn: .seconds(2), lease: lease)], for: bench.query)
             return try await bench.list
         }
         let first = try await fail(at: noon)

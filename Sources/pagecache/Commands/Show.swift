@@ -110,8 +110,7 @@ struct Show: AsyncParsableCommand {
         guard let store = try? await common.openStore(.mustExist) else { return }
         _ = try? await store.commit(
             CommitPlan(
-                query: list.record.id, version: list.record.version, at: SystemClock().now(),
-                edits: damaged.map { .demote($0) }))
+                query: list.record.id, version: list.record.version, edits: damaged.map { .demote($0) }))
         await store.close()
     }
 
