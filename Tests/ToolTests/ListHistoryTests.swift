@@ -68,7 +68,7 @@ struct ListHistoryTests {
         let second = try await fail(at: noon + .seconds(3))
         #expect(kinds(first, second).count == 1, "another attempt is another failure")
 
-        _ = try await bench.store.claim([10], of: bench.query, until: noon + .seconds(60), at: noon + .seconds(9))
+        let lease = try await bench.store.claim(LeaseRequest([10], for: .seconds(60)), of: bench.query, at: noon + .seconds(9)).leases[0]
         let asking = try await bench.list
         guard case .retried(let again) = kinds(second, asking).first else {
             Issue.record("not told: \(kinds(second, asking))")
@@ -76,7 +76,8 @@ struct ListHistoryTests {
         }
         #expect(again.attempts == 3)
         try await bench.commit(
-            [.put(PageWrite(offset: 10, content: items(10..<20), evidence: .verified))], ledger: [.succeeded(offset: 10)])
+            [.put(PageWrite(offset: 10, content: items(10..<20), evidence: .verified))],
+            ledger: [.succeeded(offset: 10, lease: lease.token)])
         #expect(kinds(asking, try await bench.list).contains(.recovered(10)))
     }
 
