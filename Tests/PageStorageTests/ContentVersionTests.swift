@@ -66,7 +66,7 @@ struct ContentVersionTests {
         #expect(reading?.windows.map(\.contentVersion) == [version])
         guard case .changed(let set) = await told.next(isolation: #isolation) else { return #expect(Bool(false), "nothing was told") }
         #expect(set.contentVersion == version)
-        try await bench.store.record([.succeeded(offset: 20)], for: bench.query, at: noon)
+        try await bench.store.record([.succeeded(offset: 20, lease: receipt.grant?.leases.first?.token)], for: bench.query)
         guard case .changed(let ledger) = await told.next(isolation: #isolation) else { return #expect(Bool(false), "nothing was told") }
         #expect(ledger.contentVersion == version, "the ledger leaves it as it was")
         _ = try await bench.store.purge([bench.query])
