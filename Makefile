@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 SWIFT ?= swift
 
-.PHONY: help demo test examples docs api soak mutants bench bench-quick bench-reconcile build
+.PHONY: help demo test examples docs api soak models mutants bench bench-quick bench-reconcile build
 
 help:
 	@echo "make demo   the whole story on an embedded origin, in seconds once it is built"
@@ -12,6 +12,7 @@ help:
 	@echo "make docs   the documentation of the libraries as a site: .build/docs/pagecache.doccarchive"
 	@echo "make api    writes what is public into Documentation/API; CI compares"
 	@echo "make soak   the fault campaign in its long form, hours: kills, faults, damage, power loss, processes, clocks, sanitizers; one table"
+	@echo "make models           protocol models, checked exhaustively by Spin; each control must fail"
 	@echo "make mutants          planted bugs, and the seed by which the simulation catches each"
 	@echo "make bench-reconcile  what it costs to find out what changed, as a table"
 	@echo "make bench  everything that is measured, beside a C program, GRDB and Python's caches, into Documentation/Performance.md (LONG=1: 10,000,000 items)"
@@ -43,6 +44,9 @@ soak: prerequisites
 	@$(SWIFT) build -c release --product Simulator --quiet
 	@$(SWIFT) build --build-tests --quiet
 	@Scripts/campaign --long --seeds $(SEEDS)
+
+models:
+	@Scripts/models
 
 mutants: prerequisites
 	@Scripts/mutants

@@ -104,8 +104,10 @@ CREATE TABLE ledger (
     http_status       INTEGER,
     error_message     TEXT,
     retry_after_until INTEGER,
+    lease_token       INTEGER, -- of the grant; with the three below while the page is in flight, else NULL
     lease_owner       TEXT,
-    lease_expires_at  INTEGER,
+    lease_until       INTEGER, -- milliseconds of uptime
+    lease_boot        TEXT,    -- the start of the machine that the uptime counts from
     PRIMARY KEY (query, offset)
 ) STRICT, WITHOUT ROWID;
 
@@ -122,6 +124,12 @@ CREATE TABLE journal (
     changes BLOB NOT NULL, -- inserted, deleted, moved, edited items, with the bytes of what is gone; empty: no item changed
     seal    INTEGER NOT NULL,
     PRIMARY KEY (query, counter)
+) STRICT, WITHOUT ROWID;
+
+-- Numbers that are never given twice: 'lease' is behind the last token that a session has reserved (Decisions/0009).
+CREATE TABLE counter (
+    name  TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- What bringing a list up to date has cost so far, and what it could leave alone. For people; nothing is decided by it.

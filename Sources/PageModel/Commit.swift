@@ -10,26 +10,24 @@ public struct CommitPlan: Hashable, Sendable {
     /// Pages that the plan takes to be held as they were when it was made; what is put beside them is proven by them (R21). One of
     /// them is gone, or has other items, though nothing has moved: nothing is applied.
     public var premises: [PagePremise]
-    /// The moment of the answer.
-    public var at: Timestamp
-    /// When page one, which the plan brings, was asked for: a list that was invalidated since stays so. Nil: at `at`.
-    public var askedAt: Timestamp?
+    /// The lease under which page one was asked for, where the plan brings it. A list that was invalidated after the grant stays
+    /// invalidated. `nil`, or a stale token, counts as asked for before the invalidation.
+    public var askedUnder: LeaseToken?
     /// Applied in order; positions in an edit are those that hold after the edits before it.
     public var edits: [ListEdit]
     /// Applied after the edits, in order.
     public var ledger: [LedgerEdit]
 
-    /// A plan; each parameter is the property of its name. Without edits and ledger it changes nothing.
+    /// A plan for one list. Without edits and ledger it changes nothing.
     public init(
-        query: QueryID, version: ListVersion, at: Timestamp, edits: [ListEdit] = [], ledger: [LedgerEdit] = [],
-        askedAt: Timestamp? = nil, extent: ListExtent? = nil, premises: [PagePremise] = []
+        query: QueryID, version: ListVersion, edits: [ListEdit] = [], ledger: [LedgerEdit] = [],
+        askedUnder: LeaseToken? = nil, extent: ListExtent? = nil, premises: [PagePremise] = []
     ) {
         self.query = query
         self.version = version
         self.extent = extent
         self.premises = premises
-        self.at = at
-        self.askedAt = askedAt
+        self.askedUnder = askedUnder
         self.edits = edits
         self.ledger = ledger
     }
@@ -45,9 +43,23 @@ public struct CommitPlan: Hashable, Sendable {
         return before.count != count && !edits.contains(.validated)
     }
 
-    /// Whether page one was asked for since `moment`, at which the list was invalidated. A moment after the plan's own is one of a
-    /// clock that was set back (R29): no answer would ever come after it.
-    package func isAskedSince(_ moment: Timestamp) -> Bool { moment <= askedAt ?? at || moment > at }
+    /// Whether page one, asked for at `grantedAt`, was asked for since the list was invalidated. An invalidation in the future is
+    /// one of a clock that was set back since (R29): no answer would ever be newer.
+    /// - Parameter grantedAt: the storage's time of the grant; `nil` when it is not known.
+    package static func isAsked(_ grantedAt: Timestamp?, since invalidatedAt: Timestamp, now: Timestamp) -> Bool {
+        guard let grantedAt else { return false }
+        return invalidatedAt <= grantedAt || invalidatedAt > now
+    }
+
+    /// Whether its edits may move ledger rows, or remove them.
+    package var movesLedgerRows: Bool {
+        edits.contains { edit in
+            switch edit {
+            case .rearrange, .truncate: true
+            default: false
+            }
+        }
+    }
 }
 
 /// A page that a plan takes to be held with the items that it had.
@@ -99,7 +111,7 @@ public enum ListEdit: Hashable, Sendable {
     /// Where the list ends; nil re-opens it (R24).
     case setEnd(Int?)
     /// The head was confirmed now: the list's own age starts again. It is not invalidated any more, if the head was asked for
-    /// since: see `CommitPlan.askedAt`.
+    /// since: see `CommitPlan.askedUnder`.
     case validated
     /// The list is not right any more, somebody knows: it is stale until page one has been had. When it was confirmed last stays
     /// as it is.

@@ -18,14 +18,18 @@ public struct LedgerEntry: Hashable, Sendable {
     public var retryAfterUntil: Timestamp?
     /// Who has the page in flight.
     public var leaseOwner: String?
-    /// When the lease ends if its owner lives, and yet does not end it; nil when nobody has the page in flight (R30).
+    /// The end of the lease, as a wall time of the storage at the moment of the read; a time that is over when the lease is.
+    /// `nil` when the page is not in flight (R30).
     public var leaseExpiresAt: Timestamp?
+    /// The token of the lease. `nil` when the page is not in flight.
+    public var leaseToken: LeaseToken?
 
     /// A fetch record; each parameter is the property of its name.
     public init(
         offset: Int, state: FetchState, attempts: Int = 0, firstFailureAt: Timestamp? = nil,
         lastAttemptAt: Timestamp? = nil, nextAttemptAt: Timestamp? = nil, failure: FetchFailure? = nil,
-        retryAfterUntil: Timestamp? = nil, leaseOwner: String? = nil, leaseExpiresAt: Timestamp? = nil
+        retryAfterUntil: Timestamp? = nil, leaseOwner: String? = nil, leaseExpiresAt: Timestamp? = nil,
+        leaseToken: LeaseToken? = nil
     ) {
         self.offset = offset
         self.state = state
@@ -37,6 +41,7 @@ public struct LedgerEntry: Hashable, Sendable {
         self.retryAfterUntil = retryAfterUntil
         self.leaseOwner = leaseOwner
         self.leaseExpiresAt = leaseExpiresAt
+        self.leaseToken = leaseToken
     }
 }
 
@@ -63,29 +68,44 @@ public enum FetchState: String, Hashable, Sendable, CaseIterable {
 }
 
 /// One change to the ledger. Changes belong to the same transaction as the data they speak of (R1).
+///
+/// An edit that ends or fails a lease names its token (R30):
+///
+/// - The row is found by the token, wherever a shift has moved it; the edit's `offset` says where to look first.
+/// - A stale token changes nothing, and the caller learns that the lease was lost.
+/// - `nil` means that the caller never had a lease. Such an edit skips a page that is in flight under a lease that still counts:
+///   the page's holder records the result. A lease counts until its end, while its owner lives.
+/// - An earlier edit of the same call may have ended the token, and so may the list edits of the same plan. The token then still
+///   permits the edit, which applies at its own offset like one without a token.
 public enum LedgerEdit: Hashable, Sendable {
     /// The page arrived.
-    case succeeded(offset: Int)
-    /// The fetch failed; `nextAttemptAt` is nil when no automatic trigger will try again.
-    case failed(offset: Int, failure: FetchFailure, nextAttemptAt: Timestamp?)
-    /// The fetch was given up without a verdict (shutdown, a page that is no longer wanted): back to `pending`. That
-    /// attempt does not count, and a page that was being tried again is due at once.
-    case released(offset: Int)
-    /// The fetch goes on for longer than was thought: its lease ends then, and not before (R30). Ignored for pages that are not
-    /// in flight.
-    case renewed(offset: Int, until: Timestamp)
+    case succeeded(offset: Int, lease: LeaseToken? = nil)
+    /// The fetch failed. The next attempt is due after `nextAttemptIn`; `nil` means that no automatic trigger will try again.
+    case failed(offset: Int, failure: FetchFailure, nextAttemptIn: Duration?, lease: LeaseToken? = nil)
+    /// The fetch was given up without a result (shutdown, a page that is no longer wanted): back to `pending`. That attempt does
+    /// not count, and a page that was being tried again is due at once.
+    case released(offset: Int, lease: LeaseToken)
     /// Somebody wants the page now: what failed, for good too, is due at once, and a `Retry-After` is set aside (R33). Attempts and
     /// failure stay. Ignored for pages that are not failing: one that is in flight keeps its lease.
     case hastened(offset: Int)
-    /// The record is gone: the position no longer exists.
-    case forgotten(offset: Int)
+    /// The record is gone: the position no longer exists, or the record is of no use.
+    case forgotten(offset: Int, lease: LeaseToken? = nil)
 
     /// The page that it is about.
     public var offset: Int {
         switch self {
-        case .succeeded(let offset), .failed(let offset, _, _), .released(let offset), .renewed(let offset, _),
-            .hastened(let offset), .forgotten(let offset):
+        case .succeeded(let offset, _), .failed(let offset, _, _, _), .released(let offset, _), .hastened(let offset),
+            .forgotten(let offset, _):
             offset
+        }
+    }
+
+    /// The token that it names; `nil` when the caller never had a lease.
+    public var lease: LeaseToken? {
+        switch self {
+        case .succeeded(_, let lease), .failed(_, _, _, let lease), .forgotten(_, let lease): lease
+        case .released(_, let lease): lease
+        case .hastened: nil
         }
     }
 }

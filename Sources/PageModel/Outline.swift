@@ -10,13 +10,30 @@ public struct ListOutline: Hashable, Sendable {
     /// Positions whose page records the storage cannot read, or does not believe; ascending. They hold no page. An empty range marks a
     /// damaged place that hides no position. Default: none.
     public var damaged: [Range<Int>]
+    /// The storage's time of the read: what the times in the outline are compared with (R52). Not part of equality: the same list
+    /// read twice is equal.
+    public var readAt: Timestamp
 
     /// An outline; `pages`, `ledger` and `damaged` have to ascend. `damaged` defaults to none.
-    public init(record: QueryRecord, pages: [PageSummary], ledger: [LedgerEntry], damaged: [Range<Int>] = []) {
+    public init(
+        record: QueryRecord, pages: [PageSummary], ledger: [LedgerEntry], damaged: [Range<Int>] = [], readAt: Timestamp
+    ) {
         self.record = record
         self.pages = pages
         self.ledger = ledger
         self.damaged = damaged
+        self.readAt = readAt
+    }
+
+    public static func == (left: ListOutline, right: ListOutline) -> Bool {
+        left.record == right.record && left.pages == right.pages && left.ledger == right.ledger && left.damaged == right.damaged
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(record)
+        hasher.combine(pages)
+        hasher.combine(ledger)
+        hasher.combine(damaged)
     }
 
     /// Which content the outline was read of (R51).
@@ -123,13 +140,27 @@ public struct ListWindow: Hashable, Sendable {
     /// Positions in the window whose page record or items cannot be read, or fail their checksum: a miss, never wrong bytes. An empty
     /// range marks a damaged place that hides no position.
     public var damaged: [Range<Int>]
+    /// The storage's time of the read: what the times in the window are compared with (R52). Not part of equality.
+    public var readAt: Timestamp
 
     /// A window; `parts` have to ascend by offset.
-    public init(record: QueryRecord, range: Range<Int>, parts: [Part], damaged: [Range<Int>]) {
+    public init(record: QueryRecord, range: Range<Int>, parts: [Part], damaged: [Range<Int>], readAt: Timestamp) {
         self.record = record
         self.range = range
         self.parts = parts
         self.damaged = damaged
+        self.readAt = readAt
+    }
+
+    public static func == (left: ListWindow, right: ListWindow) -> Bool {
+        left.record == right.record && left.range == right.range && left.parts == right.parts && left.damaged == right.damaged
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(record)
+        hasher.combine(range)
+        hasher.combine(parts)
+        hasher.combine(damaged)
     }
 
     /// The version of the list that it was read of.

@@ -3,13 +3,16 @@
 ///
 /// Every method is one transaction. Nothing here waits for a network (R3).
 ///
+/// Every stored time is the storage's own (R52). Callers give durations; each read that carries times returns the storage's time
+/// of the read, to compare them with.
+///
 /// What every reading throws: `damaged`, `inputOutput`, `tookTooLong`, `closed`; `busy` and `internal`, rarely. What every writing
 /// throws besides: `busy`, after the budget for it (R42), `full`, and `permission` where a store is open for reading only. Nothing
 /// of a call that throws is stored, an eviction excepted: that removes in portions, each for itself.
 public protocol PageStorage: Sendable {
     /// The query with this key, made when it is new.
     /// - Throws: `StorageError`, as every writing does; `tooLarge` for a key that no storage takes.
-    func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord
+    func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord
 
     /// The query with this key; nil when there is none.
     /// - Throws: `StorageError`, as every reading does.
@@ -75,8 +78,9 @@ public protocol PageStorage: Sendable {
     /// - Throws: `StorageError`, as every reading does.
     func changes(of query: QueryID, since version: ContentVersion, limit: Int) async throws(StorageError) -> ListChanges?
 
-    /// Applies a plan, wholly or not at all (R1, R4), and then takes leases, as ``claim(_:of:at:)`` does at the plan's moment: who
-    /// has one page to store has the next one to fetch, and one transaction does for both.
+    /// Applies a plan, wholly or not at all (R1, R4), and then takes leases, as ``claim(_:of:)`` does: who has one page to store
+    /// has the next one to fetch, and one transaction does for both. A plan that names a lost lease stores its pages all the same;
+    /// the receipt names the lease (R30).
     /// - Parameters:
     ///   - plan: what changes.
     ///   - request: the leases; nil for none. None are taken where the plan is not applied.
@@ -89,18 +93,25 @@ public protocol PageStorage: Sendable {
     /// - Parameters:
     ///   - request: the pages, and for how long.
     ///   - query: the list.
-    ///   - now: the moment of the attempt.
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
-    func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError) -> LeaseGrant
+    func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant
 
     /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
+    /// - Returns: the tokens among the edits whose lease had been lost; those edits changed nothing (R30).
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
-    func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError)
+    @discardableResult
+    func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken>
 
-    /// What automatic triggers may try again by now: ledger entries of all queries whose next attempt is at or before
-    /// `moment`, soonest first.
+    /// Keeps an owner alive: every lease that it holds lasts for `duration` from now on (R30). One call renews them all, in all
+    /// lists.
+    /// - Returns: the tokens that the owner still holds. A token that is missing was lost.
+    /// - Throws: `StorageError`, as every writing does.
+    func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken>
+
+    /// What automatic triggers may try again: ledger entries of all queries whose next attempt is at most `within` ahead, soonest
+    /// first. Zero means what is due now; a negative duration means what has been due for so long.
     /// - Throws: `StorageError`, as every reading does.
-    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch]
+    func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading
 
     /// Removes queries with all they hold. Removing nothing is fine.
     /// - Throws: `StorageError`, as every writing does.
@@ -114,9 +125,7 @@ public protocol PageStorage: Sendable {
     /// total and end of the list stay as they are. Pinned queries and those in `exempt` are left alone, and so are those
     /// that somebody in this process observes.
     /// - Throws: `StorageError`, as every writing does.
-    func evict(
-        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
-    ) async throws(StorageError) -> EvictionReport
+    func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport
 
     /// What happens in this storage from now on, in the order in which it was committed; to one query, or to all.
     ///
@@ -191,6 +200,20 @@ public struct DueFetch: Hashable, Sendable {
     public init(query: QueryID, entry: LedgerEntry) {
         self.query = query
         self.entry = entry
+    }
+}
+
+/// The fetches that are due, as of one read.
+public struct DueReading: Hashable, Sendable {
+    /// The soonest first.
+    public var fetches: [DueFetch]
+    /// The storage's time of the read: what the times in the entries are compared with (R52).
+    public var readAt: Timestamp
+
+    /// The fetches that were due at this time.
+    public init(_ fetches: [DueFetch], readAt: Timestamp) {
+        self.fetches = fetches
+        self.readAt = readAt
     }
 }
 
@@ -274,8 +297,8 @@ extension PageStorage {
     /// nobody knows yet is registered.
     /// - Returns: the query, pinned.
     @discardableResult
-    public func pin(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        var record = try await register(key, at: now)
+    public func pin(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
+        var record = try await register(key)
         try await setPinned(true, record.id)
         record.isPinned = true
         return record

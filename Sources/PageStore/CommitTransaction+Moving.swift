@@ -24,7 +24,7 @@ extension CommitTransaction {
         var out: [JournalDraft.TakenOut] = []
         for range in takenOut {
             out += try takeOut(range)
-            try LedgerTable.drop(range, query: query, in: connection)
+            try LedgerTable.takeOut(range, query: query, in: connection)
         }
         // Nothing is pushed onto what has yet to move: what moves back goes last first, what moves forward first first.
         let backwards = moves.reversed().filter { $0.distance > 0 }
@@ -61,12 +61,12 @@ extension CommitTransaction {
             let page = row.summary
             if page.offset > range.lowerBound, page.evidence == .inferred {
                 row.summary.evidence = .verified
-                row.summary.evidenceAt = plan.at
+                row.summary.evidenceAt = now
             }
             row.summary.innerInferredSeams.removeAll {
                 page.offset + $0.index > range.lowerBound && page.offset + $0.index < range.upperBound
             }
-            if page.offset >= range.lowerBound, page.range.upperBound <= range.upperBound { row.summary.validatedAt = plan.at }
+            if page.offset >= range.lowerBound, page.range.upperBound <= range.upperBound { row.summary.validatedAt = now }
             if row.summary != page { try PageTable.store(row, of: query, in: connection) }
         }
         changes.append(.confirmed(range))
@@ -90,7 +90,7 @@ extension CommitTransaction {
         moved = true
         try cut(at: position)
         let out = try takeOut(position..<Int.max)
-        try LedgerTable.drop(position..<Int.max, query: query, in: connection)
+        try LedgerTable.takeOut(position..<Int.max, query: query, in: connection)
         changes.append(.truncated(position))
         journal.truncated(at: position, out)
     }
@@ -101,7 +101,7 @@ extension CommitTransaction {
         let evidence: Evidence = seam == 0 ? .verified : .inferred
         guard row.summary.evidence != evidence else { return }
         row.summary.evidence = evidence
-        row.summary.evidenceAt = plan.at
+        row.summary.evidenceAt = now
         try PageTable.store(row, of: query, in: connection)
     }
 

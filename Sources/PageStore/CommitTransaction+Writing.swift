@@ -63,13 +63,13 @@ extension CommitTransaction {
     /// The page is held already, item for item: it is as fresh as if it had been written.
     private mutating func agree(_ row: PageRow, with page: PageWrite) throws(StorageError) {
         var row = row
-        row.summary.validatedAt = plan.at
+        row.summary.validatedAt = now
         row.summary.validator = page.validator ?? row.summary.validator
         row.summary.cursorIn = page.cursorIn ?? row.summary.cursorIn
         row.summary.cursorOut = page.cursorOut ?? row.summary.cursorOut
         if page.evidence == .verified, row.summary.evidence == .inferred {
             row.summary.evidence = .verified
-            row.summary.evidenceAt = plan.at
+            row.summary.evidenceAt = now
         }
         try PageTable.store(row, of: query, in: connection)
         changes.append(.confirmed(row.summary.range))
@@ -80,7 +80,7 @@ extension CommitTransaction {
         PageSummary(
             offset: page.offset, count: page.content.count, generation: record.version.generation,
             revision: record.version.revision, evidence: page.offset == 0 ? .verified : page.evidence,
-            evidenceAt: plan.at, fetchedAt: plan.at, validatedAt: plan.at, fingerprint: fingerprint,
+            evidenceAt: now, fetchedAt: now, validatedAt: now, fingerprint: fingerprint,
             cursorIn: page.cursorIn, cursorOut: page.cursorOut, validator: page.validator)
     }
 
@@ -128,9 +128,9 @@ extension CommitTransaction {
         guard var row = try PageTable.row(at: offset, of: query, in: connection) else { return }
         changes.append(.confirmed(row.summary.range))
         guard let validator, validator != row.summary.validator else {
-            return try PageTable.touch(row, at: plan.at, of: query, in: connection)
+            return try PageTable.touch(row, at: now, of: query, in: connection)
         }
-        row.summary.validatedAt = plan.at
+        row.summary.validatedAt = now
         row.summary.validator = validator
         try PageTable.store(row, of: query, in: connection)
     }

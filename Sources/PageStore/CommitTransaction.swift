@@ -16,18 +16,22 @@ struct CommitTransaction {
     var moved = false
     /// The leases that were taken at the end, if any were asked for.
     private var grant: LeaseGrant?
+    private var lostLeases: Set<LeaseToken> = []
+    /// When page one was asked for, where the plan says under which lease; nil otherwise, or when that was lost.
+    private var grantedAt: Timestamp?
+    private let moment: StorageMoment
 
     var connection: Connection { session.connection }
     var query: QueryID { plan.query }
+    /// The time of everything that is written.
+    var now: Timestamp { moment.now }
 
     static func apply(
         _ plan: CommitPlan, claiming request: LeaseRequest?, in session: Session
     ) throws(StorageError) -> CommitReceipt {
         var abandoned: CommitOutcome?
-        var plan = plan
-        plan.at = plan.at.stored
         do {
-            return try session.write(at: plan.at) { () throws(StorageError) in
+            return try session.write { moment throws(StorageError) in
                 guard let list = try session.list(plan.query) else {
                     // Purged since: no plan of its old life applies any more.
                     abandoned = .superseded(ListVersion(generation: 0, revision: 0))
@@ -45,12 +49,13 @@ struct CommitTransaction {
                         throw .abandoned
                     }
                 }
-                var transaction = CommitTransaction(session: session, plan: plan, list)
+                var transaction = CommitTransaction(session: session, plan: plan, list, moment: moment)
                 if let refusal = try transaction.run(claiming: request) {
                     abandoned = refusal
                     throw .abandoned
                 }
-                return CommitReceipt(.committed(transaction.record.version), grant: transaction.grant)
+                return CommitReceipt(
+                    .committed(transaction.record.version), grant: transaction.grant, lostLeases: transaction.lostLeases)
             }
         } catch {
             session.identities.forgetAll()
@@ -59,7 +64,8 @@ struct CommitTransaction {
         }
     }
 
-    private init(session: Session, plan: CommitPlan, _ list: CommittedList) {
+    private init(session: Session, plan: CommitPlan, _ list: CommittedList, moment: StorageMoment) {
+        self.moment = moment
         self.session = session
         self.plan = plan
         record = list.record
@@ -71,24 +77,30 @@ struct CommitTransaction {
     private mutating func run(claiming request: LeaseRequest?) throws(StorageError) -> CommitOutcome? {
         let before = record
         changes.reserveCapacity(plan.edits.count + 1)
+        var editing = LedgerEditing(query, at: moment, in: session)
+        if plan.movesLedgerRows { try editing.recognise(plan.ledger) }
+        if record.invalidatedAt != nil, let token = plan.askedUnder {
+            grantedAt = try LeaseTable.grantTime(of: token, query: query, in: connection)
+        }
         for edit in plan.edits {
             if let refusal = try apply(edit) { return refusal }
         }
         if plan.bringsTotalBesidePageOne(before: before.total, after: record.total) { try uncoverTotal() }
-        var offsets = try LedgerTable.apply(plan.ledger, query: query, at: plan.at, in: connection)
-        var granted: [Int] = []
+        try editing.apply(plan.ledger)
+        lostLeases = editing.lost
+        var leases: [Lease] = []
         if let request {
-            granted = try LedgerWriting.take(request, of: query, at: plan.at, in: session)
-            for offset in granted where !offsets.contains(offset) { offsets.append(offset) }
+            leases = try LedgerWriting.take(request, of: query, at: moment, in: session)
+            for lease in leases { editing.note(lease.offset) }
         }
-        if !offsets.isEmpty { changes.append(.ledger(offsets)) }
+        if !editing.offsets.isEmpty { changes.append(.ledger(editing.offsets)) }
         if moved { record.version.revision += 1 }
         if record != before { try QueryTable.save(record, in: connection) }
         // R51: in the same transaction, once for all that the plan changed.
         if changes.contains(where: \.isSeenByReaders) {
-            (record.contentVersion, tail) = try session.advance(query, journal, after: tail, at: plan.at)
+            (record.contentVersion, tail) = try session.advance(query, journal, after: tail, at: now)
         }
-        if let request { grant = try LedgerWriting.grant(granted, request, record, in: session) }
+        if let request { grant = try LedgerWriting.grant(leases, request, record, at: moment, in: session) }
         session.leave(CommittedList(record: record, tail: tail))
         if !changes.isEmpty {
             session.note(
@@ -130,12 +142,14 @@ struct CommitTransaction {
             record.end = end
             changes.append(.end(end))
         case .validated:
-            record.validatedAt = plan.at
-            if let moment = record.invalidatedAt, plan.isAskedSince(moment) { record.invalidatedAt = nil }
+            record.validatedAt = now
+            if let invalidatedAt = record.invalidatedAt, CommitPlan.isAsked(grantedAt, since: invalidatedAt, now: now) {
+                record.invalidatedAt = nil
+            }
             changes.append(.validated)
         case .invalidated:
-            guard record.invalidatedAt != plan.at else { break }
-            record.invalidatedAt = plan.at
+            guard record.invalidatedAt != now else { break }
+            record.invalidatedAt = now
             changes.append(.described)
         case .setFreshFor(let duration):
             guard record.freshFor != duration?.keptFreshness else { break }

@@ -2,55 +2,83 @@ import PageModel
 
 /// Transactions that touch nothing but the ledger.
 enum LedgerWriting {
-    static func claim(
-        _ request: LeaseRequest, of query: QueryID, at now: Timestamp, in session: Session
-    ) throws(StorageError) -> LeaseGrant {
-        try session.write(at: now) { () throws(StorageError) in
-            guard let record = try QueryTable.find(query, in: session.connection) else { return LeaseGrant(offsets: []) }
-            let granted = try take(request, of: query, at: now, in: session)
-            if !granted.isEmpty {
-                session.note(ChangeSet(
-                        query: query, version: record.version, contentVersion: record.contentVersion, changes: [.ledger(granted)]))
+    static func claim(_ request: LeaseRequest, of query: QueryID, in session: Session) throws(StorageError) -> LeaseGrant {
+        try session.write { moment throws(StorageError) in
+            guard let record = try QueryTable.find(query, in: session.connection) else { return LeaseGrant([], at: moment.now) }
+            let leases = try take(request, of: query, at: moment, in: session)
+            if !leases.isEmpty {
+                session.note(
+                    ChangeSet(
+                        query: query, version: record.version, contentVersion: record.contentVersion,
+                        changes: [.ledger(leases.map(\.offset))]))
             }
-            return try grant(granted, request, record, in: session)
+            return try grant(leases, request, record, at: moment, in: session)
         }
     }
 
     /// Call inside a transaction.
-    /// - Returns: the offsets that were granted, in the order in which they were asked for.
+    /// - Returns: the leases that were granted, in the order in which they were asked for.
     static func take(
-        _ request: LeaseRequest, of query: QueryID, at now: Timestamp, in session: Session
-    ) throws(StorageError) -> [Int] {
-        let owner = try session.owner()
-        var granted: [Int] = []
-        for offset in request.offsets
-        where try LedgerTable.claim(
-            offset, query: query, until: request.expiry, at: now, owner: owner, in: session.connection)
-        {
-            granted.append(offset)
+        _ request: LeaseRequest, of query: QueryID, at moment: StorageMoment, in session: Session
+    ) throws(StorageError) -> [Lease] {
+        let lock = try session.owner()
+        let owner = request.owner.stored(by: lock.name)
+        var leases: [Lease] = []
+        for offset in request.offsets {
+            try LedgerEditing.check(offset)
+            let isHeld = try LeaseTable.counts(offset, of: query, at: moment, in: session.connection) { lock.isAlive($0) }
+            guard !isHeld else { continue }
+            let lease = Lease(offset: offset, token: try session.newToken())
+            try LeaseTable.take(lease, of: query, by: owner, for: request.duration, at: moment, in: session.connection)
+            session.leases.add(lease, of: query, by: request.owner, for: request.duration, at: moment)
+            leases.append(lease)
         }
-        return granted
+        return leases
     }
 
     /// Call inside the transaction, when everything else in it is done.
     static func grant(
-        _ granted: [Int], _ request: LeaseRequest, _ record: QueryRecord, in session: Session
+        _ leases: [Lease], _ request: LeaseRequest, _ record: QueryRecord, at moment: StorageMoment, in session: Session
     ) throws(StorageError) -> LeaseGrant {
-        var grant = LeaseGrant(offsets: granted)
-        if let range = request.surroundings { grant.list = try StoreReading.excerpt(record, range, in: session.connection) }
+        var grant = LeaseGrant(leases, at: moment.now)
+        if let range = request.surroundings {
+            grant.list = try StoreReading.excerpt(record, range, in: session.connection, at: moment)
+        }
         return grant
     }
 
     static func record(
-        _ edits: [LedgerEdit], for query: QueryID, at now: Timestamp, in session: Session
-    ) throws(StorageError) {
-        try session.write(at: now) { () throws(StorageError) in
-            guard let record = try QueryTable.find(query, in: session.connection) else { return }
-            let offsets = try LedgerTable.apply(edits, query: query, at: now, in: session.connection)
-            if !offsets.isEmpty {
-                session.note(ChangeSet(
-                        query: query, version: record.version, contentVersion: record.contentVersion, changes: [.ledger(offsets)]))
+        _ edits: [LedgerEdit], for query: QueryID, in session: Session
+    ) throws(StorageError) -> Set<LeaseToken> {
+        try session.write { moment throws(StorageError) in
+            guard let record = try QueryTable.find(query, in: session.connection) else { return [] }
+            var editing = LedgerEditing(query, at: moment, in: session)
+            try editing.apply(edits)
+            if !editing.offsets.isEmpty {
+                session.note(
+                    ChangeSet(
+                        query: query, version: record.version, contentVersion: record.contentVersion,
+                        changes: [.ledger(editing.offsets)]))
             }
+            return editing.lost
+        }
+    }
+
+    /// The kernel lock proves that the owner lives; this proves that it has not stood still (R30).
+    static func heartbeat(_ owner: LeaseOwner, for duration: Duration, in session: Session) throws(StorageError) -> Set<LeaseToken> {
+        let leases = session.leases.leases(of: owner)
+        guard !leases.isEmpty else { return [] }
+        return try session.write { moment throws(StorageError) in
+            var held: Set<LeaseToken> = []
+            for (query, lease) in leases {
+                guard let offset = try LeaseTable.renew(lease, of: query, for: duration, at: moment, in: session.connection) else {
+                    session.leases.end(lease.token)
+                    continue
+                }
+                session.leases.renewed(lease.token, at: offset, until: moment.uptime + duration)
+                held.insert(lease.token)
+            }
+            return held
         }
     }
 }

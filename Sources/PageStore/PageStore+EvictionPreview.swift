@@ -7,14 +7,13 @@ extension PageStore {
     /// - Parameters:
     ///   - budget: what may be kept.
     ///   - exempt: queries that stay, besides those that are pinned or observed in this process.
-    ///   - now: the moment at which pages are as old as they are.
     /// - Throws: `StorageError`, as every reading does.
     public func evictionPreview(
-        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
+        to budget: EvictionBudget, exempt: Set<QueryID>
     ) async throws(StorageError) -> EvictionReport {
         let exempt = exempt.union(announcer.hub.observedQueries)
         return try await read { reading throws(StorageError) in
-            var eviction = try Eviction(budget, exempt: exempt, at: now, in: reading.connection)
+            var eviction = try Eviction(budget, exempt: exempt, at: reading.moment.now, in: reading.connection)
             while let portion = eviction.next() { eviction.removed(portion) }
             return eviction.report
         }

@@ -9,12 +9,12 @@ extension PageStore {
     ///   - path: where the store is; a symbolic link of our own is followed (R9).
     ///   - mode: what to do when there is none. Default: make one.
     ///   - options: the settings. Default: the defaults.
-    ///   - now: the moment that migrations are recorded with.
+    ///   - clock: what every stored time comes from, and what leases end by (R52). Defaults to the system's.
     ///   - stamps: draws the stamps of versions (R51). Default: the system's random numbers.
     /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `damaged`,
     ///   `inputOutput`, `full` or `busy`.
     public static func open(
-        at path: String, mode: Mode = .createIfMissing, options: Options = Options(), now: Timestamp,
+        at path: String, mode: Mode = .createIfMissing, options: Options = Options(), clock: any StorageClock = SystemStorageClock(),
         stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) async throws(StorageError) -> PageStore {
         let file = mode == .createIfMissing ? try StoreFile.place(path) : try StoreFile.locate(path)
@@ -22,7 +22,7 @@ extension PageStore {
         var attempts = 3
         while true {
             do throws(StorageError) {
-                return try await open(file: file, mode, options, now, stamps)
+                return try await open(file: file, mode, options, clock, stamps)
             } catch {
                 // Another process replaced the file meanwhile: the new one is to be opened.
                 attempts -= 1
@@ -32,7 +32,8 @@ extension PageStore {
     }
 
     private static func open(
-        file: String, _ mode: Mode, _ options: Options, _ now: Timestamp, _ stamps: any RandomNumberGenerator & Sendable
+        file: String, _ mode: Mode, _ options: Options, _ clock: any StorageClock,
+        _ stamps: any RandomNumberGenerator & Sendable
     ) async throws(StorageError) -> PageStore {
         // From here on the file is not replaced, until SQLite's own locks see to that.
         var gate = mode == .createIfMissing ? try await make(file, options) : nil
@@ -48,12 +49,12 @@ extension PageStore {
         }
         defer { withExtendedLifetime(gate) {} }
         guard FileIdentity(file) == place.identity else { throw .moved(file) }
-        let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, now: now, place: place)
+        let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, clock: clock, place: place)
         if mode == .readOnly {
             // The first reader checks the file.
             try await store.read { _ throws(StorageError) in }
         } else {
-            try await store.openWriter(now: now, stamps)
+            try await store.openWriter(stamps)
         }
         return store
     }
@@ -82,12 +83,13 @@ extension PageStore {
         }
     }
 
-    private func openWriter(now: Timestamp, _ stamps: any RandomNumberGenerator & Sendable) async throws(StorageError) {
-        let (path, identity, options, accesses, announcer) = (path, identity, options, accesses, announcer)
+    private func openWriter(_ stamps: any RandomNumberGenerator & Sendable) async throws(StorageError) {
+        let (path, identity, options, accesses, announcer, clock) = (path, identity, options, accesses, announcer, clock)
         try await writer.open { () throws(StorageError) in
-            let connection = try StoreOpening.openWriter(path, identity, options: options, now: now)
+            let connection = try StoreOpening.openWriter(path, identity, options: options, now: StorageMoment(clock).now)
             let session = try Session(
-                connection: connection, accesses: accesses, mergeBytes: options.checkpointBytes, journalBound: options.journal, stamps: stamps,
+                connection: connection, accesses: accesses, clock: clock, mergeBytes: options.checkpointBytes,
+                journalBound: options.journal, stamps: stamps,
                 openLocker: { () throws(StorageError) in try StoreOpening.openLocker(path, identity, options: options) },
                 announce: { announcer.announce($0) })
             session.resumePurges()

@@ -33,9 +33,9 @@ extension PageStore {
 
     public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
         // Most lists are short, and waking another thread takes longer than reading such a one (Decision 0002).
-        let (pool, accesses) = (pool, accesses)
+        let (pool, accesses, clock) = (pool, accesses, clock)
         let short = try pool.readAtOnce { connection throws(StorageError) in
-            try StoreReading(connection: connection, accesses: accesses).shortOutline(of: query)
+            try StoreReading(connection: connection, accesses: accesses, clock: clock).shortOutline(of: query)
         }
         if case .list(let list) = short { return list }
         return try await read { reading throws(StorageError) in try reading.outline(of: query) }
@@ -52,9 +52,9 @@ extension PageStore {
     public func list(
         of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
     ) async throws(StorageError) -> ListReading? {
-        let (pool, accesses) = (pool, accesses)
+        let (pool, accesses, clock) = (pool, accesses, clock)
         let short = try pool.readAtOnce { connection throws(StorageError) in
-            try StoreReading(connection: connection, accesses: accesses)
+            try StoreReading(connection: connection, accesses: accesses, clock: clock)
                 .shortList(of: query, mostItems: PageStore.brief, reading: choose)
         }
         if case .list(let list) = short { return list }
@@ -81,9 +81,11 @@ extension PageStore {
         try await read { reading throws(StorageError) in try reading.changes(of: query, since: version, limit: limit) }
     }
 
-    public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
+    public func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading {
         try await read { reading throws(StorageError) in
-            try LedgerTable.due(before: moment, limit: limit, in: reading.connection)
+            DueReading(
+                try LedgerTable.due(within: within, limit: limit, in: reading.connection, at: reading.moment),
+                readAt: reading.moment.now)
         }
     }
 

@@ -13,12 +13,11 @@ extension PageStore {
     /// - Parameters:
     ///   - tally: the figures of the run; `beganAt` counts only where nothing was counted before.
     ///   - query: the list that it was run for.
-    ///   - now: since when it is counted, where `beganAt` does not say.
     /// - Throws: `invalidPlan` for numbers below 0 or above 2^53; else as every commit does.
-    public func add(_ tally: RunTally, to query: QueryID, at now: Timestamp) async throws(StorageError) {
+    public func add(_ tally: RunTally, to query: QueryID) async throws(StorageError) {
         try await withWriter { session throws(StorageError) in
-            try session.write(at: now) { () throws(StorageError) in
-                try TallyTable.add(tally, to: query, at: now, in: session.connection)
+            try session.write { moment throws(StorageError) in
+                try TallyTable.add(tally, to: query, at: moment.now, in: session.connection)
             }
         }
     }

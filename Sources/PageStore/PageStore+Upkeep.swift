@@ -27,7 +27,7 @@ extension PageStore {
     /// - Returns: what was found, what was done, and what is still wrong: if anything is, set the store aside.
     /// - Throws: `StorageError`, as every writing does; `busy` when a new file is needed and another process has the store open, and then
     ///   this store is closed.
-    public func repair(at now: Timestamp) async throws(StorageError) -> RepairReport {
+    public func repair() async throws(StorageError) -> RepairReport {
         let ending = try await withWriter { session throws(StorageError) in
             defer { session.connection.timeLimit = options.timeLimit }
             return try Repair.run(in: session, at: now)
@@ -39,8 +39,8 @@ extension PageStore {
             pool.close()
             await writer.close()
             place.withLock { $0 = nil }
-            let (path, options) = (path, options)
-            return try await upkeep.run { () throws(StorageError) in try Salvage.run(path, found, options, at: now) }
+            let (path, options, clock) = (path, options, clock)
+            return try await upkeep.run { () throws(StorageError) in try Salvage.run(path, found, options, clock) }
         }
     }
 

@@ -10,6 +10,10 @@ public final class PageStore: PageStorage {
     public let path: String
 
     let options: Options
+    /// What every stored time comes from (R52).
+    package let clock: any StorageClock
+    /// The storage's time.
+    var now: Timestamp { StorageMoment(clock).now }
     let isReadOnly: Bool
     let upkeep = ReaderActor()
     let writer = WriterActor()
@@ -23,14 +27,15 @@ public final class PageStore: PageStorage {
     /// Given up once the connections are closed.
     let place: Mutex<OpenStore?>
 
-    init(path: String, isReadOnly: Bool, options: Options, now: Timestamp, place: OpenStore) {
+    init(path: String, isReadOnly: Bool, options: Options, clock: any StorageClock, place: OpenStore) {
         self.path = path
+        self.clock = clock
         self.place = Mutex(place)
         self.options = options
         self.isReadOnly = isReadOnly
         let identity = place.identity
         self.identity = identity
-        accesses = AccessLog(openedAt: now)
+        accesses = AccessLog(openedAt: clock.now())
         pool = ReaderPool(count: options.readers) { () throws(StorageError) in
             try StoreOpening.openReader(path, identity, isReadOnly: isReadOnly, options: options)
         }
@@ -61,7 +66,7 @@ public final class PageStore: PageStorage {
 
     /// The store on the caller's own thread, for callers that may block it.
     public var synchronously: SynchronousAccess {
-        SynchronousAccess(pool: pool, accesses: accesses, writer: writer, isReadOnly: isReadOnly)
+        SynchronousAccess(pool: pool, accesses: accesses, writer: writer, isReadOnly: isReadOnly, clock: clock)
     }
 
     // MARK: Plumbing
@@ -71,17 +76,17 @@ public final class PageStore: PageStorage {
     func read<Value: Sendable>(
         isBrief: Bool = false, _ body: @Sendable (StoreReading) throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        let (pool, accesses) = (pool, accesses)
+        let (pool, accesses, clock) = (pool, accesses, clock)
         if isBrief {
             let value = try pool.readAtOnce { connection throws(StorageError) in
-                try body(StoreReading(connection: connection, accesses: accesses))
+                try body(StoreReading(connection: connection, accesses: accesses, clock: clock))
             }
             if let value { return value }
         }
         let number = turn.add(1, ordering: .relaxed).oldValue
         return try await readers[Int(UInt(bitPattern: number) % UInt(readers.count))].run { () throws(StorageError) in
             try pool.read { connection throws(StorageError) in
-                try body(StoreReading(connection: connection, accesses: accesses))
+                try body(StoreReading(connection: connection, accesses: accesses, clock: clock))
             }
         }
     }

@@ -5,6 +5,13 @@ import PageModel
 struct StoreReading {
     let connection: Connection
     let accesses: AccessLog
+    let moment: StorageMoment
+
+    init(connection: Connection, accesses: AccessLog, clock: any StorageClock) {
+        self.connection = connection
+        self.accesses = accesses
+        moment = StorageMoment(clock)
+    }
 
     /// Every query that is whole, with its outline and size.
     func summaries() throws(StorageError) -> [QuerySummary] {
@@ -77,16 +84,17 @@ struct StoreReading {
 
     func excerpt(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListOutline? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
-        return try StoreReading.excerpt(record, range, in: connection)
+        return try StoreReading.excerpt(record, range, in: connection, at: moment)
     }
 
     static func excerpt(
-        _ record: QueryRecord, _ range: Range<Int>, in connection: Connection
+        _ record: QueryRecord, _ range: Range<Int>, in connection: Connection, at moment: StorageMoment
     ) throws(StorageError) -> ListOutline {
         let rows = try PageTable.read(meeting: range, of: record.id, in: connection)
         return ListOutline(
-            record: record, pages: rows.rows.map(\.summary), ledger: try LedgerTable.entries(of: record.id, in: connection, range),
-            damaged: rows.damaged)
+            record: record, pages: rows.rows.map(\.summary),
+            ledger: try LedgerTable.entries(of: record.id, in: connection, range, at: moment), damaged: rows.damaged,
+            readAt: moment.now)
     }
 
     /// The items at `range`. Bytes that are not those that were stored are a miss, never an answer.
@@ -97,7 +105,7 @@ struct StoreReading {
 
     /// - Parameter rows: those that hold positions in `range`, and maybe others.
     private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: PageRows) throws(StorageError) -> ListWindow {
-        var window = ListWindow(record: record, range: range, parts: [], damaged: [])
+        var window = ListWindow(record: record, range: range, parts: [], damaged: [], readAt: moment.now)
         for row in rows.rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
             let page = row.summary
             let wanted = page.range.clamped(to: range)
@@ -149,7 +157,8 @@ struct StoreReading {
 
     private func outline(_ record: QueryRecord, _ rows: PageRows) throws(StorageError) -> ListOutline {
         var outline = ListOutline(
-            record: record, pages: rows.rows.map(\.summary), ledger: try LedgerTable.entries(of: record.id, in: connection))
+            record: record, pages: rows.rows.map(\.summary),
+            ledger: try LedgerTable.entries(of: record.id, in: connection, at: moment), readAt: moment.now)
         guard !rows.damaged.isEmpty else { return outline }
         // Nobody knows how many positions are lost behind the last page that can be read, unless the list says how long it is.
         let length = outline.length

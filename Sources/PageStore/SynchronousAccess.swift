@@ -9,8 +9,10 @@ public struct SynchronousAccess: Sendable {
     private let accesses: AccessLog
     private let writer: WriterActor
     private let isReadOnly: Bool
+    private let clock: any StorageClock
 
-    init(pool: ReaderPool, accesses: AccessLog, writer: WriterActor, isReadOnly: Bool) {
+    init(pool: ReaderPool, accesses: AccessLog, writer: WriterActor, isReadOnly: Bool, clock: any StorageClock) {
+        self.clock = clock
         self.pool = pool
         self.accesses = accesses
         self.writer = writer
@@ -62,16 +64,22 @@ public struct SynchronousAccess: Sendable {
 
     /// Takes leases on pages that are about to be fetched (R30); see `PageStorage.claim`.
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
-    public func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) throws(StorageError) -> LeaseGrant {
-        try write { session throws(StorageError) in try LedgerWriting.claim(request, of: query, at: now, in: session) }
+    public func claim(_ request: LeaseRequest, of query: QueryID) throws(StorageError) -> LeaseGrant {
+        try write { session throws(StorageError) in try LedgerWriting.claim(request, of: query, in: session) }
     }
 
     /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
+    /// - Returns: the tokens among the edits whose lease had been lost (R30); see `PageStorage.record`.
     /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
-    public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) throws(StorageError) {
-        try write { session throws(StorageError) in
-            try LedgerWriting.record(edits, for: query, at: now, in: session)
-        }
+    @discardableResult
+    public func record(_ edits: [LedgerEdit], for query: QueryID) throws(StorageError) -> Set<LeaseToken> {
+        try write { session throws(StorageError) in try LedgerWriting.record(edits, for: query, in: session) }
+    }
+
+    /// Keeps an owner alive (R30); see `PageStorage.heartbeat`.
+    /// - Throws: `StorageError`, as every writing does.
+    public func heartbeat(_ owner: LeaseOwner, for duration: Duration) throws(StorageError) -> Set<LeaseToken> {
+        try write { session throws(StorageError) in try LedgerWriting.heartbeat(owner, for: duration, in: session) }
     }
 
     private func write<Value: Sendable>(
@@ -85,7 +93,7 @@ public struct SynchronousAccess: Sendable {
         _ body: (StoreReading) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         try pool.read { connection throws(StorageError) in
-            try body(StoreReading(connection: connection, accesses: accesses))
+            try body(StoreReading(connection: connection, accesses: accesses, clock: clock))
         }
     }
 }

@@ -4,7 +4,7 @@ public import PageModel
 /// the time.
 ///
 /// ```swift
-/// for due in try await DueWork.all(in: store, now: clock.now()) {
+/// for due in try await DueWork.all(in: store) {
 ///     for work in due.runs {
 ///         let options = DueWork.options(for: work, from: SyncOptions())
 ///         _ = try await ListSync(storage: store, source: sources[due.query.key]!, key: due.query.key, options: options).run()
@@ -39,31 +39,28 @@ public struct DueWork: Hashable, Sendable {
     ///   - freshness: when a pinned list is stale. Default: after the time for which its origin calls it fresh, up to 1 hour; after
     ///     60 seconds, where that does not say.
     ///   - retry: how long pauses are at most. Default: that of `RetrySchedule`.
-    ///   - now: the moment.
     /// - Throws: `StorageError` when the storage fails.
     public static func all(
-        in storage: any PageStorage, freshness: FreshnessPolicy = FreshnessPolicy(), retry: RetrySchedule = RetrySchedule(),
-        now: Timestamp
+        in storage: any PageStorage, freshness: FreshnessPolicy = FreshnessPolicy(), retry: RetrySchedule = RetrySchedule()
     ) async throws(StorageError) -> [DueWork] {
         let plan = plan(freshness, retry)
         // Also those of a clock that was set back: there are as many as there are failing pages, and no more.
-        let scheduled = Set(try await storage.due(before: Timestamp(milliseconds: .max), limit: .max).map(\.query))
+        let scheduled = Set(try await storage.due(within: .seconds(Int64.max), limit: .max).fetches.map(\.query))
         var all: [DueWork] = []
         for record in try await storage.records() where record.isPinned || record.sweep != nil || scheduled.contains(record.id) {
             guard let list = try await storage.outline(of: record.id) else { continue }
-            let runs = plan.runs(for: list, now: now)
+            let runs = plan.runs(for: list, now: list.readAt)
             if !runs.isEmpty { all.append(DueWork(query: list.record, runs: runs)) }
         }
         return all
     }
 
-    /// What the ledger of one list has scheduled by `now`, and nothing else; nil when that is nothing.
+    /// What the ledger of one list had scheduled by the time of the read, and nothing else; nil when that is nothing.
     /// - Parameters:
     ///   - list: the list, with its ledger.
     ///   - retry: how long pauses are at most; a retry farther ahead is due (R29). Default: that of `RetrySchedule`.
-    ///   - now: the moment.
-    public static func retries(of list: ListOutline, retry: RetrySchedule = RetrySchedule(), now: Timestamp) -> DueWork? {
-        let runs = plan(FreshnessPolicy(), retry).retries(of: list, now: now)
+    public static func retries(of list: ListOutline, retry: RetrySchedule = RetrySchedule()) -> DueWork? {
+        let runs = plan(FreshnessPolicy(), retry).retries(of: list, now: list.readAt)
         return runs.isEmpty ? nil : DueWork(query: list.record, runs: runs)
     }
 

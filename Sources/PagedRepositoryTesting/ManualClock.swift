@@ -4,15 +4,24 @@ import Synchronization
 
 /// A clock that stands still until somebody sleeps on it: then it is that late at once. Alarms wait until it is.
 ///
-/// Tests that use it never wait, and can say how long the code under test would have.
+/// Tests that use it never wait, and can say how long the code under test would have. Give one clock to the code under test and to
+/// its storage.
 ///
-/// State: the moment, the sleeps so far, who waits for an alarm; under a mutex.
-public final class ManualClock: SyncClock {
+/// State: the moment, the uptime, the sleeps so far, who waits for an alarm; under a mutex.
+public final class ManualClock: SyncClock, StorageClock {
     private struct State {
         var moment: Timestamp
+        /// Goes on with the moment, and never back.
+        var uptime = Uptime(milliseconds: 1_000_000, boot: "boot-1")
+        var boots = 1
         var slept: [Duration] = []
         var alarms: [Int: (moment: Timestamp, waiter: CheckedContinuation<Void, any Error>)] = [:]
         var nextAlarm = 0
+
+        mutating func move(to new: Timestamp) {
+            uptime = uptime + max(new - moment, .zero)
+            moment = new
+        }
 
         mutating func takeDue() -> [CheckedContinuation<Void, any Error>] {
             let due = alarms.filter { $0.value.moment <= moment }
@@ -31,12 +40,28 @@ public final class ManualClock: SyncClock {
     /// The moment at which it stands.
     public func now() -> Timestamp { state.withLock { $0.moment } }
 
+    /// The time since the start of the simulated machine: it goes on as the clock is advanced, and stands still when it is set back.
+    public func uptime() -> Uptime { state.withLock { $0.uptime } }
+
+    /// Starts the simulated machine anew: leases from before have ended (R30). The wall time stays.
+    public func reboot() {
+        state.withLock { state in
+            state.boots += 1
+            state.uptime = Uptime(milliseconds: 1_000_000, boot: "boot-\(state.boots)")
+        }
+    }
+
     /// Every sleep so far, in order. Alarms are none.
     public var slept: [Duration] { state.withLock { $0.slept } }
 
     /// Sets the clock forward; back, when the duration is negative.
     public func advance(by duration: Duration) {
-        move { $0.moment = $0.moment + duration }
+        move { $0.move(to: $0.moment + duration) }
+    }
+
+    /// Sets the clock to a moment, forward or back.
+    public func set(to moment: Timestamp) {
+        move { $0.move(to: moment) }
     }
 
     public func sleep(until moment: Timestamp) async throws {
@@ -46,7 +71,7 @@ public final class ManualClock: SyncClock {
         move { state in
             guard moment > state.moment else { return }
             state.slept.append(moment - state.moment)
-            state.moment = moment
+            state.move(to: moment)
         }
     }
 

@@ -14,7 +14,7 @@ extension MemoryList {
             cut(at: range.upperBound)
         }
         let out = takeOut { offset in takenOut.contains { $0.contains(offset) } }
-        ledger.drop { offset in takenOut.contains { $0.contains(offset) } }
+        ledger.takeOut { offset in takenOut.contains { $0.contains(offset) } }
         for index in pages.indices {
             guard let move = moves.first(where: { $0.range.contains(pages[index].offset) }), move.distance != 0 else { continue }
             pages[index].summary.offset += move.distance

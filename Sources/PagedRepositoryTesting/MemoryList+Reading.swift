@@ -3,13 +3,13 @@ import PageModel
 /// What can be asked of a list in memory.
 extension MemoryList {
     /// The list as decisions see it; with a range, only what concerns these positions.
-    func outline(_ range: Range<Int>? = nil) -> ListOutline {
+    func outline(_ range: Range<Int>? = nil, at moment: StorageMoment) -> ListOutline {
         ListOutline(
             record: record, pages: pages.filter { range.map($0.meets) ?? true }.map(\.summary),
-            ledger: ledger.entries.filter { range?.contains($0.offset) ?? true })
+            ledger: ledger.entries(at: moment).filter { range?.contains($0.offset) ?? true }, readAt: moment.now)
     }
 
-    func window(_ range: Range<Int>) -> ListWindow {
+    func window(_ range: Range<Int>, at moment: StorageMoment) -> ListWindow {
         let parts = pages.filter { !$0.isEmpty && $0.meets(range) }.map { page in
             let wanted = page.range.clamped(to: range)
             return ListWindow.Part(
@@ -17,7 +17,7 @@ extension MemoryList {
                 content: page.content.slice(wanted.lowerBound - page.offset..<wanted.upperBound - page.offset),
                 isHeld: isHeld(page), validatedAt: page.summary.validatedAt)
         }
-        return ListWindow(record: record, range: range, parts: parts, damaged: [])
+        return ListWindow(record: record, range: range, parts: parts, damaged: [], readAt: moment.now)
     }
 
     /// The first place of each key that is held.

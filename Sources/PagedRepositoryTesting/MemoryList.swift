@@ -35,12 +35,15 @@ struct MemoryList: Sendable {
 
     func isHeld(_ page: MemoryPage) -> Bool { page.summary.generation == record.version.generation }
 
-    /// Applies the plan; returns what it did. After a refusal the value is worth nothing.
-    mutating func apply(_ plan: CommitPlan) throws(Refusal) -> [Change] {
+    /// Applies the plan; returns what it did, and the tokens in it that were lost. After a refusal the value is worth nothing.
+    mutating func apply(_ plan: CommitPlan, at moment: StorageMoment) throws(Refusal) -> ([Change], Set<LeaseToken>) {
         var changes: [Change] = []
         let total = record.total
+        // Before its own edits move the rows.
+        let grantedAt = plan.askedUnder.flatMap { ledger.grantTime(of: $0) }
+        let held = plan.movesLedgerRows ? ledger.held(among: plan.ledger) : []
         for edit in plan.edits {
-            if let change = try apply(edit, of: plan) { changes.append(change) }
+            if let change = try apply(edit, grantedAt, at: moment.now) { changes.append(change) }
         }
         if plan.bringsTotalBesidePageOne(before: total, after: record.total), let head = pages.firstIndex(where: { $0.offset == 0 }) {
             pages[head].summary.validator?.coversTotal = false
@@ -48,9 +51,9 @@ struct MemoryList: Sendable {
         // One commit is one revision, however many of its edits moved something.
         if plan.edits.contains(where: \.movesPositions) { record.version.revision += 1 }
 
-        let offsets = ledger.apply(plan.ledger, at: plan.at)
-        if !offsets.isEmpty { changes.append(.ledger(offsets)) }
-        return changes
+        let applied = ledger.apply(plan.ledger, held: held, at: moment)
+        if !applied.told.isEmpty { changes.append(.ledger(applied.told)) }
+        return (changes, applied.lost)
     }
 
     func fulfils(_ premises: [PagePremise]) -> Bool {
@@ -60,13 +63,23 @@ struct MemoryList: Sendable {
     }
 
     /// Takes leases, after everything else that a transaction does (R30).
-    mutating func grant(_ request: LeaseRequest, at now: Timestamp, to owner: String) -> LeaseGrant {
-        let granted = request.offsets.filter { ledger.claim($0, until: request.expiry, at: now, owner: owner) }
-        return LeaseGrant(offsets: granted, list: request.surroundings.map { outline($0) })
+    /// - Parameter nextToken: goes up with each lease.
+    mutating func grant(
+        _ request: LeaseRequest, at moment: StorageMoment, to process: String, _ nextToken: inout Int64
+    ) -> LeaseGrant {
+        var leases: [Lease] = []
+        for offset in request.offsets {
+            let lease = MemoryLedger.Lease(
+                token: LeaseToken(rawValue: nextToken), owner: request.owner.stored(by: process), end: moment.uptime + request.duration)
+            guard ledger.claim(offset, lease, retryAt: moment.now + request.duration, at: moment) else { continue }
+            leases.append(Lease(offset: offset, token: lease.token))
+            nextToken += 1
+        }
+        return LeaseGrant(leases, at: moment.now, list: request.surroundings.map { outline($0, at: moment) })
     }
 
-    private mutating func apply(_ edit: ListEdit, of plan: CommitPlan) throws(Refusal) -> Change? {
-        let now = plan.at
+    /// - Parameter grantedAt: when page one was asked for; nil when nobody knows.
+    private mutating func apply(_ edit: ListEdit, _ grantedAt: Timestamp?, at now: Timestamp) throws(Refusal) -> Change? {
         switch edit {
         case .put(let page):
             return try put(page, at: now)
@@ -93,7 +106,7 @@ struct MemoryList: Sendable {
             cut(at: position)
             let out = takeOut { $0 >= position }
             draft.truncated(at: position, out)
-            ledger.drop { $0 >= position }
+            ledger.takeOut { $0 >= position }
             return .truncated(position)
         case .dropOlderGenerations:
             pages.removeAll { [generation = record.version.generation] in $0.summary.generation < generation }
@@ -110,7 +123,9 @@ struct MemoryList: Sendable {
             return .end(end)
         case .validated:
             record.validatedAt = now
-            if record.invalidatedAt.map(plan.isAskedSince) ?? false { record.invalidatedAt = nil }
+            if let invalidatedAt = record.invalidatedAt, CommitPlan.isAsked(grantedAt, since: invalidatedAt, now: now) {
+                record.invalidatedAt = nil
+            }
             return .validated
         case .invalidated:
             return described { $0.invalidatedAt = now }

@@ -11,6 +11,8 @@ public final class MemoryStorage: PageStorage {
         var lists: [QueryID: MemoryList] = [:]
         /// Never used again: a purged query's plans cannot hit another.
         var nextID: Int64 = 1
+        /// Never given twice, whatever becomes of the lease (R30).
+        var nextToken: Int64 = 1
         let bound: JournalBound
         var stamps: any RandomNumberGenerator & Sendable
         /// What the transaction under way did.
@@ -20,7 +22,7 @@ public final class MemoryStorage: PageStorage {
 
         func list(_ key: QueryKey) -> MemoryList? { lists.values.first { $0.record.key.isSame(as: key) } }
 
-        /// Reads take no clock: when they were is told by the next transaction that has one (R40).
+        /// When reads were is noted by the next writing transaction (R40).
         mutating func stampReads(at now: Timestamp) {
             for query in lists.keys { lists[query]?.stampReads(at: now) }
         }
@@ -44,21 +46,28 @@ public final class MemoryStorage: PageStorage {
 
     /// The name that leases carry (R30); it lives as long as this object.
     private let owner: String
+    /// What every stored time comes from (R52).
+    package let clock: any StorageClock
     private let state: Mutex<State>
     private let hub = NoticeHub()
 
     /// A storage that holds nothing.
     /// - Parameters:
-    ///   - owner: the name that its leases carry (R30). Default: `memory`.
+    ///   - owner: the name that its leases carry (R30). Defaults to `memory`.
     ///   - journal: how much of each list's journal is kept (R48). Default: 1 MiB, and ten minutes in any case.
+    ///   - clock: what every stored time comes from, and what leases end by (R52). Give a `ManualClock` to the storage and to the
+    ///     code under test alike. Defaults to the system's.
     ///   - stamps: draws the stamps of versions (R51). Default: the system's random numbers.
     public init(
-        owner: String = "memory", journal: JournalBound = JournalBound(),
+        owner: String = "memory", journal: JournalBound = JournalBound(), clock: (any StorageClock)? = nil,
         stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) {
         self.owner = owner
+        self.clock = clock ?? ProcessClock()
         state = Mutex(State(bound: journal, stamps: stamps))
     }
+
+    private var moment: StorageMoment { StorageMoment(clock) }
 
     // MARK: Reading
 
@@ -71,21 +80,21 @@ public final class MemoryStorage: PageStorage {
     }
 
     public func summaries() async throws(StorageError) -> [QuerySummary] {
-        state.withLock { $0.inOrder.map { QuerySummary(outline: $0.outline(), bytes: $0.bytes) } }
+        state.withLock { $0.inOrder.map { QuerySummary(outline: $0.outline(at: moment), bytes: $0.bytes) } }
     }
 
     public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
-        state.withLock { $0.lists[query]?.outline() }
+        state.withLock { $0.lists[query]?.outline(at: moment) }
     }
 
     public func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
-        state.withLock { $0.lists[query]?.outline(range) }
+        state.withLock { $0.lists[query]?.outline(range, at: moment) }
     }
 
     public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
         state.withLock { state in
             state.lists[query]?.markRead(range)
-            return state.lists[query]?.window(range)
+            return state.lists[query]?.window(range, at: moment)
         }
     }
 
@@ -94,12 +103,13 @@ public final class MemoryStorage: PageStorage {
     ) async throws(StorageError) -> ListReading? {
         state.withLock { state in
             guard let list = state.lists[query] else { return nil }
-            let outline = list.outline()
+            let moment = moment
+            let outline = list.outline(at: moment)
             return ListReading(
                 outline: outline,
                 windows: choose(outline).map { range in
                     state.lists[query]?.markRead(range)
-                    return list.window(range)
+                    return list.window(range, at: moment)
                 })
         }
     }
@@ -114,16 +124,18 @@ public final class MemoryStorage: PageStorage {
         state.withLock { $0.lists[query]?.journal.changes(since: version, limit: limit) }
     }
 
-    public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
+    public func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading {
+        let moment = moment
         let due = state.withLock { state in
             state.inOrder.flatMap { list in
-                list.ledger.entries.compactMap { entry in
+                list.ledger.entries(at: moment).compactMap { entry in
                     entry.nextAttemptAt.map { (moment: $0, fetch: DueFetch(query: list.record.id, entry: entry)) }
                 }
             }
         }
         // The sort is stable: what is due together comes by query and offset.
-        return due.filter { $0.moment <= moment }.sorted { $0.moment < $1.moment }.prefix(max(limit, 0)).map(\.fetch)
+        let soonest = due.filter { $0.moment <= moment.now + within }.sorted { $0.moment < $1.moment }
+        return DueReading(soonest.prefix(max(limit, 0)).map(\.fetch), readAt: moment.now)
     }
 
     public var observedQueries: Set<QueryID> { hub.observedQueries }
@@ -136,16 +148,16 @@ public final class MemoryStorage: PageStorage {
 
     // MARK: Writing
 
-    public func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        try write { state in
+    public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
+        try write { state, moment in
             if let known = state.list(key) { return known.record }
             let id = QueryID(rawValue: state.nextID)
             let record = QueryRecord(
                 id: id, key: key, version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil,
-                validatedAt: nil, createdAt: now, allowsDuplicates: false, paging: "", source: "")
+                validatedAt: nil, createdAt: moment.now, allowsDuplicates: false, paging: "", source: "")
             state.nextID += 1
             state.lists[id] = MemoryList(record, state.bound)
-            state.advance(id, at: now)
+            state.advance(id, at: moment.now)
             state.tell([.registered], of: id)
             return state.lists[id]?.record ?? record
         }
@@ -154,28 +166,29 @@ public final class MemoryStorage: PageStorage {
     public func commit(
         _ plan: CommitPlan, claiming request: LeaseRequest?
     ) async throws(StorageError) -> CommitReceipt {
-        try write { state throws(StorageError) in
+        try write { state, moment throws(StorageError) in
             // Purged since: no plan of its old life applies any more.
             guard var list = state.lists[plan.query] else {
                 return CommitReceipt(.superseded(ListVersion(generation: 0, revision: 0)))
             }
             guard plan.isMade(for: list.record) else { return CommitReceipt(.superseded(list.record.version)) }
             guard list.fulfils(plan.premises) else { return CommitReceipt(.superseded(list.record.version)) }
-            var changes: [Change]
+            var (changes, lost): ([Change], Set<LeaseToken>)
             do throws(MemoryList.Refusal) {
-                changes = try list.apply(plan)
+                (changes, lost) = try list.apply(plan, at: moment)
             } catch {
                 switch error {
                 case .held(let ranges): return CommitReceipt(.duplicates(ranges))
                 case .impossible(let why): throw StorageError(.invalidPlan, why)
                 }
             }
-            if changes.contains(where: \.isSeenByReaders) { list.advance(stamp: state.stamps.next(), at: plan.at) }
-            var receipt = CommitReceipt(.committed(list.record.version))
+            if changes.contains(where: \.isSeenByReaders) { list.advance(stamp: state.stamps.next(), at: moment.now) }
+            var receipt = CommitReceipt(.committed(list.record.version), lostLeases: lost)
             if let request {
-                receipt.grant = list.grant(request, at: plan.at, to: owner)
+                let grant = list.grant(request, at: moment, to: owner, &state.nextToken)
+                receipt.grant = grant
                 // What a transaction did to the ledger is told as one.
-                var offsets = receipt.grant?.offsets ?? []
+                var offsets = grant.offsets
                 if case .ledger(let told)? = changes.last {
                     changes.removeLast()
                     offsets = told + offsets
@@ -183,32 +196,46 @@ public final class MemoryStorage: PageStorage {
                 if !offsets.isEmpty { changes.append(.ledger(offsets.eachOnce)) }
             }
             state.lists[plan.query] = list
-            state.stampReads(at: plan.at)
+            state.stampReads(at: moment.now)
             state.tell(changes, of: plan.query)
             return receipt
         }
     }
 
-    public func claim(
-        _ request: LeaseRequest, of query: QueryID, at now: Timestamp
-    ) async throws(StorageError) -> LeaseGrant {
-        try write { state in
-            state.stampReads(at: now)
-            guard let grant = state.lists[query]?.grant(request, at: now, to: owner) else { return LeaseGrant(offsets: []) }
+    public func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
+        try write { state, moment in
+            state.stampReads(at: moment.now)
+            guard var list = state.lists[query] else { return LeaseGrant([], at: moment.now) }
+            let grant = list.grant(request, at: moment, to: owner, &state.nextToken)
+            state.lists[query] = list
             state.tellLedger(grant.offsets.eachOnce, of: query)
             return grant
         }
     }
 
-    public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
-        try write { state in
-            state.stampReads(at: now)
-            state.tellLedger(state.lists[query]?.ledger.apply(edits, at: now) ?? [], of: query)
+    @discardableResult
+    public func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
+        try write { state, moment in
+            state.stampReads(at: moment.now)
+            guard let applied = state.lists[query]?.ledger.apply(edits, at: moment) else { return [] }
+            state.tellLedger(applied.told, of: query)
+            return applied.lost
+        }
+    }
+
+    public func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
+        let name = owner.stored(by: self.owner)
+        return try write { state, moment in
+            var held: Set<LeaseToken> = []
+            for query in state.lists.keys {
+                held.formUnion(state.lists[query]?.ledger.renew(by: name, for: duration, at: moment) ?? [])
+            }
+            return held
         }
     }
 
     public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
-        try write { state in
+        try write { state, _ in
             guard state.lists[query].map({ $0.record.isPinned != isPinned }) ?? false else { return }
             state.lists[query]?.record.isPinned = isPinned
             state.tell([.described], of: query)
@@ -216,7 +243,7 @@ public final class MemoryStorage: PageStorage {
     }
 
     public func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
-        try write { state in
+        try write { state, _ in
             var report = PurgeReport()
             for query in queries {
                 guard let list = state.lists.removeValue(forKey: query) else { continue }
@@ -229,14 +256,12 @@ public final class MemoryStorage: PageStorage {
         }
     }
 
-    public func evict(
-        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
-    ) async throws(StorageError) -> EvictionReport {
+    public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
         let exempt = exempt.union(hub.observedQueries)
-        return try write { state in
-            state.stampReads(at: now)
+        return try write { state, moment in
+            state.stampReads(at: moment.now)
             let candidates = state.inOrder.flatMap { $0.candidates(isExempt: exempt.contains($0.record.id)) }
-            let victims = EvictionPlan.victims(among: candidates, budget: budget, at: now)
+            let victims = EvictionPlan.victims(among: candidates, budget: budget, at: moment.now)
             var report = EvictionReport(bytesLeft: candidates.reduce(0) { $0 + $1.bytes })
             for query in state.inOrder.map(\.record.id) {
                 let lost = victims.filter { $0.query == query }
@@ -247,20 +272,21 @@ public final class MemoryStorage: PageStorage {
                 report.bytes += bytes
                 report.bytesLeft -= bytes
                 let changes = lost.compactMap { state.lists[query]?.evict(at: $0.offset) }
-                if !changes.isEmpty { state.advance(query, at: now) }
+                if !changes.isEmpty { state.advance(query, at: moment.now) }
                 state.tell(changes, of: query)
             }
             return report
         }
     }
 
-    /// One transaction: all of it, or nothing.
+    /// One transaction at one moment: all of it, or nothing.
     private func write<Value: Sendable>(
-        _ body: (inout State) throws(StorageError) -> Value
+        _ body: (inout State, StorageMoment) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         try state.withLock { state throws(StorageError) in
             var draft = state
-            let value = try body(&draft)
+            let moment = moment
+            let value = try body(&draft, moment)
             guard draft.lists.values.allSatisfy(\.isPossible) else {
                 throw StorageError(.invalidPlan, "a position, total or end is none that a list can have")
             }

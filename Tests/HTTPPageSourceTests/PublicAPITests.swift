@@ -19,7 +19,7 @@ struct PublicAPITests {
     /// Brings the list in, and expects it to be there as it is. Returns how many requests that took.
     private func expectEveryItem(of api: PublicAPI, pageSize: Int? = nil) async throws -> Int {
         let (source, origin) = try source(api)
-        let storage = MemoryStorage(), clock = ManualClock(), key = try #require(HTTPPageSource.key(for: api.url))
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = try #require(HTTPPageSource.key(for: api.url))
         var options = SyncOptions()
         options.pageSize = pageSize
         let report = try await ListSync(storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }).run()

@@ -193,7 +193,7 @@ struct TrapTests {
         let first = try await source.first(), second = try await source.first()
         #expect(first.content.fingerprint == second.content.fingerprint)
 
-        let storage = MemoryStorage(), clock = ManualClock()
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
         let sync = ListSync(storage: storage, source: try scripted("http://h/api", origin), key: QueryKey("http://h/api"), clock: clock)
         #expect(try await sync.run().reconciliation == .firstLoad)
         clock.advance(by: .seconds(600))
@@ -209,7 +209,7 @@ struct TrapTests {
             #"{ "id" : "\u0061\u0000" , "n" : 1.50e0 }"#,
         ]
         let origin = ScriptedOrigin { _, _ in .json(#"{"total":4,"\ud800":1,"items":[\#(items.joined(separator: ","))]}"#) }
-        let storage = MemoryStorage(), clock = ManualClock(), key = QueryKey("http://h/api")
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("http://h/api")
         let source = try scripted("http://h/api", origin)
         #expect(try await ListSync(storage: storage, source: source, key: key, clock: clock).run().outcome == .complete)
         let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })

@@ -65,7 +65,7 @@ final class HostileBench: Sendable {
         network = PatientNetwork(configuration.limits)
         source = try HTTPPageSource(configuration, transport: network, clock: clock)
         key = try #require(HTTPPageSource.key(for: url))
-        store = try await PageStore.open(at: folder.store, mode: .createIfMissing, now: clock.now())
+        store = try await PageStore.open(at: folder.store, mode: .createIfMissing, clock: clock)
     }
 
     /// One synchronisation that waits for no retry.

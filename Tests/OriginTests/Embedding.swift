@@ -40,7 +40,7 @@ struct GoneServer: HTTPTransport {
 /// Runs `body` with a store of its own and the real network, and closes both.
 func withStore(_ body: (PageStore, AsyncHTTPTransport) async throws -> Void) async throws {
     let folder = Folder()
-    let store = try await PageStore.open(at: folder.store, mode: .createIfMissing, now: SystemClock().now())
+    let store = try await PageStore.open(at: folder.store, mode: .createIfMissing)
     let network = AsyncHTTPTransport()
     let result: Result<Void, any Error>
     do {

@@ -117,7 +117,7 @@ extension OriginTests.RepositoryTests {
     func pinned() async throws {
         try await withStore { store, network in
             let lists = try await Embedding(RealOrigin.kinto.url, store, network)
-            let record = try await store.register(lists.key, at: SystemClock().now())
+            let record = try await store.register(lists.key)
             try await store.setPinned(true, record.id)
             let notices = store.notices(of: record.id)
             var options = EngineOptions()

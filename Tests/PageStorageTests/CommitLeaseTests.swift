@@ -15,13 +15,16 @@ struct CommitLeaseTests {
     @Test("R30: one transaction stores a page and takes the lease of the next; it is told as one change", arguments: StorageKind.allCases)
     func both(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        _ = try await bench.store.claim([0], of: bench.query, until: minute, at: noon)
+        let lease = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: noon).leases[0]
         var told = bench.store.notices(of: bench.query).makeAsyncIterator()
         let version = try await bench.list.record.version
         let plan = CommitPlan(
-            query: bench.query, version: version, at: noon, edits: page(0, 0..<10), ledger: [.succeeded(offset: 0)])
-        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([10, 20], until: minute))
-        #expect(receipt == CommitReceipt(.committed(version), grant: LeaseGrant(offsets: [10, 20])))
+            query: bench.query, version: version, edits: page(0, 0..<10),
+            ledger: [.succeeded(offset: 0, lease: lease.token)])
+        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([10, 20], for: .seconds(60)))
+        #expect(receipt.outcome == .committed(version) && receipt.lostLeases.isEmpty)
+        #expect(receipt.grant?.offsets == [10, 20])
+        #expect(Set(receipt.grant?.leases.map(\.token) ?? []).union([lease.token]).count == 3, "no token twice")
         let ledger = try await bench.list.ledger
         #expect(ledger.map(\.state) == [.ok, .inFlight, .inFlight])
         #expect(ledger.map(\.leaseExpiresAt) == [nil, minute, minute])
@@ -35,11 +38,11 @@ struct CommitLeaseTests {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<10))
         let version = try await bench.list.record.version
-        let request = LeaseRequest([10], until: minute, telling: 0..<20)
-        let repeated = CommitPlan(query: bench.query, version: version, at: noon, edits: page(10, 5..<15))
+        let request = LeaseRequest([10], for: .seconds(60), telling: 0..<20)
+        let repeated = CommitPlan(query: bench.query, version: version, edits: page(10, 5..<15))
         #expect(try await bench.store.commit(repeated, claiming: request) == CommitReceipt(.duplicates([0..<10])))
         let stale = CommitPlan(
-            query: bench.query, version: ListVersion(generation: 1, revision: 7), at: noon, edits: page(10, 10..<20))
+            query: bench.query, version: ListVersion(generation: 1, revision: 7), edits: page(10, 10..<20))
         #expect(try await bench.store.commit(stale, claiming: request) == CommitReceipt(.superseded(version)))
         #expect(try await bench.list.ledger.isEmpty)
     }
@@ -53,8 +56,7 @@ struct CommitLeaseTests {
         let premise = PagePremise(offset: 0, fingerprint: before.pages[0].fingerprint)
         func plan(_ offset: Int) -> CommitPlan {
             CommitPlan(
-                query: bench.query, version: before.record.version, at: noon,
-                edits: page(offset, offset..<offset + 20) + [.verify(19..<offset + 20)], premises: [premise])
+                query: bench.query, version: before.record.version, edits: page(offset, offset..<offset + 20) + [.verify(19..<offset + 20)], premises: [premise])
         }
         func replace(_ first: String) async throws {
             let page = PageWrite(offset: 0, content: items([first] + (1..<20).map { "i\($0)" }), evidence: .verified)
@@ -74,8 +76,8 @@ struct CommitLeaseTests {
     @Test("a lease that no page can have takes the whole plan with it", arguments: StorageKind.allCases)
     func impossible(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, at: noon, edits: page(0, 0..<10))
-        await #expect { try await bench.store.commit(plan, claiming: LeaseRequest([-1], until: minute)) } throws: {
+        let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, edits: page(0, 0..<10))
+        await #expect { try await bench.store.commit(plan, claiming: LeaseRequest([-1], for: .seconds(60))) } throws: {
             ($0 as? StorageError)?.code == .invalidPlan
         }
         #expect(try await bench.list.pages.isEmpty)
@@ -88,28 +90,28 @@ struct CommitLeaseTests {
         try await bench.put(40, items(40..<50))
         let version = try await bench.list.record.version
         let plan = CommitPlan(
-            query: bench.query, version: version, at: noon, edits: page(10, 10..<20) + [.setTotal(.exact(90))],
+            query: bench.query, version: version, edits: page(10, 10..<20) + [.setTotal(.exact(90))],
             ledger: [.succeeded(offset: 10)])
-        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([20], until: minute, telling: 19..<30))
+        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([20], for: .seconds(60), telling: 19..<30))
         let told = try #require(receipt.grant?.list)
         #expect(told == (try await bench.store.excerpt(of: bench.query, 19..<30)))
         #expect(told.pages.map(\.range) == [10..<20])
         #expect(told.record.total == .exact(90))
         #expect(told.ledger.map(\.state) == [.inFlight])
         let claimed = try await bench.store.claim(
-            LeaseRequest([30], until: minute, telling: 30..<45), of: bench.query, at: noon)
+            LeaseRequest([30], for: .seconds(60), telling: 30..<45), of: bench.query, at: noon)
         #expect(claimed.list == (try await bench.store.excerpt(of: bench.query, 30..<45)))
-        let gone = try await bench.store.claim(LeaseRequest([0], until: minute, telling: 0..<9), of: QueryID(rawValue: 99), at: noon)
-        #expect(gone == LeaseGrant(offsets: []))
+        let gone = try await bench.store.claim(LeaseRequest([0], for: .seconds(60), telling: 0..<9), of: QueryID(rawValue: 99), at: noon)
+        #expect(gone == LeaseGrant([], at: noon))
     }
 
     @Test("R30: what somebody else has in flight is not granted, and the page is stored all the same")
     func taken() async throws {
         let bench = try await Bench()
-        let other = try await PageStore.open(at: bench.folder.store, mode: .mustExist, now: noon)
+        let other = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         _ = try await other.claim([20], of: bench.query, until: minute, at: noon)
-        let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, at: noon, edits: page(0, 0..<10))
-        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([10, 20], until: minute))
+        let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, edits: page(0, 0..<10))
+        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([10, 20], for: .seconds(60)))
         #expect(receipt.grant?.offsets == [10])
         #expect(try await bench.list.pages.map(\.range) == [0..<10])
     }

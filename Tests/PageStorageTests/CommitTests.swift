@@ -24,7 +24,7 @@ struct CommitTests {
         try await bench.put(0, items(0..<3))
         let before = try await bench.list.record.version
         try await bench.commit([.splice(0..<1, nil)])
-        let stale = CommitPlan(query: bench.query, version: before, at: noon, edits: [.splice(0..<1, nil)])
+        let stale = CommitPlan(query: bench.query, version: before, edits: [.splice(0..<1, nil)])
         let now = try await bench.list.record.version
         #expect(now == ListVersion(generation: 1, revision: 1))
         #expect(try await bench.store.commit(stale) == .superseded(now))
@@ -37,7 +37,7 @@ struct CommitTests {
         try await bench.put(0, items(0..<3))
         func plan(_ extent: ListExtent?) async throws -> CommitPlan {
             CommitPlan(
-                query: bench.query, version: try await bench.list.record.version, at: noon, edits: [.setTotal(.estimate(9)), .setEnd(3)],
+                query: bench.query, version: try await bench.list.record.version, edits: [.setTotal(.estimate(9)), .setEnd(3)],
                 extent: extent)
         }
         let before = try await bench.list.record.extent
@@ -59,8 +59,7 @@ struct CommitTests {
         let again = try await bench.store.register(QueryKey("https://example.com/list"), at: noon)
         #expect(again.id != bench.query)
         let plan = CommitPlan(
-            query: bench.query, version: ListVersion(generation: 1, revision: 0), at: noon,
-            edits: [.put(PageWrite(offset: 0, content: items(0..<3), evidence: .inferred))])
+            query: bench.query, version: ListVersion(generation: 1, revision: 0), edits: [.put(PageWrite(offset: 0, content: items(0..<3), evidence: .inferred))])
         #expect(try await bench.store.commit(plan) == .superseded(ListVersion(generation: 0, revision: 0)))
         #expect(try await bench.store.outline(of: again.id)?.pages == [])
     }
@@ -138,7 +137,7 @@ struct CommitTests {
         let failure = FetchFailure(.server, "500", isRetryable: true, httpStatus: 500)
         try await bench.commit(
             [],
-            ledger: [.succeeded(offset: 0), .succeeded(offset: 20), .failed(offset: 60, failure: failure, nextAttemptAt: noon)])
+            ledger: [.succeeded(offset: 0), .succeeded(offset: 20), .failed(offset: 60, failure: failure, nextAttemptIn: .zero)])
         try await bench.commit([.splice(0..<1, PageWrite(offset: 0, content: items(["x", "y"]), evidence: .inferred))])
         #expect(try await bench.list.ledger.map(\.offset) == [21, 61])
         #expect(try await bench.list.ledger.last?.failure?.httpStatus == 500)
@@ -226,19 +225,21 @@ struct CommitTests {
     func attempts(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let failure = FetchFailure(.timeout, "slow", isRetryable: true)
+        func claim() async throws -> LeaseToken {
+            try await bench.store.claim(LeaseRequest([5], for: .seconds(60)), of: bench.query).leases[0].token
+        }
         for attempt in 1...3 {
-            _ = try await bench.store.claim([5], of: bench.query, until: noon + .seconds(60), at: noon)
-            try await bench.store.record([.failed(offset: 5, failure: failure, nextAttemptAt: noon)], for: bench.query, at: noon)
+            let lease = try await claim()
+            try await bench.store.record([.failed(offset: 5, failure: failure, nextAttemptIn: .zero, lease: lease)], for: bench.query)
             let entry = try #require(try await bench.list.ledger.first)
             #expect(entry.attempts == attempt)
             #expect(entry.state == .failedRetryable)
             #expect(entry.failure == failure)
             #expect(entry.leaseOwner == nil)
         }
-        _ = try await bench.store.claim([5], of: bench.query, until: noon + .seconds(60), at: noon)
-        try await bench.commit([], ledger: [.succeeded(offset: 5)])
+        try await bench.commit([], ledger: [.succeeded(offset: 5, lease: try await claim())])
         #expect(try await bench.list.ledger.first?.failure == nil)
-        _ = try await bench.store.claim([5], of: bench.query, until: noon + .seconds(60), at: noon)
+        _ = try await claim()
         #expect(try await bench.list.ledger.first?.attempts == 1)
     }
 }

@@ -36,8 +36,8 @@ struct ContentVersionTests {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<20))
         let version = try await bench.list.contentVersion
-        _ = try await bench.store.claim([20], of: bench.query, until: noon + .seconds(60), at: noon)
-        try await bench.store.record([.released(offset: 20), .succeeded(offset: 0)], for: bench.query, at: noon)
+        let lease = try await bench.store.claim(LeaseRequest([20], for: .seconds(60)), of: bench.query).leases[0].token
+        try await bench.store.record([.released(offset: 20, lease: lease), .succeeded(offset: 0)], for: bench.query)
         try await bench.commit([], ledger: [.succeeded(offset: 20)])
         try await bench.commit([.setTotal(.unknown), .setEnd(nil)])
         try await bench.store.setPinned(true, bench.query)
@@ -52,8 +52,8 @@ struct ContentVersionTests {
     func everywhere(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         var told = bench.store.notices(of: bench.query).makeAsyncIterator()
-        let request = LeaseRequest([20], until: noon + .seconds(60), telling: 0..<40)
-        let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, at: noon, edits: [.put(page(0..<20))])
+        let request = LeaseRequest([20], for: .seconds(60), telling: 0..<40)
+        let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, edits: [.put(page(0..<20))])
         let receipt = try await bench.store.commit(plan, claiming: request)
         let version = try await bench.list.contentVersion
         #expect(receipt.grant?.list?.contentVersion == version)
@@ -66,7 +66,7 @@ struct ContentVersionTests {
         #expect(reading?.windows.map(\.contentVersion) == [version])
         guard case .changed(let set) = await told.next(isolation: #isolation) else { return #expect(Bool(false), "nothing was told") }
         #expect(set.contentVersion == version)
-        try await bench.store.record([.succeeded(offset: 20)], for: bench.query, at: noon)
+        try await bench.store.record([.succeeded(offset: 20, lease: receipt.grant?.leases.first?.token)], for: bench.query)
         guard case .changed(let ledger) = await told.next(isolation: #isolation) else { return #expect(Bool(false), "nothing was told") }
         #expect(ledger.contentVersion == version, "the ledger leaves it as it was")
         _ = try await bench.store.purge([bench.query])

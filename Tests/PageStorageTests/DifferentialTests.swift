@@ -18,6 +18,7 @@ struct DifferentialTests {
         let memory = try await Bench(.memory, journal: JournalBound(bytes: 20_000), stamps: seed)
         let query = sqlite.query
         #expect(memory.query == query)
+        var (sqliteTokens, memoryTokens) = (TokenNames(), TokenNames())
         var told = sqlite.store.notices(of: nil).makeAsyncIterator()
         var expected = memory.store.notices(of: nil).makeAsyncIterator()
         var versions = [try await memory.list.contentVersion]
@@ -28,21 +29,23 @@ struct DifferentialTests {
             let held = try #require(try await memory.store.window(of: query, 0..<100_000))
             _ = try await sqlite.store.window(of: query, 0..<100_000)
             let action = plans.action(on: before, held.parts.map { ($0.offset, $0.content) })
-            let first = await RandomAnswer(of: action, by: sqlite.store, query)
-            let second = await RandomAnswer(of: action, by: memory.store, query)
+            let first = await RandomAnswer(of: action, by: sqlite.store, query, &sqliteTokens)
+            let second = await RandomAnswer(of: action, by: memory.store, query, &memoryTokens)
             guard first == second else {
                 Issue.record("seed \(seed), step \(step), \(action): \(first) and \(second)")
                 return
             }
             // A mark that both are certain to tell of: what comes before it is what the action did.
             let mark = ListEdit.setSweep(SweepProgress(position: step, startedAt: noon))
-            for bench in [sqlite, memory] { try await bench.commit([mark]) }
+            for bench in [sqlite, memory] { try await bench.commit([mark], at: plans.moment) }
             let (notices, wanted) = (await untilMark(&told), await untilMark(&expected))
             guard notices == wanted else {
                 Issue.record("seed \(seed), step \(step), \(action): told \(notices) and \(wanted)")
                 return
             }
-            guard try await compare(sqlite.store, memory.store, query, &plans, before) else {
+            plans.granted = memoryTokens.tokens.count
+            let names = [sqliteTokens, memoryTokens]
+            guard try await compare(sqlite.store, memory.store, query, &plans, names) else {
                 Issue.record("seed \(seed), step \(step), after \(action)")
                 return
             }
@@ -66,21 +69,21 @@ struct DifferentialTests {
     }
 
     private func compare(
-        _ sqlite: any PageStorage, _ memory: any PageStorage, _ query: QueryID, _ plans: inout RandomPlans, _ before: ListOutline
+        _ sqlite: any PageStorage, _ memory: any PageStorage, _ query: QueryID, _ plans: inout RandomPlans, _ names: [TokenNames]
     ) async throws -> Bool {
-        let list = try await memory.outline(of: query)?.anonymous
+        let list = try await memory.outline(of: query)?.anonymous(names[1])
         let end = list?.pages.last?.range.upperBound ?? 0
         let lower = plans.number(0...end + 5)
         let range = lower..<lower + plans.number(0...50)
         let window = try await memory.window(of: query, 0..<100_000)
         let keys = Set((window?.parts.flatMap { $0.content.identities.map(\.key) } ?? []).shuffled(using: &plans.random).prefix(20))
-        let moment = Timestamp(milliseconds: plans.clock)
+        let moment = plans.moment
         let agrees = [
-            try await sqlite.outline(of: query)?.anonymous == list,
+            try await sqlite.outline(of: query)?.anonymous(names[0]) == list,
             try await sqlite.summaries().map(\.bytes) == memory.summaries().map(\.bytes),
             try await sqlite.window(of: query, 0..<100_000) == window,
             try await sqlite.window(of: query, range) == memory.window(of: query, range),
-            try await sqlite.excerpt(of: query, range)?.anonymous == memory.excerpt(of: query, range)?.anonymous,
+            try await sqlite.excerpt(of: query, range)?.anonymous(names[0]) == memory.excerpt(of: query, range)?.anonymous(names[1]),
             try await sqlite.locate(keys, in: query) == memory.locate(keys, in: query),
             try await sqlite.due(before: moment, limit: 3).map(\.entry.offset) == memory.due(before: moment, limit: 3).map(\.entry.offset),
         ]
@@ -90,18 +93,57 @@ struct DifferentialTests {
 }
 
 extension ListOutline {
-    /// Without the names of owners, which are each storage's own.
-    fileprivate var anonymous: ListOutline {
+    /// Without the names of owners and the tokens, which are each storage's own.
+    fileprivate func anonymous(_ names: TokenNames) -> ListOutline {
         var list = self
-        for index in list.ledger.indices where list.ledger[index].leaseOwner != nil { list.ledger[index].leaseOwner = "somebody" }
+        for index in list.ledger.indices where list.ledger[index].leaseOwner != nil {
+            list.ledger[index].leaseOwner = "somebody"
+            list.ledger[index].leaseToken = list.ledger[index].leaseToken.map(names.name)
+        }
         return list
+    }
+}
+
+/// The tokens that a storage gave, in the order of the grants. Plans name a token by the number of its grant, which is the same in
+/// both storages.
+struct TokenNames {
+    var tokens: [LeaseToken] = []
+
+    func name(_ token: LeaseToken) -> LeaseToken { LeaseToken(rawValue: -1 - Int64(tokens.firstIndex(of: token) ?? 1_000_000)) }
+
+    func names(_ tokens: Set<LeaseToken>) -> Set<LeaseToken> { Set(tokens.map(name)) }
+
+    func token(_ name: LeaseToken) -> LeaseToken { tokens[Int(-1 - name.rawValue)] }
+
+    /// The grant as it is compared, its tokens noted.
+    mutating func note(_ grant: LeaseGrant) -> LeaseGrant {
+        var grant = grant
+        tokens += grant.leases.map(\.token)
+        grant.leases = grant.leases.map { Lease(offset: $0.offset, token: name($0.token)) }
+        let list = grant.list?.anonymous(self)
+        grant.list = list
+        return grant
+    }
+
+    func translated(_ edit: LedgerEdit) -> LedgerEdit {
+        switch edit {
+        case .succeeded(let offset, let lease): .succeeded(offset: offset, lease: lease.map(token))
+        case .failed(let offset, let failure, let pause, let lease):
+            .failed(offset: offset, failure: failure, nextAttemptIn: pause, lease: lease.map(token))
+        case .released(let offset, let lease): .released(offset: offset, lease: token(lease))
+        case .forgotten(let offset, let lease): .forgotten(offset: offset, lease: lease.map(token))
+        case .hastened: edit
+        }
     }
 }
 
 /// What is done to both.
 enum RandomAction {
-    case commit(CommitPlan, LeaseRequest?)
+    case commit(CommitPlan, LeaseRequest?, at: Timestamp)
     case claim(LeaseRequest, at: Timestamp)
+    case heartbeat(LeaseOwner, at: Timestamp)
+    /// The machine starts anew: no lease from before counts.
+    case reboot
     case record([LedgerEdit], at: Timestamp)
     case evict(EvictionBudget, at: Timestamp)
 }
@@ -109,25 +151,33 @@ enum RandomAction {
 enum RandomAnswer: Equatable {
     case receipt(CommitReceipt)
     case granted(LeaseGrant)
-    case recorded
+    case recorded(lost: Set<LeaseToken>)
+    case held(Set<LeaseToken>)
+    case rebooted
     case evicted(EvictionReport)
     case refused(StorageError.Code)
 
-    init(of action: RandomAction, by storage: any PageStorage, _ query: QueryID) async {
+    init(of action: RandomAction, by storage: any PageStorage, _ query: QueryID, _ names: inout TokenNames) async {
         do throws(StorageError) {
             switch action {
-            case .commit(let plan, let request):
+            case .commit(var plan, let request, let now):
+                storage.manualClock.set(to: now)
+                plan.ledger = plan.ledger.map(names.translated)
+                plan.askedUnder = plan.askedUnder.map(names.token)
                 var receipt = try await storage.commit(plan, claiming: request)
-                let list = receipt.grant?.list?.anonymous
-                receipt.grant?.list = list
+                receipt.grant = receipt.grant.map { names.note($0) }
+                receipt.lostLeases = names.names(receipt.lostLeases)
                 self = .receipt(receipt)
             case .claim(let request, let now):
-                var grant = try await storage.claim(request, of: query, at: now)
-                grant.list = grant.list?.anonymous
-                self = .granted(grant)
+                self = .granted(names.note(try await storage.claim(request, of: query, at: now)))
             case .record(let edits, let now):
-                try await storage.record(edits, for: query, at: now)
-                self = .recorded
+                self = .recorded(lost: names.names(try await storage.record(edits.map(names.translated), for: query, at: now)))
+            case .heartbeat(let owner, let now):
+                storage.manualClock.set(to: now)
+                self = .held(names.names(try await storage.heartbeat(owner, for: .seconds(200))))
+            case .reboot:
+                storage.manualClock.reboot()
+                self = .rebooted
             case .evict(let budget, let now):
                 self = .evicted(try await storage.evict(to: budget, exempt: [], at: now))
             }
@@ -141,6 +191,9 @@ enum RandomAnswer: Equatable {
 struct RandomPlans {
     var random: SeededGenerator
     var clock = noon.milliseconds
+    var moment: Timestamp { Timestamp(milliseconds: clock) }
+    /// How many leases were granted so far.
+    var granted = 0
     private var fresh = 0
 
     init(seed: UInt64) { random = SeededGenerator(seed: seed) }
@@ -157,8 +210,10 @@ struct RandomPlans {
         let end = list.pages.last?.range.upperBound ?? 0
         switch number(0...19) {
         case 0:
-            let at = now()
-            return .claim(request(end, at), at: at)
+            return .claim(request(end), at: now())
+        case 3:
+            if number(0...5) == 0 { return .reboot }
+            return coin() ? .claim(request(end), at: now()) : .heartbeat(owner(), at: now())
         case 1:
             return .record((0..<number(1...3)).map { _ in ledgerEdit(end) }, at: now())
         case 2:
@@ -168,19 +223,28 @@ struct RandomPlans {
                     bytes: coin() ? nil : bytes * number(5...10) / 10, age: coin() ? nil : .seconds(number(60...600)),
                     pagesPerQuery: coin() ? nil : max(0, list.pages.count - 1)), at: now())
         default:
-            var plan = CommitPlan(query: list.record.id, version: list.record.version, at: now())
+            let at = now()
+            var plan = CommitPlan(query: list.record.id, version: list.record.version)
             if number(0...30) == 0 { plan.version.revision += 1 }
-            if coin() { plan.askedAt = Timestamp(milliseconds: clock - Int64(number(0...200_000))) }
+            plan.askedUnder = lease()
             plan.edits = (0..<number(0...3)).map { _ in edit(list, held, end) }
             plan.ledger = (0..<number(0...2)).map { _ in ledgerEdit(end) }
-            return .commit(plan, number(0...3) == 0 ? request(end, plan.at) : nil)
+            return .commit(plan, number(0...3) == 0 ? request(end) : nil, at: at)
         }
     }
 
-    private mutating func request(_ end: Int, _ now: Timestamp) -> LeaseRequest {
+    private mutating func owner() -> LeaseOwner { [.process, LeaseOwner("a"), LeaseOwner("b")][number(0...2)] }
+
+    /// One of the leases that were granted, most often one of the newest; nil for none.
+    private mutating func lease() -> LeaseToken? {
+        guard granted > 0, number(0...2) > 0 else { return nil }
+        return LeaseToken(rawValue: Int64(-1 - number(max(0, granted - (coin() ? 4 : 40))...granted - 1)))
+    }
+
+    private mutating func request(_ end: Int) -> LeaseRequest {
         let offsets = (0..<number(1...4)).map { _ in number(0...end + 3) }.eachOnce
         let lower = number(0...end + 3)
-        return LeaseRequest(offsets, until: now + .seconds(90), telling: coin() ? lower..<lower + number(0...40) : nil)
+        return LeaseRequest(offsets, for: .seconds(number(1...3) * 90), by: owner(), telling: coin() ? lower..<lower + number(0...40) : nil)
     }
 
     private mutating func edit(_ list: ListOutline, _ held: [(offset: Int, content: PageContent)], _ end: Int) -> ListEdit {
@@ -267,14 +331,13 @@ struct RandomPlans {
     private mutating func ledgerEdit(_ end: Int) -> LedgerEdit {
         let offset = number(0...end + 10)
         switch number(0...6) {
-        case 0, 1: return .succeeded(offset: offset)
+        case 0, 1: return .succeeded(offset: offset, lease: lease())
         case 2:
             let failure = FetchFailure(.server, "m", isRetryable: coin(), httpStatus: 500, retryAfter: coin() ? nil : .seconds(3))
-            return .failed(offset: offset, failure: failure, nextAttemptAt: coin() ? nil : Timestamp(milliseconds: clock + 30))
-        case 3: return .released(offset: offset)
-        case 4: return .renewed(offset: offset, until: Timestamp(milliseconds: clock + Int64(number(1...90_000))))
+            return .failed(offset: offset, failure: failure, nextAttemptIn: coin() ? nil : .milliseconds(30), lease: lease())
+        case 3, 4: return lease().map { .released(offset: offset, lease: $0) } ?? .hastened(offset: offset)
         case 5: return .hastened(offset: offset)
-        default: return .forgotten(offset: offset)
+        default: return .forgotten(offset: offset, lease: lease())
         }
     }
 }

@@ -7,9 +7,14 @@ import Testing
 @Suite("The age of a stored list")
 struct FreshnessRecordTests {
     private func validate(_ bench: Bench<any PageStorage>, at moment: Timestamp, askedAt: Timestamp? = nil) async throws {
+        var lease: LeaseToken?
+        if let askedAt {
+            lease = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: askedAt).leases.first?.token
+        }
         let version = try await bench.list.record.version
-        let plan = CommitPlan(query: bench.query, version: version, at: moment, edits: [.validated], askedAt: askedAt)
-        #expect(try await bench.store.commit(plan) == .committed(version))
+        let plan = CommitPlan(
+            query: bench.query, version: version, edits: [.validated], ledger: [.succeeded(offset: 0, lease: lease)], askedUnder: lease)
+        #expect(try await bench.store.commit(plan, at: moment) == .committed(version))
     }
 
     @Test("invalidated, it is stale however young, and when it was confirmed stays as it was", arguments: StorageKind.allCases)
@@ -22,7 +27,7 @@ struct FreshnessRecordTests {
         #expect(list.record.validatedAt == noon)
         #expect(list.freshness(FreshnessPolicy(), now: noon + .seconds(6)) == .stale)
         #expect(try await bench.store.records() == [list.record])
-        try await validate(bench, at: noon + .seconds(7))
+        try await validate(bench, at: noon + .seconds(7), askedAt: noon + .seconds(6))
         #expect(try await bench.list.record.invalidatedAt == nil)
         #expect(try await bench.list.freshness(FreshnessPolicy(), now: noon + .seconds(8)) == .fresh)
     }
@@ -38,6 +43,21 @@ struct FreshnessRecordTests {
         #expect(try await bench.list.record.validatedAt == noon + .seconds(11))
         try await validate(bench, at: noon + .seconds(12), askedAt: noon + .seconds(10))
         #expect(try await !bench.list.record.isInvalidated, "in the same millisecond is since")
+    }
+
+    @Test("an answer without a lease, or under a lost one, counts as asked for before", arguments: StorageKind.allCases)
+    func askedUnderNothing(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let lost = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: noon + .seconds(20))
+        try await bench.commit([.invalidated], at: noon + .seconds(10))
+        _ = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: noon + .seconds(90))
+        for lease in [nil, lost.leases[0].token] {
+            let plan = CommitPlan(
+                query: bench.query, version: try await bench.list.record.version, edits: [.validated], askedUnder: lease)
+            _ = try await bench.store.commit(plan, at: noon + .seconds(91))
+            #expect(try await bench.list.record.isInvalidated)
+            #expect(try await bench.list.record.validatedAt == noon + .seconds(91))
+        }
     }
 
     @Test("R29: a clock that was set back leaves no list invalidated for good", arguments: StorageKind.allCases)
@@ -87,7 +107,7 @@ struct FreshnessRecordTests {
         try await bench.commit([.validated, .invalidated, .setFreshFor(.seconds(7))])
         let record = try await bench.list.record
         await bench.store.close()
-        let again = try await PageStore.open(at: bench.folder.store, mode: .mustExist, now: noon)
+        let again = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         #expect(try await again.outline(of: bench.query)?.record == record)
         #expect(record.invalidatedAt == noon && record.freshFor == .seconds(7))
         await again.close()

@@ -14,8 +14,8 @@ struct HasteTests {
         let bench = try await Bench(kind)
         try await bench.store.record(
             [
-                .failed(offset: 10, failure: failure(isRetryable: true), nextAttemptAt: noon + .seconds(600)),
-                .failed(offset: 20, failure: failure(isRetryable: false), nextAttemptAt: nil),
+                .failed(offset: 10, failure: failure(isRetryable: true), nextAttemptIn: .seconds(600)),
+                .failed(offset: 20, failure: failure(isRetryable: false), nextAttemptIn: nil),
             ], for: bench.query, at: noon)
         let before = try await bench.list.ledger
         let now = noon + .seconds(5)
@@ -34,7 +34,7 @@ struct HasteTests {
     @Test("a page that is in flight keeps its lease, one that arrived stays so, and none is made up", arguments: StorageKind.allCases)
     func ignored(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        let failed = LedgerEdit.failed(offset: 10, failure: failure(isRetryable: true), nextAttemptAt: noon)
+        let failed = LedgerEdit.failed(offset: 10, failure: failure(isRetryable: true), nextAttemptIn: .zero)
         try await bench.store.record([failed, .succeeded(offset: 20)], for: bench.query, at: noon)
         #expect(try await bench.store.claim([10], of: bench.query, until: noon + .seconds(60), at: noon) == [10])
         let before = try await bench.list
@@ -48,7 +48,7 @@ struct HasteTests {
     func told(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.store.record(
-            [.failed(offset: 10, failure: failure(isRetryable: true), nextAttemptAt: nil)], for: bench.query, at: noon)
+            [.failed(offset: 10, failure: failure(isRetryable: true), nextAttemptIn: nil)], for: bench.query, at: noon)
         var notices = bench.store.notices(of: bench.query).makeAsyncIterator()
         try await bench.store.record([.hastened(offset: 10)], for: bench.query, at: noon)
         guard case .changed(let set) = await notices.next() else {

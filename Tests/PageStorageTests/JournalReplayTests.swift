@@ -103,11 +103,13 @@ struct JournalReplayTests {
     func anything(kind: StorageKind, seed: UInt64) async throws {
         var plans = RandomPlans(seed: seed)
         let bench = try await Bench(kind)
+        var tokens = TokenNames()
         var moments = [try await look(bench)]
         for _ in 0..<40 {
             let held = try #require(try await bench.store.window(of: bench.query, 0..<100_000))
             let action = plans.action(on: try await bench.list, held.parts.map { ($0.offset, $0.content) })
-            _ = await RandomAnswer(of: action, by: bench.store, bench.query)
+            _ = await RandomAnswer(of: action, by: bench.store, bench.query, &tokens)
+            plans.granted = tokens.tokens.count
             moments.append(try await look(bench))
         }
         _ = try await replay(moments, bench, "seed \(seed)")

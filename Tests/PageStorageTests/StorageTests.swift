@@ -69,7 +69,7 @@ struct StorageTests {
         let other = try await bench.store.register(QueryKey("other"), at: noon).id
         func fail(_ query: QueryID, _ offset: Int, _ seconds: Int?) async throws {
             try await bench.store.record(
-                [.failed(offset: offset, failure: .status(503), nextAttemptAt: seconds.map { noon + .seconds($0) })], for: query, at: noon)
+                [.failed(offset: offset, failure: .status(503), nextAttemptIn: seconds.map { .seconds($0) })], for: query, at: noon)
         }
         try await fail(bench.query, 0, 30)
         try await fail(other, 7, 10)
@@ -95,8 +95,7 @@ struct StorageTests {
         let watched = try await bench.store.register(QueryKey("watched"), at: noon).id
         for (query, name) in [(pinned, "p"), (watched, "w")] {
             let plan = CommitPlan(
-                query: query, version: ListVersion(generation: 1, revision: 0), at: noon,
-                edits: [.put(PageWrite(offset: 0, content: items([name]), evidence: .inferred))])
+                query: query, version: ListVersion(generation: 1, revision: 0), edits: [.put(PageWrite(offset: 0, content: items([name]), evidence: .inferred))])
             _ = try await bench.store.commit(plan)
         }
         try await bench.store.setPinned(true, pinned)

@@ -67,7 +67,7 @@ struct WatchingTests {
     func elsewhere() async throws {
         let here = try await Bench(.sqlite)
         let before = try #require(here.store.changeCount(of: here.query))
-        let there = try await PageStore.open(at: here.folder.store, mode: .createIfMissing, now: noon)
+        let there = try await PageStore.openForTest(at: here.folder.store, mode: .createIfMissing)
         try await there.record([.succeeded(offset: 0)], for: here.query, at: noon)
         while here.store.changeCount(of: here.query) == before { await Task.yield() }
         await there.close()

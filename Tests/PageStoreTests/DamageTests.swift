@@ -138,7 +138,7 @@ struct QuarantineTests {
         bytes.replaceSubrange(4_096..., with: Data(repeating: 0xa5, count: bytes.count - 4_096))
         try bytes.write(to: URL(fileURLWithPath: path))
         do throws(StorageError) {
-            let store = try await PageStore.open(at: path, mode: .mustExist, now: noon)
+            let store = try await PageStore.openForTest(at: path, mode: .mustExist)
             #expect(try await !store.verify().isSound)
             await store.close()
         } catch {
@@ -148,8 +148,8 @@ struct QuarantineTests {
         let target = try PageStore.setAside(at: path, now: noon)
         #expect(target.hasSuffix("store.sqlite.corrupt-20270115T080000Z"))
         #expect(FileManager.default.fileExists(atPath: target))
-        await #expect(throws: StorageError.self) { try await PageStore.open(at: path, mode: .mustExist, now: noon) }
-        let anew = try await PageStore.open(at: path, mode: .createIfMissing, now: noon)
+        await #expect(throws: StorageError.self) { try await PageStore.openForTest(at: path, mode: .mustExist) }
+        let anew = try await PageStore.openForTest(at: path, mode: .createIfMissing)
         #expect(try await anew.summaries().isEmpty)
     }
 }
@@ -163,8 +163,7 @@ struct PurgeTests {
         let other = try await bench.store.register(QueryKey("other"), at: noon)
         _ = try await bench.store.commit(
             CommitPlan(
-                query: other.id, version: other.version, at: noon,
-                edits: [.put(PageWrite(offset: 0, content: items(0..<5), evidence: .inferred))]))
+                query: other.id, version: other.version, edits: [.put(PageWrite(offset: 0, content: items(0..<5), evidence: .inferred))]))
         try await bench.put(0, items((0..<200).map { "\(secret)-\($0)" }))
         try await bench.commit([], ledger: [.succeeded(offset: 0)])
         let report = try await bench.store.purge([bench.query, QueryID(rawValue: 999)])

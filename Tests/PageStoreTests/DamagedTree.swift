@@ -13,7 +13,7 @@ struct DamagedTree {
 
     /// - Parameter bytes: of each item, about.
     init(pages: Int = 200, bytes: Int = 20) async throws {
-        let store = try await PageStore.open(at: folder.store, now: noon)
+        let store = try await PageStore.openForTest(at: folder.store)
         query = try await store.register(QueryKey("list"), at: noon).id
         for page in 0..<pages {
             let padding = String(repeating: "x", count: bytes)
@@ -21,18 +21,18 @@ struct DamagedTree {
                 (page * 20..<page * 20 + 20).map { Item(payload: Array("{\"id\":\"i\($0)\",\"x\":\"\(padding)\"}".utf8), id: "i\($0)") })
             let outcome = try await store.commit(
                 CommitPlan(
-                    query: query, version: ListVersion(generation: 1, revision: 0), at: noon,
+                    query: query, version: ListVersion(generation: 1, revision: 0),
                     edits: [.put(PageWrite(offset: page * 20, content: content, evidence: .inferred)), .validated],
                     ledger: [.succeeded(offset: page * 20)]))
             precondition(outcome == .committed(ListVersion(generation: 1, revision: 0)))
         }
         _ = try await store.commit(
             CommitPlan(
-                query: query, version: ListVersion(generation: 1, revision: 0), at: noon, edits: [.setTotal(.exact(pages * 20))]))
+                query: query, version: ListVersion(generation: 1, revision: 0), edits: [.setTotal(.exact(pages * 20))]))
         await store.close()
     }
 
-    func open() async throws -> PageStore { try await PageStore.open(at: path, mode: .mustExist, now: noon) }
+    func open() async throws -> PageStore { try await PageStore.openForTest(at: path, mode: .mustExist) }
 
     var bytes: [UInt8] {
         get throws { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }

@@ -22,7 +22,7 @@ struct DamagedTreeTests {
     }
 
     @Test("a damaged leaf of any table hides its own rows only, verify reports it, and a repair keeps what was served",
-        arguments: ["body", "page", "identity", "ledger", "access", "tally", "query", "ledger_due", "sqlite_autoindex_query_1"])
+        arguments: ["body", "page", "identity", "ledger", "access", "tally", "counter", "query", "ledger_due", "sqlite_autoindex_query_1"])
     func oneLeaf(of table: String) async throws {
         let tree = try await DamagedTree()
         let leaves = try tree.leaves(of: table)
@@ -106,13 +106,13 @@ struct DamagedTreeTests {
             #expect(!damage.isStructural)
             let version = ListVersion(generation: 1, revision: 0)
             let demoted = try await store.commit(
-                CommitPlan(query: tree.query, version: version, at: noon, edits: damage.pages.map { .demote($0) }))
+                CommitPlan(query: tree.query, version: version, edits: damage.pages.map { .demote($0) }))
             guard case .committed(let now) = demoted else { return #expect(Bool(false), "\(demoted)") }
             for page in damage.pages {
                 let content = PageContent(page.map { Item(payload: Array("{\"id\":\"i\($0)\"}".utf8), id: "i\($0)") })
                 let outcome = try await store.commit(
                     CommitPlan(
-                        query: tree.query, version: now, at: noon,
+                        query: tree.query, version: now,
                         edits: [.put(PageWrite(offset: page.lowerBound, content: content, evidence: .inferred))]))
                 #expect(outcome == .committed(now))
             }
@@ -165,7 +165,7 @@ struct DamagedTreeTests {
         var options = PageStore.Options()
         options.busyBudget = .milliseconds(50)
         let other = try await tree.open()
-        let store = try await PageStore.open(at: tree.path, mode: .mustExist, options: options, now: noon)
+        let store = try await PageStore.openForTest(at: tree.path, mode: .mustExist, options: options)
         let before = try tree.bytes
         do throws(StorageError) {
             _ = try await store.repair(at: noon)
@@ -191,6 +191,21 @@ struct DamagedTreeTests {
         #expect(try await store.repair(at: noon).replacedFile != nil)
         store = try await tree.open()
         #expect(try await store.register(QueryKey("third"), at: noon).id.rawValue > purged.rawValue)
+        await store.close()
+    }
+
+    @Test("no token is given twice around a repair, whether the count of tokens can be read or not (R30)", arguments: ["page", "counter"])
+    func tokens(of table: String) async throws {
+        let tree = try await DamagedTree(pages: 60)
+        let request = { (offset: Int) in LeaseRequest([offset], for: .seconds(60)) }
+        var store = try await tree.open()
+        let before = try #require(try await store.claim(request(0), of: tree.query).leases.first).token
+        await store.close()
+        try tree.damage([try tree.leaves(of: table)[0]])
+        store = try await tree.open()
+        #expect(try await store.repair(at: noon).replacedFile != nil)
+        store = try await tree.open()
+        #expect(try #require(try await store.claim(request(20), of: tree.query).leases.first).token > before)
         await store.close()
     }
 

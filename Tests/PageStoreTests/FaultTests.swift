@@ -39,11 +39,11 @@ struct FullDiskTests {
     func purgeAll() async throws {
         let faulty = FaultyFolder()
         let path = "\(faulty.folder.realPath)/store.sqlite"
-        let store = try await PageStore.open(at: path, mode: .createIfMissing, options: faulty.options, now: noon)
+        let store = try await PageStore.openForTest(at: path, mode: .createIfMissing, options: faulty.options)
         let query = try await store.register(QueryKey("list"), at: noon)
         func put(_ offset: Int) async throws(StorageError) -> CommitOutcome {
             let page = PageWrite(offset: offset, content: items(offset..<offset + 50), evidence: .inferred)
-            return try await store.commit(CommitPlan(query: query.id, version: query.version, at: noon, edits: [.put(page)]))
+            return try await store.commit(CommitPlan(query: query.id, version: query.version, edits: [.put(page)]))
         }
         #expect(try await put(0) == .committed(query.version))
         faulty.arm(Fault(name: "full", kind: FAULT_WRITE, code: 13, isForEver: true), at: 1)
@@ -57,7 +57,7 @@ struct FullDiskTests {
         #expect(report.queries == 1)
         #expect(report.bytes > 4_096)
         faulty.disarm()
-        let anew = try await PageStore.open(at: path, mode: .createIfMissing, now: noon)
+        let anew = try await PageStore.openForTest(at: path, mode: .createIfMissing)
         #expect(try await anew.summaries().isEmpty)
         await anew.close()
     }
@@ -91,7 +91,7 @@ private struct Life {
     }
 
     private func open() async throws(StorageError) -> PageStore {
-        try await PageStore.open(at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options, now: noon)
+        try await PageStore.openForTest(at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
     }
 
     /// Lives on until the end, or until the first failure; every failed step is tried once more.
@@ -123,7 +123,7 @@ private struct Life {
     }
 
     func check(_ reached: (acknowledged: Int, isOpenEnded: Bool), _ what: String) async throws {
-        let store = try await PageStore.open(at: faulty.folder.store, mode: .createIfMissing, now: noon)
+        let store = try await PageStore.openForTest(at: faulty.folder.store, mode: .createIfMissing)
         let state = try await Life.state(store)
         let possible = states[reached.acknowledged...min(reached.acknowledged + (reached.isOpenEnded ? 1 : 0), Life.stepCount)]
         #expect(possible.contains(state), "\(what): after \(reached)")
@@ -148,14 +148,14 @@ private struct Life {
         let query = try await store.register(key, at: noon)
         func commit(_ edits: [ListEdit], _ ledger: [LedgerEdit] = []) async throws(StorageError) {
             _ = try await store.commit(
-                CommitPlan(query: query.id, version: query.version, at: noon, edits: edits, ledger: ledger))
+                CommitPlan(query: query.id, version: query.version, edits: edits, ledger: ledger))
         }
         switch number {
         case 0: try await commit([])
         case 1: try await commit([.put(big(0..<60))], [.succeeded(offset: 0)])
         case 2: _ = try await store.claim([60], of: query.id, until: noon + .seconds(60), at: noon)
         case 3: try await commit([.put(big(60..<120))], [.succeeded(offset: 60)])
-        case 4: try await store.record([.failed(offset: 120, failure: .status(503), nextAttemptAt: noon)], for: query.id, at: noon)
+        case 4: try await store.record([.failed(offset: 120, failure: .status(503), nextAttemptIn: .zero)], for: query.id, at: noon)
         case 5: try await commit([.splice(0..<20, PageWrite(offset: 0, content: items(["a", "b", "c"]), evidence: .inferred))])
         case 6: _ = try await store.evict(to: EvictionBudget(pagesPerQuery: 2), exempt: [], at: noon)
         case 7: _ = try await store.purge([query.id])

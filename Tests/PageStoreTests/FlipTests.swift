@@ -26,7 +26,7 @@ struct FlipTests {
         try await bench.commit([
             .splice(0..<5, PageWrite(offset: 0, content: items(["new0", "new1"]), evidence: .inferred)), .setTotal(.exact(477)),
         ])
-        try await bench.commit([], ledger: [.failed(offset: 300, failure: .status(503), nextAttemptAt: noon)])
+        try await bench.commit([], ledger: [.failed(offset: 300, failure: .status(503), nextAttemptIn: .zero)])
         var truth: [Int: Item] = [:]
         for part in try #require(try await bench.store.window(of: bench.query, 0..<1_000)).parts {
             for (index, item) in part.content.items.enumerated() { truth[part.offset + index] = item }
@@ -49,7 +49,7 @@ struct FlipTests {
             let folder = Folder()
             try flipped.write(to: URL(fileURLWithPath: folder.store))
             do throws(StorageError) {
-                let store = try await PageStore.open(at: folder.store, mode: .mustExist, now: noon)
+                let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
                 let read = try await read(store)
                 let wrong = read.filter { truth[$0.key] != $0.value }
                 #expect(wrong.isEmpty, "byte \(position): other items at \(wrong.keys.sorted()); seed \(seed), round \(round)")

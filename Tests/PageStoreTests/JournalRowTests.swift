@@ -16,12 +16,12 @@ struct JournalRowTests {
         let folder = Folder()
         let copy = folder.path + "/copy.sqlite"
         func open() async throws -> (store: PageStore, query: QueryRecord) {
-            let store = try await PageStore.open(at: folder.store, now: noon)
+            let store = try await PageStore.openForTest(at: folder.store)
             return (store, try await store.register(QueryKey("list"), at: noon))
         }
         func put(_ offset: Int, in store: PageStore, _ query: QueryRecord) async throws -> ContentVersion {
             let page = PageWrite(offset: offset, content: items(offset..<offset + 20), evidence: .inferred)
-            _ = try await store.commit(CommitPlan(query: query.id, version: query.version, at: noon, edits: [.put(page)]))
+            _ = try await store.commit(CommitPlan(query: query.id, version: query.version, edits: [.put(page)]))
             return try #require(try await store.outline(of: query.id)).contentVersion
         }
         var (store, query) = try await open()
@@ -181,7 +181,7 @@ struct FirstLoadRowTests {
         options.pageSize = 25
         let key = QueryKey("https://example.com/list")
         let report = try await ListSync(
-            storage: bench.store, source: Origin(count: 2_000), key: key, options: options, clock: ManualClock(noon), chance: { 0.5 }
+            storage: bench.store, source: Origin(count: 2_000), key: key, options: options, clock: bench.clock, chance: { 0.5 }
         ).run()
         #expect(report.outcome == .complete)
         let list = try await bench.list

@@ -13,7 +13,7 @@ struct LogMergerTests {
     private func store(_ folder: Folder, pages: Int) async throws -> PageStore {
         var options = PageStore.Options()
         options.checkpointBytes = pages * 4_096
-        return try await PageStore.open(at: folder.store, options: options, now: noon)
+        return try await PageStore.openForTest(at: folder.store, options: options)
     }
 
     private func size(_ path: String) -> Int {
@@ -24,7 +24,7 @@ struct LogMergerTests {
         let payload = [UInt8](repeating: UInt8(ascii: "x"), count: 20_000)
         let content = PageContent([Item(payload: payload, id: "i\(number)")])
         let plan = CommitPlan(
-            query: query, version: ListVersion(generation: 1, revision: 0), at: noon,
+            query: query, version: ListVersion(generation: 1, revision: 0),
             edits: [.put(PageWrite(offset: number, content: content, evidence: .inferred))])
         #expect(try store.synchronously.commit(plan) == .committed(plan.version))
     }
@@ -70,7 +70,7 @@ struct LogMergerTests {
         for number in 0..<300 {
             let content = PageContent([Item(payload: [UInt8](repeating: UInt8(ascii: "x"), count: 20_000), id: "i\(number)")])
             let edit = ListEdit.put(PageWrite(offset: number, content: content, evidence: .inferred))
-            let plan = CommitPlan(query: query, version: ListVersion(generation: 1, revision: 0), at: noon, edits: [edit])
+            let plan = CommitPlan(query: query, version: ListVersion(generation: 1, revision: 0), edits: [edit])
             #expect(try await store.commit(plan) == .committed(plan.version))
             longest = max(longest, size(folder.store + "-wal"))
         }

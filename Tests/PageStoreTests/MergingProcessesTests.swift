@@ -29,7 +29,7 @@ struct MergingProcessesTests {
     private func round(_ count: Int, pages: Int, jitter: Int, isBroken: Bool = false) async throws -> Round {
         let folder = Folder()
         // So that all find one.
-        await (try PageStore.open(at: folder.store, now: noon)).close()
+        await (try PageStore.openForTest(at: folder.store)).close()
         var programs: [Program] = []
         let merger =
             isBroken ? try await Program(Self.worker, ["merge", folder.realPath + "/store.sqlite", "60", "m", "\(jitter)"]) : nil
@@ -51,7 +51,7 @@ struct MergingProcessesTests {
             _ = try await merger.ended()
         }
         do {
-            let store = try await PageStore.open(at: folder.store, mode: .mustExist, now: noon)
+            let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
             round.findings += try await store.verify().findings.prefix(3).map(\.message)
             for (number, pages) in acknowledged {
                 guard let query = try await store.query(QueryKey("list\(number)")) else {
@@ -96,7 +96,7 @@ struct MergingProcessesTests {
     @Test("the log stays below twice its threshold while eight processes commit without a pause")
     func short() async throws {
         let folder = Folder()
-        await (try PageStore.open(at: folder.store, now: noon)).close()
+        await (try PageStore.openForTest(at: folder.store)).close()
         let threshold = 300 * 4_096
         var programs: [Program] = []
         for number in 0..<8 {

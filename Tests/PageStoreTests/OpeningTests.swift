@@ -10,7 +10,7 @@ struct OpeningTests {
     private let folder = Folder()
 
     private func open(_ path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws -> PageStore {
-        try await PageStore.open(at: path ?? folder.store, mode: mode, now: noon)
+        try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
     }
 
     private func code(_ body: () async throws -> Void) async -> StorageError.Code? {
@@ -66,7 +66,7 @@ struct OpeningTests {
         var options = PageStore.Options()
         options.busyBudget = .milliseconds(300)
         let began = ContinuousClock.now
-        #expect(await code { _ = try await PageStore.open(at: folder.store, mode: mode, options: options, now: noon) } == .busy)
+        #expect(await code { _ = try await PageStore.openForTest(at: folder.store, mode: mode, options: options) } == .busy)
         let took = began.duration(to: .now)
         // Each of thirty attempts once waited that long itself.
         #expect(took >= options.busyBudget && took < .seconds(3), "\(took)")
@@ -188,7 +188,7 @@ struct OpeningTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    let store = try await PageStore.open(at: path, mode: .createIfMissing, now: noon)
+                    let store = try await PageStore.openForTest(at: path, mode: .createIfMissing)
                     _ = try await store.register(QueryKey("k"), at: noon)
                     await store.close()
                 }

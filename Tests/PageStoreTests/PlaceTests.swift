@@ -11,7 +11,7 @@ struct PlaceTests {
     private let folder = Folder()
 
     private func open(_ path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws -> PageStore {
-        try await PageStore.open(at: path ?? folder.store, mode: mode, now: noon)
+        try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
     }
 
     private func code<Value>(_ body: () async throws -> Value) async -> StorageError.Code? {
@@ -141,7 +141,7 @@ struct PlaceTests {
         try await bench.put(0, items(0..<10))
         try Connection(path: bench.folder.store).execute("ANALYZE")
         await bench.store.close()
-        let store = try await PageStore.open(at: bench.folder.store, mode: .mustExist, now: noon)
+        let store = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         #expect(try await store.verify().isSound)
         #expect(try await store.records().count == 1)
         await store.close()
@@ -158,7 +158,7 @@ struct PlaceTests {
         #expect(gate.lock(.exclusive))
         var options = PageStore.Options()
         options.busyBudget = .zero
-        #expect(await code { try await PageStore.open(at: folder.store, options: options, now: noon) } == .busy)
+        #expect(await code { try await PageStore.openForTest(at: folder.store, options: options) } == .busy)
         #expect(gate.lock(.shared))
         await (try await open()).close()
     }
@@ -169,7 +169,7 @@ struct PlaceTests {
         for round in 0..<30 {
             let path = "\(folder.path)/\(round).sqlite"
             let stores = try await withThrowingTaskGroup(of: PageStore.self) { group in
-                for _ in 0..<4 { group.addTask { try await PageStore.open(at: path, now: noon) } }
+                for _ in 0..<4 { group.addTask { try await PageStore.openForTest(at: path) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             // A lock of another description conflicts with SQLite's, if it is still there. Closing this descriptor would drop it.
@@ -197,13 +197,13 @@ struct FailedMergeTests {
             var options = faulty.options
             options.checkpointBytes = 20 * 4_096
             let path = "\(faulty.folder.realPath)/store.sqlite"
-            let store = try await PageStore.open(at: path, options: options, now: noon)
+            let store = try await PageStore.openForTest(at: path, options: options)
             let query = try await store.register(QueryKey("list"), at: noon)
             fault_arm(faulty.control, FAULT_SYNC, call, false, 1_034, -1)
             var acknowledged: [Int] = []
             for number in 0..<20 {
                 let page = PageWrite(offset: number * 10, content: items(number * 10..<number * 10 + 10), evidence: .inferred)
-                let plan = CommitPlan(query: query.id, version: query.version, at: noon, edits: [.put(page)])
+                let plan = CommitPlan(query: query.id, version: query.version, edits: [.put(page)])
                 if case .committed = try? await store.commit(plan) { acknowledged.append(number) }
             }
             let hasFired = faulty.fired > 0
@@ -219,7 +219,7 @@ struct FailedMergeTests {
                 failed += 1
                 #expect(faulty.folder.contents.contains("store.sqlite-wal"), "call \(call)")
             }
-            let next = try await PageStore.open(at: path, mode: .mustExist, now: noon)
+            let next = try await PageStore.openForTest(at: path, mode: .mustExist)
             for number in acknowledged { #expect(try await next.page(at: number * 10, of: query.id)?.content.count == 10, "call \(call)") }
             await next.close()
             if !hasFired { break }

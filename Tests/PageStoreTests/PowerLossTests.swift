@@ -71,16 +71,16 @@ struct PowerLossTests {
         options.isUnsafe = setting == .unsafe
         let path = "\(faulty.folder.realPath)/store.sqlite"
         // The store is there before the power goes; making it is one of the fault suite's steps.
-        try await PageStore.open(at: path, mode: .createIfMissing, options: options, now: noon).close()
+        try await PageStore.openForTest(at: path, mode: .createIfMissing, options: options).close()
         #expect(fault_record(faulty.control, true) == 0)
-        let store = try await PageStore.open(at: path, mode: .mustExist, options: options, now: noon,
+        let store = try await PageStore.open(
+            at: path, mode: .mustExist, options: options, clock: ManualClock(noon),
             stamps: SeededGenerator(seed: PowerLossTests.stampSeed))
         let query = try await store.register(QueryKey("list"), at: noon)
         for number in 0..<60 {
             let outcome = try await store.commit(
                 CommitPlan(
-                    query: query.id, version: query.version, at: noon,
-                    edits: [.put(PowerLossTests.page(number))], ledger: [.succeeded(offset: number * 10)]))
+                    query: query.id, version: query.version, edits: [.put(PowerLossTests.page(number))], ledger: [.succeeded(offset: number * 10)]))
             #expect(outcome == .committed(query.version))
             fault_mark(faulty.control, UInt64(number + 1))
         }
@@ -98,7 +98,7 @@ struct PowerLossTests {
     private func hold(_ image: Folder) async throws(StorageError) -> Int {
         let store: PageStore
         do throws(StorageError) {
-            store = try await PageStore.open(at: image.store, mode: .mustExist, now: noon)
+            store = try await PageStore.openForTest(at: image.store, mode: .mustExist)
         } catch {
             // The power went before the store was on the disk: it was not acknowledged either.
             if error.code == .notFound { return 0 }

@@ -38,7 +38,7 @@ struct ProcessTests {
             let shown = ["writes", "reads", "leases", "p50_ms", "p99_ms", "max_ms"].map { "\($0) \(result[$0] ?? "?")" }
             print("processes: \(shown.joined(separator: ", "))")
         }
-        let store = try await PageStore.open(at: folder.store, mode: .mustExist, now: noon)
+        let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
         let query = try #require(try await store.query(QueryKey("shared")))
         let window = try #require(try await store.window(of: query.id, 0..<10_000_000))
         let held = window.parts.flatMap { $0.content.ids.compactMap { $0 } }
@@ -61,7 +61,7 @@ struct ProcessTests {
                 let ended = try await program.ended()
                 #expect(ended.status == 0, "\(ended.output)")
             }
-            let store = try await PageStore.open(at: folder.store, mode: .mustExist, now: noon)
+            let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
             #expect(try await store.verify().isSound)
             await store.close()
         }

@@ -13,11 +13,11 @@ struct PurgedBytesTests {
         let folder = Folder()
         var options = PageStore.Options()
         options.busyBudget = .milliseconds(20)
-        let store = try await PageStore.open(at: folder.store, options: options, now: noon)
+        let store = try await PageStore.openForTest(at: folder.store, options: options)
         let query = try await store.register(QueryKey("list"), at: noon).id
         let content = PageContent([Item(payload: Array(needle), id: "a")])
         let plan = CommitPlan(
-            query: query, version: ListVersion(generation: 1, revision: 0), at: noon,
+            query: query, version: ListVersion(generation: 1, revision: 0),
             edits: [.put(PageWrite(offset: 0, content: content, evidence: .inferred))])
         #expect(try await store.commit(plan) == .committed(plan.version))
         return (folder, store, query)
@@ -98,7 +98,7 @@ struct PurgedBytesTests {
         try reader.execute("COMMIT")
         await store.close()
         #expect(try holdsNeedle(after))
-        let next = try await PageStore.open(at: after.store, mode: .mustExist, now: noon)
+        let next = try await PageStore.openForTest(at: after.store, mode: .mustExist)
         #expect(try !holdsNeedle(after))
         #expect(try await next.query(QueryKey("list")) == nil)
         await next.close()

@@ -13,7 +13,7 @@ struct StatisticsTests {
         try await bench.put(0, items(0..<100))
         try await bench.commit([], ledger: [.succeeded(offset: 0)])
         let failure = FetchFailure(.server, "m", isRetryable: true)
-        try await bench.store.record([.failed(offset: 100, failure: failure, nextAttemptAt: nil)], for: bench.query, at: noon)
+        try await bench.store.record([.failed(offset: 100, failure: failure, nextAttemptIn: nil)], for: bench.query, at: noon)
         _ = try await bench.store.register("empty", at: noon)
 
         let found = try await bench.store.statistics()
@@ -81,7 +81,7 @@ struct StatisticsTests {
             let error = await #expect(throws: StorageError.self) { try await bench.store.add(tally, to: bench.query, at: noon) }
             #expect(error?.code == .invalidPlan)
         }
-        let reader = try await PageStore.open(at: bench.folder.store, mode: .readOnly, now: noon)
+        let reader = try await PageStore.openForTest(at: bench.folder.store, mode: .readOnly)
         let error = await #expect(throws: StorageError.self) { try await reader.add(RunTally(runs: 1), to: bench.query, at: noon) }
         #expect(error?.code == .permission)
         #expect(try await reader.statistics().queries.count == 1)

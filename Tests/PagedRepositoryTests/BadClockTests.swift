@@ -1,6 +1,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 
@@ -11,7 +12,7 @@ private let jumps: [Duration] = [.seconds(365 * 86_400), .seconds(-86_400)]
 /// system's clock.
 ///
 /// State: the time since the start, what the wall shows, who sleeps until when; under a mutex.
-private final class WallClock: SyncClock {
+private final class WallClock: SyncClock, StorageClock {
     private struct State {
         var uptime = Duration.zero
         var wall = Timestamp(milliseconds: 1_800_000_000_000)
@@ -22,6 +23,7 @@ private final class WallClock: SyncClock {
     private let state = Mutex(State())
 
     func now() -> Timestamp { state.withLock { $0.wall } }
+    func uptime() -> Uptime { Uptime(milliseconds: state.withLock { $0.uptime.wholeMilliseconds }, boot: "boot") }
 
     func sleep(until moment: Timestamp) async throws {
         let number = state.withLock { state in
@@ -207,6 +209,7 @@ struct BadClockTests {
     @Test("R29: a list that is kept fresh is refreshed once after a jump, when it would have been anyway", arguments: jumps)
     func sleepingEngine(jump: Duration) async throws {
         let (clock, origin) = (WallClock(), StagedOrigin(8))
+        let bench = BadInputBench(clock)
         try await bench.pin()
         let running = Task { try await bench.engine(origin, on: clock).run() }
         await origin.reached(1)
@@ -225,6 +228,7 @@ struct BadClockTests {
     @Test("R29, R32: an origin that was away is asked again after the usual pause, whatever the clock says", arguments: jumps)
     func awayInBackground(jump: Duration) async throws {
         let (clock, origin) = (WallClock(), StagedOrigin(8))
+        let bench = BadInputBench(clock)
         try await bench.pin()
         origin.fail(FetchFailure(.transport, "the origin is not heard", isRetryable: true))
         let running = Task { try await bench.engine(origin, on: clock) { $0.sync.transportFailuresUntilOffline = 1 }.run() }

@@ -1,6 +1,7 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 
@@ -30,7 +31,7 @@ extension BadInputBench {
 
     /// A list that background work is to keep whole.
     func pin(_ key: QueryKey? = nil) async throws {
-        let record = try await storage.register(key ?? self.key, at: clock.now())
+        let record = try await storage.register(key ?? self.key)
         try await storage.setPinned(true, record.id)
     }
 }

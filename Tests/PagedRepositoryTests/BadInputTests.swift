@@ -1,15 +1,19 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 
 /// A list in memory whose source misbehaves, and what has to hold of it all the same: what is cached is served, nothing is
 /// made up, nothing stays under way.
 struct BadInputBench: Sendable {
-    let storage = MemoryStorage()
-    let clock = ManualClock()
+    let storage: MemoryStorage
+    /// For a bench on a manual clock, which is the default.
+    var clock: ManualClock { storage.manualClock }
     let key = QueryKey("rows")
+
+    init(_ clock: any StorageClock = ManualClock()) { storage = MemoryStorage(clock: clock) }
 
     func repository(_ source: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedRepository<Row> {
         var options = PagedListOptions()

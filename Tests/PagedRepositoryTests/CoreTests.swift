@@ -241,7 +241,7 @@ struct LoadPlanTests {
                 fetchedAt: noon, validatedAt: noon, fingerprint: 0, cursorIn: nil, cursorOut: cursor.map { PageCursor($0) },
                 validator: nil)
         }
-        return ListOutline(record: record, pages: pages, ledger: [])
+        return ListOutline(record: record, pages: pages, ledger: [], readAt: noon)
     }
 
     @Test("offsets: the gaps, in pages")

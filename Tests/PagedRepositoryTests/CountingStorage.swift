@@ -27,7 +27,8 @@ final class CountingStorage: RelayedStorage {
         switch call {
         case .records: count(nil)
         case .outline(let query), .excerpt(let query), .window(let query), .list(let query): count(query)
-        case .register, .query, .summaries, .locate, .changes, .commit, .claim, .record, .due, .purge, .setPinned, .evict: break
+        case .register, .query, .summaries, .locate, .changes, .commit, .claim, .record, .heartbeat, .due, .purge, .setPinned, .evict:
+            break
         }
         return try await body()
     }

@@ -1,6 +1,7 @@
 import PageModel
 import PageStore
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @testable import PagedRepository
@@ -27,7 +28,7 @@ struct DuePlanTests {
                 offset: $0, count: 10, generation: 1, revision: 0, evidence: .verified, evidenceAt: noon, fetchedAt: noon,
                 validatedAt: noon, fingerprint: 0, cursorIn: nil, cursorOut: nil, validator: nil)
         }
-        return ListOutline(record: record, pages: pages, ledger: ledger)
+        return ListOutline(record: record, pages: pages, ledger: ledger, readAt: noon)
     }
 
     private func failing(_ offset: Int, _ next: Timestamp?, isRetryable: Bool = true) -> LedgerEntry {
@@ -129,14 +130,14 @@ struct DuePlanTests {
 
     @Test("a look at the whole storage finds a pinned list due in the moment in which it was confirmed, if that is asked for")
     func sameMoment() async throws {
-        let store = MemoryStorage()
+        let store = MemoryStorage(clock: ManualClock(noon))
         let record = try await store.register("pinned", at: noon)
         try await store.setPinned(true, record.id)
         _ = try await store.commit(
-            CommitPlan(query: record.id, version: record.version, at: noon, edits: [.setTotal(.exact(0)), .setEnd(0), .validated]))
+            CommitPlan(query: record.id, version: record.version, edits: [.setTotal(.exact(0)), .setEnd(0), .validated]))
         let policy = FreshnessPolicy(staleAfter: .zero, originWord: .ignored)
-        #expect(try await DueWork.all(in: store, freshness: policy, now: noon).map(\.runs) == [[.everything]])
-        #expect(try await DueWork.all(in: store, now: noon).isEmpty)
+        #expect(try await DueWork.all(in: store, freshness: policy).map(\.runs) == [[.everything]])
+        #expect(try await DueWork.all(in: store).isEmpty)
     }
 
     @Test("R31, R33: a run of what is due leaves alone what is not, and begins no sweep that somebody else has finished")
@@ -152,7 +153,8 @@ struct DuePlanTests {
 
     @Test("R31: a sweep that somebody else has finished since the look costs page one, and nothing else")
     func finishedByAnother() async throws {
-        let bench = try await SyncBench()
+        let clock = ManualClock(noon)
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin((0..<48).map { "i\($0)" })
         func requests(of options: SyncOptions) async throws -> Int {
             let before = origin.requests.count
@@ -162,11 +164,12 @@ struct DuePlanTests {
         func setSweep(_ sweep: SweepProgress?) async throws {
             let record = try #require(try await bench.list?.record)
             _ = try await bench.store.commit(
-                CommitPlan(query: record.id, version: record.version, at: noon, edits: [.setSweep(sweep)]))
+                CommitPlan(query: record.id, version: record.version, edits: [.setSweep(sweep)]))
         }
         _ = try await requests(of: SyncOptions())
         try await setSweep(SweepProgress(position: 10, startedAt: noon))
-        #expect(try await DueWork.all(in: bench.store, now: noon).map(\.runs) == [[.sweep]])
+        clock.advance(by: .seconds(3_600))
+        #expect(try await DueWork.all(in: bench.store).map(\.runs) == [[.sweep]])
         try await setSweep(nil)
         #expect(try await requests(of: DueWork.options(for: .sweep, from: SyncOptions())) == 1)
         // Whoever asks for a sweep gets one.
@@ -177,19 +180,20 @@ struct DuePlanTests {
 
     @Test("of a whole storage: the lists that something is due for, and no others")
     func wholeStorage() async throws {
-        let store = MemoryStorage()
+        let store = MemoryStorage(clock: ManualClock(noon))
         let failed = try await store.register("failed", at: noon).id
         let later = try await store.register("later", at: noon).id
         let pinned = try await store.register("pinned", at: noon).id
         let failure = FetchFailure(.server, "m", isRetryable: true)
-        try await store.record([.failed(offset: 50, failure: failure, nextAttemptAt: noon)], for: failed, at: noon)
-        try await store.record([.failed(offset: 50, failure: failure, nextAttemptAt: noon + .seconds(60))], for: later, at: noon)
+        try await store.record([.failed(offset: 50, failure: failure, nextAttemptIn: .zero)], for: failed, at: noon)
+        try await store.record([.failed(offset: 50, failure: failure, nextAttemptIn: .seconds(60))], for: later, at: noon)
         try await store.setPinned(true, pinned)
-        let due = try await DueWork.all(in: store, now: noon + .seconds(1))
+        store.manualClock.set(to: noon + .seconds(1))
+        let due = try await DueWork.all(in: store)
         #expect(due.map(\.query.id) == [failed, pinned])
         #expect(due.map(\.runs) == [[.positions(50..<51)], [.everything]])
         // Whoever wants the page now need not wait (R33).
         try await store.record([.hastened(offset: 50)], for: later, at: noon + .seconds(1))
-        #expect(try await DueWork.all(in: store, now: noon + .seconds(1)).map(\.query.id) == [failed, later, pinned])
+        #expect(try await DueWork.all(in: store).map(\.query.id) == [failed, later, pinned])
     }
 }

@@ -1,5 +1,6 @@
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @testable import PagedRepository
@@ -29,15 +30,15 @@ struct DueSearchTests {
     @Test("the one list that can be fetched now is found behind a thousand pages that cannot")
     func hidden() async throws {
         let noon = Timestamp(milliseconds: 1_800_000_000_000)
-        let storage = MemoryStorage()
+        let storage = MemoryStorage(clock: ManualClock())
         let stuck = try await storage.register("stuck", at: noon).id, ready = try await storage.register("ready", at: noon).id
         let failure = FetchFailure(.server, "m", isRetryable: true)
-        let early = (0..<1_000).map { LedgerEdit.failed(offset: $0, failure: failure, nextAttemptAt: noon) }
+        let early = (0..<1_000).map { LedgerEdit.failed(offset: $0, failure: failure, nextAttemptIn: .zero) }
         try await storage.record(early, for: stuck, at: noon)
-        try await storage.record([.failed(offset: 0, failure: failure, nextAttemptAt: noon + .seconds(1))], for: ready, at: noon)
-        let few = try await storage.due(before: noon + .seconds(9), lists: 1) { $0 == stuck }
+        try await storage.record([.failed(offset: 0, failure: failure, nextAttemptIn: .seconds(1))], for: ready, at: noon)
+        let few = try await storage.due(within: .seconds(9), lists: 1) { $0 == stuck }.fetches
         #expect(few.count == 256)
-        let all = try await storage.due(before: noon + .seconds(9), lists: 1) { $0 == ready }
+        let all = try await storage.due(within: .seconds(9), lists: 1) { $0 == ready }.fetches
         #expect(all.count == 1_001)
         #expect(all.last?.query == ready)
     }

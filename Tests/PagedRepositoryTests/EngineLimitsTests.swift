@@ -1,5 +1,6 @@
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 
@@ -29,8 +30,8 @@ struct EngineLimitsTests {
         }
     }
 
-    private let storage = MemoryStorage()
-    private let clock = ManualClock()
+    private let storage = MemoryStorage(clock: ManualClock())
+    private var clock: ManualClock { storage.manualClock }
     private let origin = StagedOrigin()
 
     private func engine(_ origin: SyncEngine.Origin, _ change: (inout EngineOptions) -> Void = { _ in }) -> SyncEngine {

@@ -1,12 +1,13 @@
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @testable import PagedRepository
 
 @Suite("What background work knows of the lists")
 struct EngineRosterTests {
-    private let memory = MemoryStorage()
+    private let memory = MemoryStorage(clock: ManualClock())
     private let storage: CountingStorage
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
     private let news = EngineNews()
@@ -41,7 +42,7 @@ struct EngineRosterTests {
         _ = try await wanted(&roster)
         #expect(storage.allReads == 20)
         let version = try #require(roster.records[queries[3]]).version
-        _ = try await memory.commit(CommitPlan(query: queries[3], version: version, at: noon + .seconds(1), edits: [.validated]))
+        _ = try await memory.commit(CommitPlan(query: queries[3], version: version, edits: [.validated]), at: noon + .seconds(1))
         news.heard(changed(queries[3]))
         let lists = try await wanted(&roster)
         #expect(lists[3].validatedAt == noon + .seconds(1))

@@ -14,7 +14,7 @@ struct ForgedRowTests {
     /// A hash may be any number; a key with another number is another row, which nothing leads to.
     private static let anything: Set<String> = [
         "page.query", "page.body", "page.checksum", "page.fingerprint", "query.id", "query.name_hash", "identity.query", "identity.body",
-        "body.id", "access.body", "ledger.query", "tally.query", "migration.version",
+        "body.id", "access.body", "ledger.query", "ledger.lease_token", "tally.query", "migration.version",
     ]
 
     private static func isPossible(_ value: Int64, in column: String) -> Bool {
@@ -22,6 +22,7 @@ struct ForgedRowTests {
         return switch column.split(separator: ".").last {
         case "generation", "revision", "attempts": StoredBounds.counters.contains(Int(value))
         case "pinned", "allows_duplicates", "covers_total", "error_retryable": StoredBounds.flags.contains(Int(value))
+        case "value": CounterTable.counts.contains(value)
         case "http_status": StoredBounds.statuses.contains(Int(value))
         case "fresh_for": (0...365 * 86_400_000).contains(value)
         default: StoredBounds.positions.contains(Int(value))
@@ -30,7 +31,7 @@ struct ForgedRowTests {
 
     /// A store with something in each column.
     private static func makeStore(at path: String) async throws {
-        let store = try await PageStore.open(at: path, now: noon)
+        let store = try await PageStore.openForTest(at: path)
         let query = try await store.register(QueryKey("list"), at: noon).id
         let version = ListVersion(generation: 1, revision: 0)
         let pages = [0, 10, 20].map { start in
@@ -41,7 +42,7 @@ struct ForgedRowTests {
         }
         let outcome = try await store.commit(
             CommitPlan(
-                query: query, version: version, at: noon,
+                query: query, version: version,
                 edits: pages + [
                     .setTotal(.exact(30)), .setEnd(30), .validated, .setFreshFor(.seconds(60)),
                     .setSweep(SweepProgress(position: 10, startedAt: noon)), .invalidated,
@@ -50,9 +51,10 @@ struct ForgedRowTests {
                     .succeeded(offset: 0),
                     .failed(
                         offset: 10, failure: FetchFailure(.server, "m", isRetryable: true, httpStatus: 500, retryAfter: .seconds(5)),
-                        nextAttemptAt: noon),
+                        nextAttemptIn: .zero),
                 ]))
         try #require(outcome == .committed(version))
+        _ = try await store.claim(LeaseRequest([10], for: .seconds(60)), of: query)
         try await store.add(RunTally(beganAt: noon, runs: 1, requests: 1), to: query, at: noon)
         _ = try await store.window(of: query, 0..<30)
         await store.close()
@@ -119,7 +121,7 @@ struct ForgedRowTests {
             _ = (statistics.tally, statistics.items, statistics.bytes)
         }
         try await tolerating {
-            _ = try await store.evictionPreview(to: EvictionBudget(bytes: 1, age: .zero, pagesPerQuery: 1), exempt: [], at: noon)
+            _ = try await store.evictionPreview(to: EvictionBudget(bytes: 1, age: .zero, pagesPerQuery: 1), exempt: [])
         }
     }
 
@@ -136,7 +138,7 @@ struct ForgedRowTests {
                 try FileManager.default.copyItem(atPath: model.store, toPath: folder.store)
                 try Self.forge(table, column, value, in: folder.store)
                 cases += 1
-                let store = try await PageStore.open(at: folder.store, mode: .mustExist, now: noon)
+                let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
                 try await Self.readEverything(store)
                 let report = try await store.verify()
                 if !Self.anything.contains(name), !Self.isPossible(value, in: name) { #expect(!report.isSound, what) }
@@ -145,7 +147,7 @@ struct ForgedRowTests {
                 let other = Folder()
                 try FileManager.default.copyItem(atPath: model.store, toPath: other.store)
                 try Self.forge(table, column, value, in: other.store)
-                let forged = try await PageStore.open(at: other.store, mode: .mustExist, now: noon)
+                let forged = try await PageStore.openForTest(at: other.store, mode: .mustExist)
                 for work in [SyncOptions.Work.everything, .sweep, .next] {
                     var options = SyncOptions()
                     options.work = work
@@ -156,7 +158,7 @@ struct ForgedRowTests {
                     let origin = ListOrigin((0..<40).map { "i\($0)" })
                     try await Self.tolerating {
                         _ = try await ListSync(
-                            storage: forged, source: origin, key: QueryKey("list"), options: options, clock: ManualClock(noon),
+                            storage: forged, source: origin, key: QueryKey("list"), options: options, clock: forged.manualClock,
                             chance: { 0.5 }
                         ).run()
                     }

@@ -1,13 +1,14 @@
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @testable import PagedRepository
 
 @Suite("Freshness")
 struct FreshnessTests {
-    private let storage = MemoryStorage()
-    private let clock = ManualClock()
+    private let storage = MemoryStorage(clock: ManualClock())
+    private var clock: ManualClock { storage.manualClock }
     private let key = QueryKey("rows")
 
     private func list(

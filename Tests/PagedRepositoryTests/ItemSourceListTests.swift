@@ -1,12 +1,13 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 /// A list in memory, and runs against a source.
 private struct Bench {
-    let storage = MemoryStorage()
-    let clock = ManualClock()
+    let storage = MemoryStorage(clock: ManualClock())
+    var clock: ManualClock { storage.manualClock }
     let key = QueryKey("songs")
 
     @discardableResult

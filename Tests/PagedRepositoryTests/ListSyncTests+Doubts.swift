@@ -9,7 +9,7 @@ import Testing
 extension ListSyncTests {
     @Test("R20: an empty answer deletes nothing; a patient run asks once more, a minute later")
     func badMinute() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         _ = try await sync(bench, origin)
         let good = origin.names
@@ -25,7 +25,7 @@ extension ListSyncTests {
 
     @Test("R20: the doubt outlives a run that is not patient; the same answer, asked for a minute later, is believed")
     func emptied() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         _ = try await sync(bench, origin)
         let good = origin.names
@@ -51,7 +51,7 @@ extension ListSyncTests {
 
     @Test("R20: a list that loses more than half, and says so twice, is believed; another claim is another doubt")
     func shrunk() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         _ = try await sync(bench, origin)
         let good = origin.names
@@ -66,7 +66,7 @@ extension ListSyncTests {
         PagingAccess.offsets, .grid(size: 10), .chain,
     ])
     func lyingTotal(access: PagingAccess) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: access)
         origin.state.withLock { $0.total = { .exact($0 + 30) } }
         let report = try await sync(bench, origin)
@@ -82,7 +82,7 @@ extension ListSyncTests {
 
     @Test("R24: a list without totals that grows at its end is seen to have grown", arguments: [PagingAccess.offsets, .chain, .grid(size: 10)], [1, 30])
     func growth(access: PagingAccess, more: Int) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<45), access: access)
         origin.state.withLock { $0.total = nil }
         _ = try await sync(bench, origin)
@@ -100,7 +100,7 @@ extension ListSyncTests {
 
     @Test("an origin that ignores what it is asked: a loop is told, and page one stays what it was")
     func ignoredOffsets() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         final class Deaf: PageSource {
             let count = Mutex(0)
             var access: PagingAccess { .offsets }
@@ -120,7 +120,7 @@ extension ListSyncTests {
 
     @Test("one empty answer in the middle of a load is asked for again, and not taken for the end (R20)", arguments: [2, 3, 4])
     func emptyInTheMiddle(request: Int) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         let good = origin.names
         origin.before { number, names in names = number == request ? [] : good }
@@ -133,7 +133,7 @@ extension ListSyncTests {
 
     @Test("R44: a total far too high costs two requests, not thousands")
     func hugeTotal() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         origin.state.withLock { $0.total = { _ in .exact(1 << 53) } }
         let report = try await sync(bench, origin)
@@ -144,7 +144,7 @@ extension ListSyncTests {
 
     @Test("R24: no totals at all: the list ends where it ends", arguments: [PagingAccess.offsets, .chain], [0, 5, 10, 48])
     func noTotals(access: PagingAccess, count: Int) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<count), access: access)
         origin.state.withLock { $0.total = nil }
         let report = try await sync(bench, origin)
@@ -155,7 +155,7 @@ extension ListSyncTests {
 
     @Test("R24: a chain that repeats itself is a loop, and stops")
     func loop() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         final class Loop: PageSource {
             let count = Mutex(0)
             var access: PagingAccess { .chain }

@@ -9,7 +9,7 @@ import Testing
 extension ListSyncTests {
     @Test("R14, R19: a list that is replaced, and the reading interrupted: the old one is readable behind the new head")
     func interruptedRefetch() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         _ = try await sync(bench, origin)
         origin.names = (0..<49).map { "other\($0)" }
@@ -28,7 +28,7 @@ extension ListSyncTests {
 
     @Test("R31: a run that is stopped anywhere is resumed; committed pages are not asked for again", arguments: 1...5)
     func resume(pages: Int) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         #expect(try await sync(bench, origin) { $0.maxPages = pages }.pagesFetched == pages)
         let before = origin.requests.count
@@ -41,7 +41,7 @@ extension ListSyncTests {
 
     @Test("failures are retried by the schedule; the ledger keeps what is given up; other pages go on")
     func failures() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         origin.before { number, _ in
             if number == 2 { throw FetchFailure.status(500) }
@@ -61,7 +61,7 @@ extension ListSyncTests {
 
     @Test("R26: attempts are kept over runs, until the page succeeds")
     func attemptsSurvive() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<20))
         origin.before { number, _ in if number > 1 { throw FetchFailure.status(503) } }
         for run in 1...2 {
@@ -75,7 +75,7 @@ extension ListSyncTests {
 
     @Test("an origin that is away: nothing changes, and the report says offline")
     func offline() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<20))
         let refused = FetchFailure(.transport, "connection refused", isRetryable: true)
         origin.before { _, _ in throw refused }
@@ -100,13 +100,13 @@ extension ListSyncTests {
         PagingAccess.offsets, .grid(size: 10), .chain,
     ])
     func damagedPage(access: PagingAccess) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: access)
         _ = try await sync(bench, origin)
         let list = try #require(try await bench.list)
         // What `show` does with what fails its checksum.
         _ = try await bench.store.commit(
-            CommitPlan(query: list.record.id, version: list.record.version, at: clock.now(), edits: [.demote(20..<30)]))
+            CommitPlan(query: list.record.id, version: list.record.version, edits: [.demote(20..<30)]))
         let before = origin.requests.count
         #expect(try await sync(bench, origin).outcome == .complete)
         #expect(origin.requests.count - before == 2)
@@ -115,7 +115,7 @@ extension ListSyncTests {
 
     @Test("R22: a cursor that is no longer taken: the list is read again from page one")
     func rejectedCursor() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: .chain)
         origin.before { number, _ in if number == 3 { throw FetchFailure.status(410) } }
         let report = try await sync(bench, origin)
@@ -126,17 +126,17 @@ extension ListSyncTests {
 
     @Test("R30: two runs of one list at once ask for every page once between them, and both end with all of it")
     func twoAtOnce() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<480))
         // Known to both: who comes first to a list that nobody knows cannot be seen.
         _ = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
         let list = try #require(try await bench.list)
         _ = try await bench.store.commit(
-            CommitPlan(query: list.record.id, version: list.record.version, at: clock.now(), edits: [.demote(10..<480)]))
+            CommitPlan(query: list.record.id, version: list.record.version, edits: [.demote(10..<480)]))
         let before = origin.requests.count
         var options = SyncOptions()
         options.overlap = 0
-        let second = try await PageStore.open(at: bench.store.path, mode: .mustExist, now: clock.now())
+        let second = try await PageStore.open(at: bench.store.path, mode: .mustExist, clock: clock)
         try await withThrowingTaskGroup(of: SyncReport.self) { group in
             for store in [bench.store, second] {
                 group.addTask { [options] in try await ListSync(storage: store, source: origin, key: bench.key, options: options).run() }
@@ -151,7 +151,7 @@ extension ListSyncTests {
 
     @Test("cancelled in the middle: what was fetched is kept, nothing stays in flight")
     func cancelled() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<480))
         let key = bench.key, store = bench.store, clock = clock
         let task = Mutex<Task<SyncReport, any Error>?>(nil)

@@ -9,7 +9,7 @@ import Testing
 extension ListSyncTests {
     @Test("the list changes at the head while it is read: it is read again, and comes out whole", arguments: 2...5)
     func driftWhileReading(at request: Int) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         origin.before { number, names in if number == request { names.insert("late", at: 0) } }
         let report = try await sync(bench, origin)
@@ -19,7 +19,7 @@ extension ListSyncTests {
 
     @Test("without totals: items that go or come at the head while the list is read leave no hole", arguments: [2, 3, 4, 5, 6], [-3, -1, 1, 3])
     func driftWithoutTotals(at request: Int, by change: Int) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         origin.state.withLock { $0.total = nil }
         origin.before { number, names in
@@ -33,7 +33,7 @@ extension ListSyncTests {
 
     @Test("an origin that changes with every answer is given up after a few tries, with gaps that say so")
     func restlessOrigin() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         origin.before { number, names in names.insert("n\(number)", at: 0) }
         let report = try await sync(bench, origin)
@@ -47,7 +47,7 @@ extension ListSyncTests {
 
     @Test("without totals and overlap such an origin is not called complete, or its seams are said to be inferred")
     func restlessWithoutTotals() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<200))
         origin.state.withLock { $0.total = nil }
         origin.before { _, names in names.removeFirst() }
@@ -57,7 +57,7 @@ extension ListSyncTests {
 
     @Test("R22: an item that moves behind us while we walk is taken from its old place")
     func movedWhileWalking() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: .chain)
         origin.before { number, names in
             if number == 4 { names.append(names.remove(at: 3)) }
@@ -75,7 +75,7 @@ extension ListSyncTests {
     @Test("random origins, random changes: never a duplicate, never a hole that is not said", .serialized, arguments: 0..<seeds)
     func simulation(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let access: PagingAccess = [.offsets, .grid(size: 10), .chain].randomElement(using: &random)!
         let origin = ListOrigin(names(0..<Int.random(in: 0...120, using: &random)), access: access)
         let fresh = Mutex(0)

@@ -25,7 +25,7 @@ struct ListSyncTests {
         PagingAccess.offsets, .grid(size: 10), .chain,
     ], [0, 1, 9, 10, 11, 48, 50])
     func firstAndNext(access: PagingAccess, count: Int) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<count), access: access)
         var report = try await sync(bench, origin)
         #expect(report.outcome == .complete)
@@ -40,7 +40,7 @@ struct ListSyncTests {
 
     @Test("R11: fetched and empty is not never fetched")
     func empty() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         #expect(try await bench.list == nil)
         _ = try await sync(bench, ListOrigin([]))
         let list = try #require(try await bench.list)
@@ -51,7 +51,7 @@ struct ListSyncTests {
 
     @Test("R17: changes at the head cost one request, and the list is the origin's")
     func headChanges() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         _ = try await sync(bench, origin)
         origin.names = ["a", "b", "i0", "i1", "c", "i3", "i40"] + names(4..<40) + names(41..<48)
@@ -67,7 +67,7 @@ struct ListSyncTests {
         PagingAccess.offsets, .grid(size: 10), .chain,
     ])
     func deepChange(access: PagingAccess) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: access)
         _ = try await sync(bench, origin)
         origin.names.insert("deep", at: 30)
@@ -80,7 +80,7 @@ struct ListSyncTests {
 
     @Test("R20, R22: what is gone from the tail of a chain costs one walk, page one once more, and the last page once more")
     func tailOfChain() async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<95), access: .chain)
         _ = try await sync(bench, origin)
         origin.names.removeLast()
@@ -93,7 +93,7 @@ struct ListSyncTests {
 
     @Test("R23: a sweep asks for nothing far behind what the origin counts", arguments: [PagingAccess.offsets, .grid(size: 10)])
     func sweepToTheEnd(access: PagingAccess) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: access)
         _ = try await sync(bench, origin)
         let before = origin.requests.count
@@ -106,7 +106,7 @@ struct ListSyncTests {
 
     @Test("R25: ids that repeat at the origin are kept, and said", arguments: [PagingAccess.offsets, .chain])
     func repeatedIDs(access: PagingAccess) async throws {
-        let bench = try await SyncBench()
+        let bench = try await SyncBench(clock)
         // Twice within a page; a chain of names cannot follow a name that stands twice across pages.
         let origin = ListOrigin(["a", "b", "a"] + names(0..<20), access: access)
         let report = try await sync(bench, origin)

@@ -1,6 +1,7 @@
 import Metrics
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @testable import PagedRepository
@@ -8,8 +9,8 @@ import Testing
 /// What is counted, and when. Every test has a back end of its own: what others do beside it is not heard.
 @Suite("Metrics")
 struct MetersTests {
-    private let storage = MemoryStorage()
-    private let clock = ManualClock()
+    private let storage = MemoryStorage(clock: ManualClock())
+    private var clock: ManualClock { storage.manualClock }
     private let metrics = RecordingMetrics()
     private let key = QueryKey("rows")
 
@@ -130,9 +131,8 @@ struct MetersTests {
         let loop = FetchFailure(.loop, "", isRetryable: false)
         let version = ListVersion(generation: 1, revision: 0)
         let plan = CommitPlan(
-            query: QueryID(rawValue: 1), version: version, at: clock.now(),
-            edits: [.put(page), .rearrange(.replacing(0..<10, with: page)), .verify(0..<10)],
-            ledger: [.succeeded(offset: 0), .failed(offset: 10, failure: loop, nextAttemptAt: nil)])
+            query: QueryID(rawValue: 1), version: version, edits: [.put(page), .rearrange(.replacing(0..<10, with: page)), .verify(0..<10)],
+            ledger: [.succeeded(offset: 0), .failed(offset: 10, failure: loop, nextAttemptIn: nil)])
         run.committed(plan, .superseded(version), took: .milliseconds(1))
         run.committed(plan, .duplicates([0..<10]), took: .milliseconds(2))
         #expect(metrics.count("pagecache_pages_committed_total") == 0)

@@ -1,13 +1,14 @@
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @testable import PagedRepository
 
 @Suite("Lists whose origin forbids to keep them")
 struct NoStoreListTests {
-    private let storage = MemoryStorage()
-    private let clock = ManualClock()
+    private let storage = MemoryStorage(clock: ManualClock())
+    private var clock: ManualClock { storage.manualClock }
     private let key = QueryKey("rows")
     private let away = FetchFailure(.transport, "away", isRetryable: true)
 

@@ -1,6 +1,7 @@
 import Foundation
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 
@@ -8,8 +9,8 @@ import Testing
 
 @Suite("Answers that the origin forbids to keep")
 struct NoStoreTests {
-    private let storage = MemoryStorage()
-    private let clock = ManualClock()
+    private let storage = MemoryStorage(clock: ManualClock())
+    private var clock: ManualClock { storage.manualClock }
     private let key = QueryKey("rows")
 
     private var outline: ListOutline? {

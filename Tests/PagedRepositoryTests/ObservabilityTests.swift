@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import PageModel
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @testable import PagedRepository
@@ -92,7 +93,8 @@ struct ObservabilityTests {
     }
 
     /// A list that is read, scrolled, lost, moved and replaced, over an origin that fails in every way; and an engine.
-    private func everything(_ logger: Logger, _ storage: MemoryStorage, _ clock: ManualClock) async throws {
+    private func everything(_ logger: Logger, _ storage: MemoryStorage) async throws {
+        let clock = storage.manualClock
         let key = QueryKey("https://\(Self.secret).example/rows?token=\(Self.secret)", scope: Self.secret)
         let origin = StagedOrigin()
         origin.rows = (0..<48).map(row)
@@ -149,8 +151,8 @@ struct ObservabilityTests {
     @Test("R45: at the finest level, over an origin that fails, no line has a key, a payload, an id or a word of the origin")
     func nothingOfTheirs() async throws {
         let log = RecordedLog()
-        let storage = MemoryStorage()
-        try await everything(log.logger(), storage, ManualClock())
+        let storage = MemoryStorage(clock: ManualClock())
+        try await everything(log.logger(), storage)
         let lines = log.lines
         for line in lines {
             #expect(!line.text.localizedCaseInsensitiveContains(Self.secret), "\(line.text)")
@@ -170,7 +172,7 @@ struct ObservabilityTests {
     @Test("every line has the keys that the page promises, and the level")
     func keys() async throws {
         let log = RecordedLog()
-        try await everything(log.logger(), MemoryStorage(), ManualClock())
+        try await everything(log.logger(), MemoryStorage(clock: ManualClock()))
         let documented = try Self.documentedLines()
         for line in log.lines {
             let promise = try #require(documented[line.message], "\(line.text)")
@@ -184,7 +186,7 @@ struct ObservabilityTests {
         let log = RecordedLog()
         var logger = log.logger()
         logger.logLevel = .info
-        try await everything(logger, MemoryStorage(), ManualClock())
+        try await everything(logger, MemoryStorage(clock: ManualClock()))
         #expect(log.lines.isEmpty)
     }
 }

@@ -101,7 +101,7 @@ struct OriginDeskTests {
         let entries = failure.map {
             LedgerEntry(offset: 50, state: .failedRetryable, attempts: 1, lastAttemptAt: now, nextAttemptAt: now, failure: $0)
         }
-        var report = SyncReport(stored: ListOutline(record: record, pages: [], ledger: entries.map { [$0] } ?? []))
+        var report = SyncReport(stored: ListOutline(record: record, pages: [], ledger: entries.map { [$0] } ?? [], readAt: now))
         report.outcome = outcome
         (report.pagesFetched, report.pagesUnchanged, report.headFailure) = (fetched, unchanged, head)
         report.wasHeard = wasHeard

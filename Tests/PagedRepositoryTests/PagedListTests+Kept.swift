@@ -79,8 +79,7 @@ extension PagedListTests {
         let record = try #require(try await storage.query(key))
         _ = try await storage.commit(
             CommitPlan(
-                query: record.id, version: record.version, at: clock.now(),
-                edits: [.splice(10..<20, PageWrite(offset: 10, content: named((10..<20).map { "r\($0)" }), evidence: .inferred))]))
+                query: record.id, version: record.version, edits: [.splice(10..<20, PageWrite(offset: 10, content: named((10..<20).map { "r\($0)" }), evidence: .inferred))]))
         let list = list(origin)
         try await list.load(.cacheOnly)
         #expect(numbers(list) == Array(0..<10))

@@ -1,13 +1,14 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 /// What the four libraries that this one started from promise: cases C1–C25 and X1–X15 of the article ComingFrom.
 @Suite("A list")
 struct PagedListTests {
-    let storage = MemoryStorage()
-    let clock = ManualClock()
+    let storage = MemoryStorage(clock: ManualClock())
+    var clock: ManualClock { storage.manualClock }
     let key = QueryKey("rows")
 
     func repository(

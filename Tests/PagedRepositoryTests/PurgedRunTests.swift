@@ -40,9 +40,10 @@ struct PurgedRunTests {
 
     @Test("the run ends as purged, and not as one whose origin gave no answer", arguments: 2..<8)
     func purged(before commit: Int) async throws {
-        let storage = PurgingStorage(MemoryStorage(), before: commit)
+        let clock = ManualClock()
+        let storage = PurgingStorage(MemoryStorage(clock: clock), before: commit)
         let origin = ListOrigin((0..<100).map { "i\($0)" })
-        let sync = ListSync(storage: storage, source: origin, key: QueryKey("list"), options: options(), clock: ManualClock())
+        let sync = ListSync(storage: storage, source: origin, key: QueryKey("list"), options: options(), clock: clock)
         let report = try await sync.run()
         #expect(report.outcome == .purged)
         #expect(report.list == nil)
@@ -55,9 +56,10 @@ struct PurgedRunTests {
 
     @Test("a window of random access is empty then, and no failure")
     func page() async throws {
-        let storage = PurgingStorage(MemoryStorage(), before: 2)
+        let clock = ManualClock()
+        let storage = PurgingStorage(MemoryStorage(clock: clock), before: 2)
         let origin = ListOrigin((0..<100).map { "i\($0)" })
-        let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: ManualClock(), source: { _ in origin })
+        let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in origin })
         let window = try await repository.page(QueryKey("list"), offset: 50, limit: 10)
         #expect(window.runs.isEmpty)
     }
@@ -84,12 +86,12 @@ struct DamagedRunTests {
         var options = SyncOptions()
         options.pageSize = 10
         options.overlap = 0
-        return try await ListSync(storage: storage, source: origin, key: QueryKey("list"), options: options, clock: ManualClock()).run()
+        return try await ListSync(storage: storage, source: origin, key: QueryKey("list"), options: options, clock: storage.manualClock).run()
     }
 
     @Test("pages that cannot be served are fetched again; the run is complete once nothing is damaged any more")
     func refetched() async throws {
-        let memory = MemoryStorage()
+        let memory = MemoryStorage(clock: ManualClock())
         let origin = ListOrigin((0..<50).map { "i\($0)" })
         #expect(try await run(memory, origin).outcome == .complete)
         let before = origin.requests.count
@@ -105,7 +107,7 @@ struct DamagedRunTests {
     func structural() async throws {
         let origin = ListOrigin((0..<50).map { "i\($0)" })
         // A new list is not looked at before it is fetched.
-        let report = try await run(DamagedStorage(MemoryStorage(), finding: [StorageDamage(isStructural: true)]), origin)
+        let report = try await run(DamagedStorage(MemoryStorage(clock: ManualClock()), finding: [StorageDamage(isStructural: true)]), origin)
         #expect(report.outcome == .damaged)
         #expect(report.list?.isComplete == true)
     }

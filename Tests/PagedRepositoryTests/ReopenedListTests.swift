@@ -54,9 +54,9 @@ private final class HeldExecutor: TaskExecutor {
 
 @Suite("Lists that were opened before")
 struct ReopenedListTests {
-    private let memory = MemoryStorage()
+    private let memory = MemoryStorage(clock: ManualClock())
     private let storage: InterruptedStorage
-    private let clock = ManualClock()
+    private var clock: ManualClock { memory.manualClock }
     private let key = QueryKey("rows")
 
     init() { storage = InterruptedStorage(memory) }
@@ -81,7 +81,7 @@ struct ReopenedListTests {
         let write = PageWrite(offset: 0, content: PersonalOrigin.rows(numbers), evidence: .verified)
         let other = Rearrangement([.written(write, from: Array(repeating: nil, count: numbers.count))])
         let edits: [ListEdit] = [.rearrange(other), .setEnd(numbers.count)]
-        _ = try await memory.commit(CommitPlan(query: record.id, version: record.version, at: clock.now(), edits: edits))
+        _ = try await memory.commit(CommitPlan(query: record.id, version: record.version, edits: edits))
     }
 
     @Test("a list is looked for once; opened again, it is read, as it is now")
@@ -158,7 +158,7 @@ struct ReopenedListTests {
             outline.heldPages.isEmpty ? .put(write) : .rearrange(Rearrangement([.written(write, from: Array(repeating: nil, count: rows.count))]))
         let edits: [ListEdit] = [edit, .describe(paging: "", source: source), .setEnd(rows.count), .validated]
         let outcome = try await memory.commit(
-            CommitPlan(query: record.id, version: record.version, at: clock.now(), edits: edits))
+            CommitPlan(query: record.id, version: record.version, edits: edits))
         #expect(outcome != .superseded(record.version))
     }
 

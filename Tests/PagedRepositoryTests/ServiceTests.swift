@@ -4,13 +4,15 @@ import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 import ServiceLifecycle
+import StorageSupport
 import Testing
 
 @Suite("Background work as a service", .timeLimit(.minutes(10)))
 struct ServiceTests {
     @Test("a group that shuts down gracefully ends it, with what was in flight given back")
     func gracefulShutdown() async throws {
-        let (storage, clock, origin) = (MemoryStorage(), ManualClock(), StagedOrigin())
+        let clock = ManualClock()
+        let (storage, origin) = (MemoryStorage(clock: clock), StagedOrigin())
         let record = try await storage.register(QueryKey("list"), at: clock.now())
         try await storage.setPinned(true, record.id)
         var options = EngineOptions()

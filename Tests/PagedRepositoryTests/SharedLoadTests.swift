@@ -44,15 +44,14 @@ struct SharedLoadTests {
     @Test("R21, R30: a neighbour's page that comes between our look and our commit is no conflict: no item is asked for twice")
     func neighbour() async throws {
         let origin = ListOrigin((0..<30).map { "i\($0)" })
-        let store = MemoryStorage()
+        let store = MemoryStorage(clock: clock)
         let (clock, key) = (clock, key)
         let storage = CrowdedStorage(store) { number, store throws(StorageError) in
             // The second plan is for 10..<19, less the item before it; the neighbour's page overlaps with its last item.
             guard number == 2, let record = try await store.query(key) else { return }
             let outcome = try await store.commit(
                 CommitPlan(
-                    query: record.id, version: record.version, at: clock.now(),
-                    edits: [.put(PageWrite(offset: 18, content: named(18..<28), evidence: .inferred))]))
+                    query: record.id, version: record.version, edits: [.put(PageWrite(offset: 18, content: named(18..<28), evidence: .inferred))]))
             #expect(outcome == .committed(record.version))
         }
         let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
@@ -69,7 +68,7 @@ struct SharedLoadTests {
     @Test("R4: what a page handed over is answered after somebody has moved its place: no item is overwritten by it")
     func movedMeanwhile() async throws {
         let origin = ListOrigin((0..<30).map { "i\($0)" }, access: .chain)
-        let store = MemoryStorage()
+        let store = MemoryStorage(clock: clock)
         let (clock, key) = (clock, key)
         let lost = Mutex<[String]>([])
         let hasMoved = Mutex(false)
@@ -80,8 +79,7 @@ struct SharedLoadTests {
             let new = PageWrite(offset: 0, content: named(["new"]), evidence: .inferred)
             let outcome = try await store.commit(
                 CommitPlan(
-                    query: record.id, version: record.version, at: clock.now(),
-                    edits: [.rearrange(Rearrangement([.written(new, from: [nil]), .kept(0..<Int.max)])), .setTotal(.exact(31))]))
+                    query: record.id, version: record.version, edits: [.rearrange(Rearrangement([.written(new, from: [nil]), .kept(0..<Int.max)])), .setTotal(.exact(31))]))
             if case .committed = outcome { hasMoved.withLock { $0 = true } } else { Issue.record("\(outcome)") }
         }
         let storage = CrowdedStorage(store) { _, store throws(StorageError) in
@@ -118,7 +116,7 @@ struct SharedLoadTests {
         let (clock, key) = (clock, key)
         let origin = ListOrigin((0..<30).map { "i\($0)" }, access: access)
         origin.state.withLock { $0.total = { $0 == 33 ? .exact(33) : .exact(35) } }
-        let store = MemoryStorage()
+        let store = MemoryStorage(clock: clock)
         let hasCome = Mutex(false)
         let storage = CrowdedStorage(store, before: { _ in true }) { number, store throws(StorageError) in
             guard number >= moment, !hasCome.withLock({ $0 }) else { return }

@@ -13,7 +13,7 @@ struct SpanBatchTests {
         let record = QueryRecord(
             id: QueryID(rawValue: 1), key: QueryKey("list"), version: version, total: total, end: end, validatedAt: now, createdAt: now,
             allowsDuplicates: false, paging: "", source: "")
-        var vicinity = Vicinity(range: 0..<60, list: ListOutline(record: record, pages: [], ledger: []))
+        var vicinity = Vicinity(range: 0..<60, list: ListOutline(record: record, pages: [], ledger: [], readAt: now))
         let head = PageWrite(offset: 0, content: named(0..<10), evidence: .inferred)
         vicinity.put(head, PageContent.fingerprint(of: head.content.identities), at: now)
         return vicinity
@@ -36,8 +36,8 @@ struct SpanBatchTests {
     @Test("R21: each joins what is held, or what comes with it, at the item that both have")
     func joined() {
         var (batch, recent) = (batch(vicinity()), recent())
-        #expect(batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, &recent))
-        #expect(batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, &recent))
+        #expect(batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, lease: nil, &recent))
+        #expect(batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, lease: nil, &recent))
         let plan = batch.commit
         #expect(plan.version == version)
         #expect(plan.extent == ListExtent(total: .exact(100), end: nil), "it rests on the length that it was compared with (R4)")
@@ -55,9 +55,9 @@ struct SpanBatchTests {
     @Test("one that came before its predecessor brings what they have in common, and keeps the record with it")
     func early() {
         var (batch, recent) = (batch(vicinity()), recent())
-        #expect(batch.add(page(27..<37), to: 28..<37, overlap: 1, under: version, &recent))
+        #expect(batch.add(page(27..<37), to: 28..<37, overlap: 1, under: version, lease: nil, &recent))
         #expect(batch.commit.ledger == [.forgotten(offset: 28), .succeeded(offset: 27)])
-        #expect(batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, &recent), "the item they share is the same")
+        #expect(batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, lease: nil, &recent), "the item they share is the same")
         #expect(batch.parts.map(\.missing) == [[27..<37], [18..<27]])
     }
 
@@ -72,28 +72,28 @@ struct SpanBatchTests {
         let isTaken =
             switch what {
             case "another item where one is held (R21)":
-                batch.add(FetchedPage(content: named(["x"] + (10..<19).map { "i\($0)" }), total: .exact(100)), to: 10..<19, overlap: 1, under: version, &recent)
-            case "another total (R20)": batch.add(page(9..<19, total: .exact(99)), to: 10..<19, overlap: 1, under: version, &recent)
+                batch.add(FetchedPage(content: named(["x"] + (10..<19).map { "i\($0)" }), total: .exact(100)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
+            case "another total (R20)": batch.add(page(9..<19, total: .exact(99)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
             case "more items than are counted (R20)":
                 { () -> Bool in
                     var short = self.batch(vicinity(total: .estimate(15)))
-                    return short.add(page(9..<19, total: .unknown), to: 10..<19, overlap: 1, under: version, &recent)
+                    return short.add(page(9..<19, total: .unknown), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
                 }()
             case "the end (R24)":
                 { () -> Bool in
                     var last = self.batch(vicinity(total: .exact(19)))
-                    return last.add(page(9..<19, total: .exact(19)), to: 10..<19, overlap: 1, under: version, &recent)
+                    return last.add(page(9..<19, total: .exact(19)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
                 }()
             case "a short page":
                 { () -> Bool in
                     var open = self.batch(vicinity(total: .unknown))
-                    return open.add(page(9..<15, total: .unknown), to: 10..<19, overlap: 1, under: version, &recent)
+                    return open.add(page(9..<15, total: .unknown), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
                 }()
-            case "beyond what is known": batch.add(page(55..<65), to: 56..<65, overlap: 1, under: version, &recent)
+            case "beyond what is known": batch.add(page(55..<65), to: 56..<65, overlap: 1, under: version, lease: nil, &recent)
             case "under another version (R4)":
-                batch.add(page(9..<19), to: 10..<19, overlap: 1, under: ListVersion(generation: 1, revision: 2), &recent)
-            case "nothing new": batch.add(page(0..<10), to: 1..<10, overlap: 1, under: version, &recent)
-            default: batch.add(page(9..<10), to: 10..<19, overlap: 1, under: version, &recent)
+                batch.add(page(9..<19), to: 10..<19, overlap: 1, under: ListVersion(generation: 1, revision: 2), lease: nil, &recent)
+            case "nothing new": batch.add(page(0..<10), to: 1..<10, overlap: 1, under: version, lease: nil, &recent)
+            default: batch.add(page(9..<10), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
             }
         #expect(!isTaken)
         #expect(batch.parts.isEmpty && batch.commit.edits.isEmpty && batch.commit.ledger.isEmpty)
@@ -102,8 +102,8 @@ struct SpanBatchTests {
     @Test("what is held and did not come last has to be read, and so is not compared here")
     func forgotten() {
         var (batch, recent) = (batch(vicinity()), RecentPages())
-        #expect(!batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, &recent))
-        #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, &recent), "without an overlap nothing is to be compared")
+        #expect(!batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, lease: nil, &recent))
+        #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, lease: nil, &recent), "without an overlap nothing is to be compared")
     }
 
     @Test("there is an end to what one transaction takes")
@@ -113,7 +113,7 @@ struct SpanBatchTests {
         var (batch, recent) = (batch(vicinity), recent())
         let taken = (1...30).prefix { number in
             let range = number * 10..<number * 10 + 10
-            return batch.add(page(range, total: .exact(1_000)), to: range, overlap: 0, under: version, &recent)
+            return batch.add(page(range, total: .exact(1_000)), to: range, overlap: 0, under: version, lease: nil, &recent)
         }
         #expect(taken.count == 16)
         #expect(batch.parts.count == 16)
@@ -126,12 +126,12 @@ struct SpanBatchTests {
             let payload = [UInt8](repeating: 0x78, count: 300_000)
             return FetchedPage(content: PageContent(range.map { Item(payload: payload, id: "i\($0)") }), total: .exact(100))
         }
-        #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, &recent))
-        #expect(!batch.add(page(20..<30), to: 20..<30, overlap: 0, under: version, &recent))
+        #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, lease: nil, &recent))
+        #expect(!batch.add(page(20..<30), to: 20..<30, overlap: 0, under: version, lease: nil, &recent))
         var other = self.batch(vicinity())
         let payload = [UInt8](repeating: 0x78, count: 5_000_000)
         let huge = FetchedPage(content: PageContent((10..<20).map { Item(payload: $0 == 10 ? payload : [], id: "i\($0)") }), total: .exact(100))
-        #expect(other.add(huge, to: 10..<20, overlap: 0, under: version, &recent))
+        #expect(other.add(huge, to: 10..<20, overlap: 0, under: version, lease: nil, &recent))
     }
 
     @Test("surroundings: as far as what is in flight reaches, as long as that is not far; else those of what is asked for; else none")

@@ -130,7 +130,7 @@ struct StoredTogetherTests {
     @Test("a page costs one transaction: its commit takes the lease of the next one, and tells what is to be known of its place")
     func oneEach() async throws {
         let origin = ListOrigin((0..<280).map { "i\($0)" })
-        let storage = NotedStorage(MemoryStorage())
+        let storage = NotedStorage(MemoryStorage(clock: clock))
         let (report, held) = try await load(origin, into: storage, concurrency: 1)
         #expect(report.outcome == .complete)
         #expect(held == origin.names)
@@ -148,7 +148,7 @@ struct StoredTogetherTests {
         let inTime = Mutex(0)
         // The disk is so slow that no page is stored before the next one has been asked for: 10..<19 is the second of 31, each then nine
         // items on. Those that are asked for first find no lease taken ahead, and behind the last one comes nothing.
-        let storage = NotedStorage(MemoryStorage()) { plan, _ in
+        let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, _ in
             let stored = plan.edits.compactMap { if case .put(let page) = $0 { (page.offset - 1) / 9 } else { nil } }.max() ?? 0
             guard (concurrency + 1..<30).contains(stored) else { return }
             slow.withLock { $0 += 1 }
@@ -171,7 +171,7 @@ struct StoredTogetherTests {
     @Test("R1: what has come together is stored together, in order of position", .timeLimit(.minutes(1)))
     func together() async throws {
         let origin = ListOrigin((0..<118).map { "i\($0)" })
-        let storage = NotedStorage(MemoryStorage())
+        let storage = NotedStorage(MemoryStorage(clock: clock))
         let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
         #expect(report.outcome == .complete)
         #expect(held == origin.names)
@@ -192,7 +192,7 @@ struct StoredTogetherTests {
             failed.withLock { $0 = true }
             throw FetchFailure.status(503)
         }
-        let storage = NotedStorage(MemoryStorage())
+        let storage = NotedStorage(MemoryStorage(clock: clock))
         // Those before the failed one are one transaction, the one behind it is another: each makes room for others.
         let gathering = GatheringOrigin(origin, few: 4, of: 4)
         let (report, held) = try await load(gathering, into: storage, concurrency: 4)
@@ -212,7 +212,7 @@ struct StoredTogetherTests {
             times.withLock { $0.append(clock.now()) }
             if number == 4 { throw FetchFailure.status(429, retryAfter: .seconds(7)) }
         }
-        let storage = NotedStorage(MemoryStorage())
+        let storage = NotedStorage(MemoryStorage(clock: clock))
         let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 4), into: storage, concurrency: 4)
         #expect(report.outcome == .complete)
         #expect(held == origin.names)
@@ -229,7 +229,7 @@ struct StoredTogetherTests {
     func replacedMeanwhile() async throws {
         let origin = ListOrigin((0..<118).map { "i\($0)" })
         let (clock, neighbour) = (clock, Neighbour())
-        let storage = NotedStorage(MemoryStorage()) { plan, store throws(StorageError) in
+        let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, store throws(StorageError) in
             guard neighbour.comes(before: plan) else { return }
             // At the origin another item has taken the place of the one that the next page was compared with.
             let names = (0..<9).map { "i\($0)" } + ["other"]
@@ -237,7 +237,7 @@ struct StoredTogetherTests {
             let page = PageWrite(offset: 0, content: named(names), evidence: .verified)
             _ = try await store.commit(
                 CommitPlan(
-                    query: plan.query, version: plan.version, at: clock.now(), edits: [.rearrange(.replacing(0..<10, with: page)), .validated]))
+                    query: plan.query, version: plan.version, edits: [.rearrange(.replacing(0..<10, with: page)), .validated]))
         }
         let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
         #expect(neighbour.hasCome)
@@ -249,11 +249,11 @@ struct StoredTogetherTests {
     func neighbour() async throws {
         let origin = ListOrigin((0..<118).map { "i\($0)" })
         let (clock, neighbour) = (clock, Neighbour())
-        let storage = NotedStorage(MemoryStorage()) { plan, store throws(StorageError) in
+        let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, store throws(StorageError) in
             guard neighbour.comes(before: plan) else { return }
             // The second of the four, as another process stores it.
             let page = PageWrite(offset: 19, content: named(19..<28), evidence: .inferred)
-            _ = try await store.commit(CommitPlan(query: plan.query, version: plan.version, at: clock.now(), edits: [.put(page)]))
+            _ = try await store.commit(CommitPlan(query: plan.query, version: plan.version, edits: [.put(page)]))
         }
         let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
         #expect(neighbour.hasCome)

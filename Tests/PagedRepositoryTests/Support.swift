@@ -1,7 +1,7 @@
 import Foundation
 import PageModel
-import PagedRepository
 import PageStore
+import PagedRepository
 import Synchronization
 
 func named(_ names: some Sequence<String>) -> PageContent {
@@ -67,8 +67,9 @@ final class SyncBench: Sendable {
     let store: PageStore
     let key = QueryKey("list")
 
-    init() async throws {
-        store = try await PageStore.open(at: "\(path)/store.sqlite", mode: .createIfMissing, now: Timestamp(milliseconds: 0))
+    /// - Parameter clock: the store's; where the test has one of its own, the same.
+    init(_ clock: any StorageClock = SystemStorageClock()) async throws {
+        store = try await PageStore.open(at: "\(path)/store.sqlite", mode: .createIfMissing, clock: clock)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }

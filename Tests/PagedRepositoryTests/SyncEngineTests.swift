@@ -1,12 +1,13 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @Suite("Background work")
 struct SyncEngineTests {
-    private let storage = MemoryStorage()
-    private let clock = ManualClock()
+    private let storage = MemoryStorage(clock: ManualClock())
+    private var clock: ManualClock { storage.manualClock }
 
     private func engine(
         _ origin: any PageSource, _ change: (inout EngineOptions) -> Void = { _ in }

@@ -1,12 +1,13 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Testing
 
 @Suite("Reading what is known already")
 struct WarmReadingTests {
-    private let memory = MemoryStorage()
-    private let clock = ManualClock()
+    private let memory = MemoryStorage(clock: ManualClock())
+    private var clock: ManualClock { memory.manualClock }
     private let key = QueryKey("rows")
 
     private func repository(_ storage: any PageStorage, memoryBudget: Int = 32 << 20) -> PagedRepository<Row> {
@@ -29,8 +30,10 @@ struct WarmReadingTests {
 
     private func confirm(_ query: QueryID, at moment: Timestamp) async throws {
         let version = try #require(try await memory.outline(of: query)).record.version
+        let now = clock.now()
         _ = try await memory.commit(
-            CommitPlan(query: query, version: version, at: moment, edits: [.confirm(offset: 0, validator: nil), .validated]))
+            CommitPlan(query: query, version: version, edits: [.confirm(offset: 0, validator: nil), .validated]), at: moment)
+        clock.set(to: now)
     }
 
     @Test("while somebody listens, and nothing is told, a list is loaded from the cache without a read")

@@ -1,14 +1,15 @@
 import PageModel
 import PagedRepository
 import PagedRepositoryTesting
+import StorageSupport
 import Synchronization
 import Testing
 
 @Suite("Windows that were read just now")
 struct WarmWindowTests {
-    private let memory = MemoryStorage()
+    private let memory = MemoryStorage(clock: ManualClock())
     private let storage: CountingStorage
-    private let clock = ManualClock()
+    private var clock: ManualClock { memory.manualClock }
     private let key = QueryKey("rows")
 
     init() { storage = CountingStorage(memory) }
@@ -52,7 +53,7 @@ struct WarmWindowTests {
         let version = try #require(try await memory.outline(of: query)).record.version
         let write = PageWrite(offset: 0, content: PersonalOrigin.rows(100..<110), evidence: .verified)
         let other = Rearrangement([.written(write, from: Array(repeating: nil, count: 10))])
-        let plan = CommitPlan(query: query, version: version, at: clock.now(), edits: [.rearrange(other), .setEnd(10)])
+        let plan = CommitPlan(query: query, version: version, edits: [.rearrange(other), .setEnd(10)])
         let outcome = try await memory.commit(plan)
         #expect(outcome != .superseded(version))
         #expect(try await read(repository) == [100, 101, 102, 103, 104])

@@ -6,10 +6,10 @@ import StorageSupport
 struct BriefLeases: RelayedStorage {
     let storage: any PageStorage
 
-    func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError) -> LeaseGrant {
-        var grant = LeaseGrant(offsets: request.offsets)
-        if let range = request.surroundings { grant.list = try await storage.excerpt(of: query, range) }
-        return grant
+    func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
+        var request = request
+        request.duration = .zero
+        return try await storage.claim(request, of: query)
     }
 
     func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt {
@@ -17,9 +17,11 @@ struct BriefLeases: RelayedStorage {
         for _ in 0..<3 { await Task.yield() }
         // Somebody else may come between the two, too.
         var receipt = try await storage.commit(plan, claiming: nil)
-        if case .committed = receipt.outcome, let request {
-            receipt.grant = try await claim(request, of: plan.query, at: plan.at)
-        }
+        if case .committed = receipt.outcome, let request { receipt.grant = try await claim(request, of: plan.query) }
         return receipt
+    }
+
+    func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
+        try await storage.heartbeat(owner, for: .zero)
     }
 }

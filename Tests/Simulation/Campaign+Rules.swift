@@ -11,7 +11,7 @@ extension Campaign {
         "R16 confirmed", "R17 the head explains it", "R18 bisected", "R19 replaced", "R20 asked once more",
         "R20 a total corrected", "R21 drift seen while loading", "R22 spliced", "R23 swept", "R24 the end found",
         "R25 repeated ids noticed", "R31 resumed", "R22 a cursor rejected", "R4 two at once", "R4 two at once, and no lease",
-        "R4 superseded", "R1 stored together", "R4 refused together", "R30 leased with a commit", "R31 killed", "origin.insert", "origin.delete", "origin.move", "origin.edit", "origin.resort",
+        "R4 superseded", "R30 lease taken over", "R30 lease lost", "R1 stored together", "R4 refused together", "R30 leased with a commit", "R31 killed", "origin.insert", "origin.delete", "origin.move", "origin.edit", "origin.resort",
         "origin.replaceAll", "origin.append", "origin.fault.transport", "origin.fault.timeout", "origin.fault.429",
         "origin.fault.500", "origin.fault.503", "origin.cursorExpired", "origin.emptyAnswer", "origin.emptyMinute",
         "origin.shortPage", "origin.304", "origin.304.totalChanged", "origin.pastEnd", "origin.clamped", "origin.sizeIgnored",
@@ -19,7 +19,7 @@ extension Campaign {
     ]
 
     private static let ofEngine = [
-        "C24 pages told", "R29 clocks set", "R30 graceful shutdown", "R31 killed", "R35 end reached", "R35 joined", "R36 superseded",
+        "C24 pages told", "R29 clocks set", "R30 slept", "R30 lease taken over", "R52 clocks an hour apart", "R30 graceful shutdown", "R31 killed", "R35 end reached", "R35 joined", "R36 superseded",
         "R37 first failed", "R37 refresh failed", "R37 next failed", "R38 ends told", "R38 resets told", "R39 snapshots", "R40 evicted",
         "R41 purged elsewhere", "G6 calm", "origin.insert", "origin.delete", "origin.fault.transport", "origin.fault.429", "origin.fault.503",
     ]

@@ -53,20 +53,30 @@ public struct Campaign: Sendable {
     /// One life, in the storage that its seed is for.
     public func live(_ simulation: Simulation) async throws -> Simulation.Outcome {
         guard simulation.seed % sqliteEvery == sqliteEvery - 1 else {
-            return try await live(simulation, in: MemoryStorage())
+            return try await live(simulation) { MemoryStorage(clock: $0) }
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-life-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await PageStore.open(
-            at: "\(folder)/store.sqlite", mode: .createIfMissing, now: Timestamp(milliseconds: 1_800_000_000_000))
-        let outcome = try await live(simulation, in: store)
-        await store.close()
+        return try await live(simulation) { clock in
+            try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)
+        }
+    }
+
+    /// - Parameter open: makes the storage, on the clock of the life.
+    private func live(
+        _ simulation: Simulation, in open: (any StorageClock) async throws -> any PageStorage
+    ) async throws -> Simulation.Outcome {
+        let (clock, manual) = (EventClock(), ManualClock())
+        let storage = try await open(simulation.subject == .runs ? manual : clock)
+        let counted = CountedStorage(storage)
+        let outcome = try await live(simulation, in: counted, clock, manual)
+        await (storage as? PageStore)?.close()
         return outcome
     }
 
-    private func live(_ simulation: Simulation, in storage: any PageStorage) async throws -> Simulation.Outcome {
-        let counted = CountedStorage(storage)
-        let clock = EventClock()
+    private func live(
+        _ simulation: Simulation, in counted: CountedStorage, _ clock: EventClock, _ manual: ManualClock
+    ) async throws -> Simulation.Outcome {
         let idle: @Sendable () -> SeededExecutor.Idleness = {
             if counted.isBusy { return .waitingForOthers }
             return clock.moveOn() ? .woken : .dead
@@ -75,7 +85,7 @@ public struct Campaign: Sendable {
             return try await SeededExecutor.run(seed: simulation.seed, idle: idle) { executor in
                 switch simulation.subject {
                 case .runs:
-                    try await simulation.run(in: counted, on: executor)
+                    try await simulation.run(in: counted, clock: manual, on: executor)
                 case .engine:
                     try await EngineSimulation(life: simulation).run(in: counted, clock, on: executor)
                 }

@@ -84,7 +84,7 @@ public enum Economy {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.copyItem(atPath: loaded, toPath: folder)
         let clock = ManualClock()
-        let storage = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .mustExist, now: clock.now())
+        let storage = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .mustExist, clock: clock)
         let origin = ChangedOrigin(count: pages * pageSize, pageSize: pageSize)
         for change in 0..<changes {
             let count = origin.count
@@ -125,7 +125,7 @@ public enum Economy {
     private static func load(_ pages: Int) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-economy-\(UUID().uuidString)").path
         let clock = ManualClock()
-        let storage = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, now: clock.now())
+        let storage = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)
         let origin = ChangedOrigin(count: pages * pageSize, pageSize: pageSize)
         _ = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
         await storage.close()

@@ -29,7 +29,8 @@ struct EngineSimulation {
         let key = QueryKey("simulated")
         let latency = Duration.milliseconds(Int.random(in: 0...3, using: &random) * 700)
         let origin = SimulatedOrigin(plan, clock: clock, latency: .zero...latency)
-        let watched = WatchedStorage(storage, in: life) { storage, query in
+        let leases = LeaseWitness(storage)
+        let watched = WatchedStorage(leases, in: life) { storage, query in
             try await Inspection.findings(in: storage, query, origin)
         }
         // Places are asked for twice where the list moves, and where its total has to be understood.
@@ -44,12 +45,13 @@ struct EngineSimulation {
         for _ in 0..<Int.random(in: 1...3, using: &life.random) { life.begin() }
         for _ in 0..<Int.random(in: 6...24, using: &life.random) {
             try await life.step()
-            if !watched.findings.isEmpty || !life.findings.isEmpty || !log.findings.isEmpty { break }
+            if !watched.findings.isEmpty || !life.findings.isEmpty || !log.findings.isEmpty || !leases.findings.isEmpty { break }
             // Some calls overlap.
             if Int.random(in: 0..<3, using: &life.random) > 0 {
                 try await clock.sleep(for: .seconds(Double.random(in: 0...90, using: &life.random)))
             }
         }
+        life.wake()
         var outcome = Simulation.Outcome()
         outcome.violations = watched.findings + life.findings + log.findings
         if mode == .liveness, outcome.violations.isEmpty {
@@ -66,7 +68,9 @@ struct EngineSimulation {
             outcome.violations.append("G6: served before, at the origin still, and gone: \(lost.prefix(5))")
         }
         outcome.requests = origin.usage.requests
+        outcome.violations += leases.findings
         outcome.hits = life.hits
+        outcome.hits.merge(leases.hits, uniquingKeysWith: +)
         if isCalm { outcome.hits["G6 calm", default: 0] += 1 }
         for (name, count) in origin.hits { outcome.hits["origin.\(name)", default: 0] += count }
         return outcome
@@ -84,7 +88,7 @@ struct EngineSimulation {
         for process in life.processes { process.work(life.engineOptions) }
         try await world.clock.sleep(for: EngineSimulation.aWhile)
         var wrong: [String] = []
-        let overdue = try await world.storage.due(before: world.clock.now() + .seconds(-180), limit: 16)
+        let overdue = try await world.storage.due(within: .seconds(-180), limit: 16).fetches
         wrong += overdue.map { "R28: not tried again when it was due: \($0.entry)" }
         if plan.identity == .ids, let record = try await world.storage.query(world.key),
             let list = try await world.storage.outline(of: record.id), !list.isComplete,
@@ -137,9 +141,8 @@ struct EngineSimulation {
         if let record = try await world.storage.query(world.key), let list = try await world.storage.outline(of: record.id) {
             let now = world.clock.now()
             for entry in list.ledger where entry.state == .inFlight {
-                // The dead leave leases, which end by themselves; those of a clock that was set back since count for nothing (R29).
-                guard let end = entry.leaseExpiresAt, end > now, end - now <= .seconds(180), !life.hasKilled(within: .seconds(180))
-                else { continue }
+                // The dead leave leases, which end by themselves.
+                guard let end = entry.leaseExpiresAt, end > now, !life.hasKilled(within: .seconds(180)) else { continue }
                 wrong.append("R30: left in flight: \(entry)")
             }
         }

@@ -8,7 +8,7 @@ import Synchronization
 /// A wall clock in it can be set; who sleeps then sleeps as long as was meant, as tasks do (R29).
 ///
 /// State: how much time has passed, how far the wall clock is off, who sleeps until when; under a mutex.
-final class EventClock: SyncClock {
+final class EventClock: SyncClock, StorageClock {
     private struct State {
         var passed = Duration.zero
         var wall: Timestamp
@@ -23,6 +23,9 @@ final class EventClock: SyncClock {
     }
 
     func now() -> Timestamp { state.withLock { $0.wall + $0.passed } }
+
+    /// Nobody sets it.
+    func uptime() -> Uptime { Uptime(milliseconds: passed.wholeMilliseconds, boot: "simulated") }
 
     /// How much time has passed in truth.
     var passed: Duration { state.withLock { $0.passed } }

@@ -14,6 +14,11 @@ struct Life {
     let setsClocks: Bool
     /// Nothing was taken away on purpose: what is held stays held.
     private(set) var staysWhole: Bool
+    /// In some lives processes sleep past the ends of their leases; drawn apart, as are the clocks, so that other lives stay as they are.
+    private let sleeps: Bool
+    /// In some lives the processes' own clocks are an hour apart (R52).
+    private let hasOwnClocks: Bool
+    private var apart: SeededGenerator
     private(set) var processes: [SimulatedProcess] = []
     private(set) var dead: [SimulatedProcess] = []
     private var begun = 0
@@ -25,6 +30,10 @@ struct Life {
         self.plan = plan
         self.asked = asked
         self.random = random
+        var copy = random
+        apart = SeededGenerator(seed: copy.next() ^ 0x51ee9)
+        sleeps = apart.next() % 4 == 0
+        hasOwnClocks = apart.next() % 3 == 0
         setsClocks = self.random.next() % 4 == 0
         staysWhole = isCalm
         if setsClocks {
@@ -56,7 +65,9 @@ struct Life {
         options.sync.concurrency = number(0...2) == 0 ? 4 : 1
         options.automaticRetry = number(0...1) == 0 ? .never : .perLedger
         options.prefetchDistance = number(0...2)
-        let process = SimulatedProcess(begun, in: world, options: options, seed: random.next())
+        let difference = hasOwnClocks ? [Duration.zero, .seconds(3_600), .seconds(-3_600)][begun % 3] : .zero
+        if difference != .zero { hit("R52 clocks an hour apart") }
+        let process = SimulatedProcess(begun, in: world, options: options, seed: random.next(), clockIsOffBy: difference)
         processes.append(process)
         return process
     }
@@ -66,6 +77,17 @@ struct Life {
         processes.removeAll { $0 === process }
         dead.append(process)
         lastDeath = world.clock.passed
+    }
+
+    /// Everybody is awake again.
+    func wake() { for process in processes + dead { process.slumber.end() } }
+
+    /// The machine of one process is suspended for a while, and its leases end meanwhile.
+    private mutating func fallAsleep(_ process: SimulatedProcess) {
+        hit("R30 slept")
+        staysWhole = false
+        world.requests.stopCounting()
+        process.sleep(for: .seconds(Int.random(in: 20...200, using: &apart)))
     }
 
     var engineOptions: EngineOptions {
@@ -82,7 +104,7 @@ struct Life {
     }
 
     mutating func pin() async throws {
-        let record = try await world.storage.register(world.key, at: world.clock.now())
+        let record = try await world.storage.register(world.key)
         try await world.storage.setPinned(true, record.id)
     }
 
@@ -91,6 +113,7 @@ struct Life {
     /// One thing that somebody does.
     mutating func step() async throws {
         guard let process = processes.randomElement(using: &random) else { return _ = begin() }
+        if sleeps, apart.next() % 6 == 0, !process.slumber.isAsleep { fallAsleep(process) }
         let position = number(0...max(plan.count, 1))
         switch number(0...29) {
         case 0...2:
@@ -113,7 +136,7 @@ struct Life {
                 return nil
             }
         case 14...16:
-            if process.isWorking { await process.rest() } else { process.work(engineOptions) }
+            if process.isWorking, !process.slumber.isAsleep { await process.rest() } else if !process.isWorking { process.work(engineOptions) }
         case 17...19:
             if process.isLooking { process.lookAway() } else { process.look() }
         case 20...22:
@@ -155,7 +178,7 @@ struct Life {
             _ = try await world.storage.purge([record.id])
         default:
             hit("R40 evicted")
-            _ = try await world.storage.evict(to: EvictionBudget(bytes: number(0...2_000)), exempt: [], at: world.clock.now())
+            _ = try await world.storage.evict(to: EvictionBudget(bytes: number(0...2_000)), exempt: [])
         }
     }
 }

@@ -22,11 +22,14 @@ final class SimulatedProcess: Sendable {
 
     let number: Int
     let crash = Crash()
+    let slumber = Slumber()
     let repository: PagedRepository<[UInt8]>
     let list: List
     private let world: World
-    private let storage: DoomedStorage
-    private let source: DoomedSource
+    private let storage: SleepyStorage
+    private let source: SleepySource
+    /// Its own, which may be wrong.
+    private let clock: OwnClock
     private let chance: Chance
     private let state = Mutex(State())
 
@@ -42,16 +45,19 @@ final class SimulatedProcess: Sendable {
         var trace: (@Sendable (String) -> Void)?
     }
 
-    init(_ number: Int, in world: World, options: PagedListOptions, seed: UInt64) {
+    init(_ number: Int, in world: World, options: PagedListOptions, seed: UInt64, clockIsOffBy difference: Duration) {
         self.number = number
         self.world = world
-        storage = DoomedStorage(storage: world.storage, crash: crash)
-        source = DoomedSource(source: LoggedSource(source: world.source, log: world.requests, process: number), crash: crash)
+        let clock = OwnClock(clock: world.clock, difference: difference)
+        self.clock = clock
+        let logged = LoggedSource(source: world.source, log: world.requests, process: number)
+        storage = SleepyStorage(storage: DoomedStorage(storage: world.storage, crash: crash), slumber: slumber)
+        source = SleepySource(source: DoomedSource(source: logged, crash: crash), slumber: slumber)
         let chance = Chance(seed: seed)
         self.chance = chance
         let source = source
         repository = PagedRepository(
-            storage: storage, codec: RawItemCodec(), options: options, clock: world.clock, chance: { chance.next() },
+            storage: storage, codec: RawItemCodec(), options: options, clock: clock, chance: { chance.next() },
             executor: world.executor, source: { _ in source })
         list = repository.list(world.key)
     }
@@ -75,7 +81,7 @@ final class SimulatedProcess: Sendable {
         world.trace?("process \(number): begins to work")
         let (chance, source) = (chance, source)
         let engine = SyncEngine(
-            storage: storage, options: options, clock: world.clock, chance: { chance.next() },
+            storage: storage, options: options, clock: clock, chance: { chance.next() },
             origin: { _ in SyncEngine.Origin("origin", source) })
         let task = Task(executorPreference: world.executor) {
             do {
@@ -151,7 +157,7 @@ final class SimulatedProcess: Sendable {
     func sync(_ options: SyncOptions) async throws(StorageError) -> SyncReport {
         let chance = chance
         return try await ListSync(
-            storage: storage, source: source, key: world.key, options: options, clock: world.clock, chance: { chance.next() }
+            storage: storage, source: source, key: world.key, options: options, clock: clock, chance: { chance.next() }
         ).run()
     }
 
@@ -208,6 +214,17 @@ final class SimulatedProcess: Sendable {
         }
     }
 
+    /// Its machine is suspended.
+    func sleep(for duration: Duration) {
+        world.trace?("process \(number): sleeps for \(duration)")
+        slumber.begin()
+        let (slumber, clock) = (slumber, world.clock)
+        Task(executorPreference: world.executor) {
+            try? await clock.sleep(for: duration)
+            slumber.end()
+        }
+    }
+
     // MARK: The end
 
     /// From here on it does nothing more, and nobody hears of it.
@@ -220,6 +237,7 @@ final class SimulatedProcess: Sendable {
 
     /// Its tasks end, once nobody looks at the store any more.
     func bury() async {
+        slumber.end()
         crash.bury()
         let tasks = state.withLock { state -> [Task<Void, Never>] in
             defer { (state.engine, state.viewers, state.calls) = (nil, [], [:]) }

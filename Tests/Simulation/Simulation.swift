@@ -49,14 +49,19 @@ public struct Simulation: Sendable {
         public var requests = 0
     }
 
-    /// - Parameter executor: what runs the life; processes that are killed in it run there, too.
-    public func run(in storage: any PageStorage, on executor: any TaskExecutor = globalConcurrentExecutor) async throws -> Outcome {
+    /// - Parameters:
+    ///   - storage: where the list is kept, on the same clock.
+    ///   - clock: everybody's time.
+    ///   - executor: what runs the life; processes that are killed in it run there, too.
+    public func run(
+        in storage: any PageStorage, clock: ManualClock, on executor: any TaskExecutor = globalConcurrentExecutor
+    ) async throws -> Outcome {
         var random = SeededGenerator(seed: seed ^ 0x5eed)
         var outcome = Outcome()
-        let clock = ManualClock()
         let origin = SimulatedOrigin(plan, clock: clock)
         let source = TracedSource(origin, clock, trace)
-        let watched = WatchedStorage(storage, in: self) { storage, query in
+        let leases = LeaseWitness(storage)
+        let watched = WatchedStorage(leases, in: self) { storage, query in
             try await Inspection.findings(in: storage, query, origin)
         }
         let key = QueryKey("simulated")
@@ -190,6 +195,8 @@ public struct Simulation: Sendable {
             crash.bury()
             await process.value
         }
+        outcome.violations += leases.findings
+        outcome.hits.merge(leases.hits, uniquingKeysWith: +)
         outcome.hits["R4 superseded"] = watched.superseded
         outcome.hits["R1 stored together"] = watched.storedTogether
         outcome.hits["R4 refused together"] = watched.refusedTogether

@@ -63,17 +63,25 @@ final class WatchedStorage: RelayedStorage {
         fatalError("seed \(life.seed), \(life.subject), \(life.mode): it goes round in circles (R31)")
     }
 
-    func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError) -> LeaseGrant {
+    func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
         step()
-        let grant = try await storage.claim(request, of: query, at: now)
-        trace?("claim \(request.offsets) until \(request.expiry.milliseconds % 10_000_000), granted \(grant.offsets)")
+        let grant = try await storage.claim(request, of: query)
+        trace?("claim \(request.offsets) by \(request.owner.name), granted \(grant.leases.map { "\($0.offset): \($0.token.rawValue)" })")
         return grant
     }
 
-    func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
+    func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
         step()
-        trace?("record \(edits)")
-        try await storage.record(edits, for: query, at: now)
+        let lost = try await storage.record(edits, for: query)
+        trace?("record \(edits)" + (lost.isEmpty ? "" : ", lost \(lost.map(\.rawValue))"))
+        return lost
+    }
+
+    func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
+        step()
+        let held = try await storage.heartbeat(owner, for: duration)
+        trace?("heartbeat of \(owner.name), held \(held.map(\.rawValue).sorted())")
+        return held
     }
 
     func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt {

@@ -4,13 +4,13 @@ public import PageModel
 public enum StorageCall: Hashable, Sendable {
     case register, query, records, summaries
     case outline(QueryID), excerpt(QueryID), window(QueryID), list(QueryID), locate(QueryID), changes(QueryID)
-    case commit, claim, record, due, purge, setPinned, evict
+    case commit, claim, record, heartbeat, due, purge, setPinned, evict
 
     /// Whether it changes nothing.
     public var isReading: Bool {
         switch self {
         case .query, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .changes, .due: true
-        case .register, .commit, .claim, .record, .purge, .setPinned, .evict: false
+        case .register, .commit, .claim, .record, .heartbeat, .purge, .setPinned, .evict: false
         }
     }
 }
@@ -32,8 +32,8 @@ extension RelayedStorage {
         try await body()
     }
 
-    public func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        try await relay(.register) { () async throws(StorageError) in try await storage.register(key, at: now) }
+    public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
+        try await relay(.register) { () async throws(StorageError) in try await storage.register(key) }
     }
     public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
         try await relay(.query) { () async throws(StorageError) in try await storage.query(key) }
@@ -73,16 +73,18 @@ extension RelayedStorage {
     ) async throws(StorageError) -> CommitReceipt {
         try await relay(.commit) { () async throws(StorageError) in try await storage.commit(plan, claiming: request) }
     }
-    public func claim(
-        _ request: LeaseRequest, of query: QueryID, at now: Timestamp
-    ) async throws(StorageError) -> LeaseGrant {
-        try await relay(.claim) { () async throws(StorageError) in try await storage.claim(request, of: query, at: now) }
+    public func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
+        try await relay(.claim) { () async throws(StorageError) in try await storage.claim(request, of: query) }
     }
-    public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
-        try await relay(.record) { () async throws(StorageError) in try await storage.record(edits, for: query, at: now) }
+    @discardableResult
+    public func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
+        try await relay(.record) { () async throws(StorageError) in try await storage.record(edits, for: query) }
     }
-    public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
-        try await relay(.due) { () async throws(StorageError) in try await storage.due(before: moment, limit: limit) }
+    public func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
+        try await relay(.heartbeat) { () async throws(StorageError) in try await storage.heartbeat(owner, for: duration) }
+    }
+    public func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading {
+        try await relay(.due) { () async throws(StorageError) in try await storage.due(within: within, limit: limit) }
     }
     public func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport {
         try await relay(.purge) { () async throws(StorageError) in try await storage.purge(queries) }
@@ -90,11 +92,9 @@ extension RelayedStorage {
     public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
         try await relay(.setPinned) { () async throws(StorageError) in try await storage.setPinned(isPinned, query) }
     }
-    public func evict(
-        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
-    ) async throws(StorageError) -> EvictionReport {
+    public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
         try await relay(.evict) { () async throws(StorageError) in
-            try await storage.evict(to: budget, exempt: exempt, at: now)
+            try await storage.evict(to: budget, exempt: exempt)
         }
     }
     public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> { storage.notices(of: query) }

@@ -1,7 +1,7 @@
 import Foundation
 public import PageModel
 public import PageStore
-import PagedRepositoryTesting
+public import PagedRepositoryTesting
 
 /// A directory of its own for a test; gone with the value.
 public final class Folder: Sendable {
@@ -41,13 +41,16 @@ public struct Bench<Store: Sendable>: Sendable {
     public let folder: Folder
     public let store: Store
     public let query: QueryID
+    /// The storage's.
+    public let clock: ManualClock
     private let storage: any PageStorage
 
-    private init(_ store: Store, _ storage: any PageStorage, _ folder: Folder) async throws {
+    private init(_ store: Store, _ storage: any PageStorage, _ folder: Folder, _ clock: ManualClock) async throws {
+        self.clock = clock
         self.folder = folder
         self.store = store
         self.storage = storage
-        query = try await storage.register(QueryKey("https://example.com/list"), at: noon).id
+        query = try await storage.register(QueryKey("https://example.com/list")).id
     }
 
     public var list: ListOutline { get async throws { try await storage.outline(of: query)! } }
@@ -56,8 +59,9 @@ public struct Bench<Store: Sendable>: Sendable {
     public func commit(
         _ edits: [ListEdit], ledger: [LedgerEdit] = [], at moment: Timestamp = noon
     ) async throws -> CommitOutcome {
-        try await storage.commit(
-            CommitPlan(query: query, version: try await list.record.version, at: moment, edits: edits, ledger: ledger))
+        clock.set(to: moment)
+        return try await storage.commit(
+            CommitPlan(query: query, version: try await list.record.version, edits: edits, ledger: ledger))
     }
 
     @discardableResult
@@ -81,8 +85,9 @@ public struct Bench<Store: Sendable>: Sendable {
 extension Bench where Store == PageStore {
     public init() async throws {
         let folder = Folder()
-        let store = try await PageStore.open(at: folder.store, mode: .createIfMissing, now: noon)
-        try await self.init(store, store, folder)
+        let clock = ManualClock(noon)
+        let store = try await PageStore.open(at: folder.store, mode: .createIfMissing, clock: clock)
+        try await self.init(store, store, folder, clock)
     }
 }
 
@@ -92,16 +97,17 @@ extension Bench where Store == any PageStorage {
     ///   - stamps: the seed of the versions' stamps; nil for the system's random numbers. Default: nil.
     public init(_ kind: StorageKind, journal: JournalBound = JournalBound(), stamps: UInt64? = nil) async throws {
         let folder = Folder()
+        let clock = ManualClock(noon)
         let generator: any RandomNumberGenerator & Sendable = stamps.map { SeededGenerator(seed: $0) } ?? SystemRandomNumberGenerator()
         var options = PageStore.Options()
         options.journal = journal
         let store: any PageStorage =
             switch kind {
             case .sqlite:
-                try await PageStore.open(at: folder.store, mode: .createIfMissing, options: options, now: noon, stamps: generator)
-            case .memory: MemoryStorage(journal: journal, stamps: generator)
+                try await PageStore.open(at: folder.store, mode: .createIfMissing, options: options, clock: clock, stamps: generator)
+            case .memory: MemoryStorage(journal: journal, clock: clock, stamps: generator)
             }
-        try await self.init(store, store, folder)
+        try await self.init(store, store, folder, clock)
     }
 }
 
@@ -110,14 +116,4 @@ public enum Soak {
     public static let isOn = ProcessInfo.processInfo.environment["PAGECACHE_SOAK"] != nil
     /// Printed by what fails; PAGECACHE_SEED repeats it.
     public static let seed = ProcessInfo.processInfo.environment["PAGECACHE_SEED"].flatMap(UInt64.init) ?? 11
-}
-
-extension PageStorage {
-    /// Takes leases, and asks for nothing else.
-    /// - Returns: the offsets that were granted.
-    public func claim(
-        _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
-    ) async throws(StorageError) -> [Int] {
-        try await claim(LeaseRequest(offsets, until: expiry), of: query, at: now).offsets
-    }
 }

@@ -34,8 +34,8 @@ enum Appender {
     static func run(_ arguments: [String]) async throws -> Never {
         let (path, list) = (arguments[2], arguments[4])
         let options = options(threshold: Int(arguments[5])!, microseconds: UInt32(arguments[6])!, of: path)
-        let store = try await PageStore.open(at: path, options: options, now: now())
-        let query = try await store.register(QueryKey(list), at: now())
+        let store = try await PageStore.open(at: path, options: options)
+        let query = try await store.register(QueryKey(list))
         for page in 0..<Int(arguments[3])! {
             try await commit(page, list, query, store)
             print(page)
@@ -52,8 +52,8 @@ enum Appender {
 
     /// Commits for so long; prints how many pages that were.
     static func rate(_ arguments: [String], seconds: Double) async throws -> Never {
-        let store = try await PageStore.open(at: arguments[2], now: now())
-        let query = try await store.register(QueryKey(arguments[4]), at: now())
+        let store = try await PageStore.open(at: arguments[2])
+        let query = try await store.register(QueryKey(arguments[4]))
         let end = Date().addingTimeInterval(seconds)
         var page = 0
         while Date() < end {
@@ -67,7 +67,7 @@ enum Appender {
 
     private static func commit(_ page: Int, _ list: String, _ query: QueryRecord, _ store: PageStore) async throws {
         let plan = CommitPlan(
-            query: query.id, version: query.version, at: now(),
+            query: query.id, version: query.version,
             edits: [.put(PageWrite(offset: page * 10, content: content(list, page), evidence: .inferred))],
             ledger: [.succeeded(offset: page * 10)])
         guard case .committed = try await store.commit(plan) else { throw StorageError(.internal, "the plan was refused") }

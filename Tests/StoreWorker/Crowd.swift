@@ -23,8 +23,8 @@ final class Crowd {
     }
 
     func run() async throws -> [String: Any] {
-        let shared = try await store.register(QueryKey("shared"), at: now()).id
-        let own = try await store.register(QueryKey("own", scope: name), at: now()).id
+        let shared = try await store.register(QueryKey("shared")).id
+        let own = try await store.register(QueryKey("own", scope: name)).id
         let end = Date().addingTimeInterval(seconds)
         var round = 0
         while Date() < end {
@@ -54,7 +54,7 @@ final class Crowd {
         let names = (0..<3).map { "\(name)-\(round)-\($0)" }
         let page = PageWrite(offset: offset, content: PageContent(names.map(Crowd.item)), evidence: .inferred)
         let plan = CommitPlan(
-            query: query, version: list.record.version, at: now(), edits: [.put(page)], ledger: [.succeeded(offset: offset)])
+            query: query, version: list.record.version, edits: [.put(page)], ledger: [.succeeded(offset: offset)])
         let outcome = try await timed { () throws(StorageError) in try await store.commit(plan) }
         if case .committed = outcome { acknowledged += names }
     }
@@ -77,9 +77,9 @@ final class Crowd {
     private func lease(_ query: QueryID) async throws(StorageError) {
         let offset = 1_000_000 + Int.random(in: 0..<4)
         let granted = try await timed { () throws(StorageError) in
-            try await store.claim(LeaseRequest([offset], until: now() + .seconds(60)), of: query, at: now())
+            try await store.claim(LeaseRequest([offset], for: .seconds(60)), of: query)
         }
-        guard granted.offsets == [offset] else { return }
+        guard let lease = granted.leases.first else { return }
         let mark = "\(store.path).lease-\(offset)"
         let descriptor = open(mark, O_CREAT | O_EXCL | O_WRONLY, 0o600)
         if descriptor < 0 { violations.append("two hold the lease of \(offset)") }
@@ -89,13 +89,13 @@ final class Crowd {
             close(descriptor)
             unlink(mark)
         }
-        try await store.record([.released(offset: offset)], for: query, at: now())
+        try await store.record([.released(offset: offset, lease: lease.token)], for: query)
     }
 
     private func shift(_ query: QueryID, _ round: Int) async throws(StorageError) {
-        let record = try await store.register(QueryKey("own", scope: name), at: now())
+        let record = try await store.register(QueryKey("own", scope: name))
         let page = PageWrite(offset: 0, content: PageContent([Crowd.item("s\(round)")]), evidence: .inferred)
-        let plan = CommitPlan(query: record.id, version: record.version, at: now(), edits: [.splice(0..<0, page)])
+        let plan = CommitPlan(query: record.id, version: record.version, edits: [.splice(0..<0, page)])
         let outcome = try await timed { () throws(StorageError) in try await store.commit(plan) }
         if case .committed(let version) = outcome, version.revision != record.version.revision + 1 {
             violations.append("somebody else moved a list that is mine")

@@ -12,16 +12,15 @@ enum Doomed {
         var options = PageStore.Options()
         options.fileSystem = "fault"
         options.checkpointBytes = 20 * 4_096
-        let store = try await PageStore.open(at: path, mode: .createIfMissing, options: options, now: now())
+        let store = try await PageStore.open(at: path, mode: .createIfMissing, options: options)
         say("opened")
-        var query = try await store.register(QueryKey("list"), at: now())
+        var query = try await store.register(QueryKey("list"))
         for page in 0..<4 {
             let content = PageContent((0..<20).map { index in
                 Item(payload: Array(repeating: UInt8(page), count: 500), id: "i\(page * 20 + index)")
             })
             let plan = CommitPlan(
-                query: query.id, version: query.version, at: now(),
-                edits: [.put(PageWrite(offset: page * 20, content: content, evidence: .inferred))], ledger: [.succeeded(offset: page * 20)])
+                query: query.id, version: query.version, edits: [.put(PageWrite(offset: page * 20, content: content, evidence: .inferred))], ledger: [.succeeded(offset: page * 20)])
             if case .committed(let version) = try await store.commit(plan) { query.version = version }
             say("\(page)")
         }
@@ -40,12 +39,12 @@ enum Visitor {
     static func look(_ path: String) async throws -> Never {
         var result: [String: Any] = [:]
         do {
-            let store = try await PageStore.open(at: path, mode: .readOnly, now: now())
+            let store = try await PageStore.open(at: path, mode: .readOnly)
             let summaries = try await store.summaries()
             result["lists"] = summaries.count
             result["items"] = summaries.first?.outline.coverage.count ?? 0
             do {
-                _ = try await store.register(QueryKey("new"), at: now())
+                _ = try await store.register(QueryKey("new"))
             } catch {
                 result["writing"] = "\(error.code)"
             }

@@ -44,13 +44,13 @@ enum Stopwatch {
         init(_ store: PageStore, _ name: String) async throws {
             self.store = store
             key = QueryKey(name)
-            id = try await store.register(key, at: now()).id
+            id = try await store.register(key).id
         }
 
         func say(_ word: String) async throws {
             guard let record = try await store.query(key) else { return }
             _ = try await store.commit(
-                CommitPlan(query: id, version: record.version, at: now(), edits: [.describe(paging: word, source: "")]))
+                CommitPlan(query: id, version: record.version, edits: [.describe(paging: word, source: "")]))
         }
 
         /// Every word that differs from the one before, the one that was there first among them; up to "end".

@@ -15,15 +15,13 @@ guard arguments.count >= 4, let seconds = Double(arguments[3]) else {
 }
 let name = arguments.count > 4 ? arguments[4] : "w"
 
-@Sendable func now() -> Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)) }
-
 do {
     if arguments[1] == "die" { try await Doomed.run(arguments[2], kind: UInt32(name) ?? 0, call: Int(seconds)) }
     if arguments[1] == "append" { try await Appender.run(arguments) }
     if arguments[1] == "merge" { try Appender.mergeUnlocked(arguments, seconds: seconds) }
     if arguments[1] == "rate" { try await Appender.rate(arguments, seconds: seconds) }
     if arguments[1] == "look" { try await Visitor.look(arguments[2]) }
-    let store = try await PageStore.open(at: arguments[2], mode: .createIfMissing, now: now())
+    let store = try await PageStore.open(at: arguments[2], mode: .createIfMissing)
     let result: [String: Any] =
         switch arguments[1] {
         case "crowd": try await Crowd(store: store, name: name, seconds: seconds).run()

@@ -80,11 +80,11 @@ struct FailureCommandTests {
 
     @Test("errors of several lists: the soonest next attempt first, those without one last")
     func order() async throws {
-        let store = try await PageStore.open(at: folder.store, now: noon)
+        let store = try await PageStore.openForTest(at: folder.store)
         func fail(_ key: QueryKey, _ offset: Int, _ next: Timestamp?) async throws {
             let query = try await store.register(key, at: noon).id
             let failure = FetchFailure(.server, "the origin answered \u{1b}[31m500", isRetryable: next != nil, httpStatus: 500)
-            try await store.record([.failed(offset: offset, failure: failure, nextAttemptAt: next)], for: query, at: noon)
+            try await store.record([.failed(offset: offset, failure: failure, nextAttemptIn: next.map { $0 - noon })], for: query, at: noon)
         }
         try await fail("a", 10, nil)
         try await fail("b", 20, noon + .seconds(60))

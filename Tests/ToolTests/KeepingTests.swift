@@ -19,12 +19,12 @@ struct KeepingTests {
 
     /// A list of 300 items in three pages.
     private func fill() async throws -> String {
-        let store = try await PageStore.open(at: folder.store, now: noon)
+        let store = try await PageStore.openForTest(at: folder.store)
         let record = try await store.register("list", at: noon)
         var version = record.version
         for offset in [0, 100, 200] {
             let edits: [ListEdit] = [.put(PageWrite(offset: offset, content: items(offset..<offset + 100), evidence: .verified)), .validated]
-            let outcome = try await store.commit(CommitPlan(query: record.id, version: version, at: noon, edits: edits))
+            let outcome = try await store.commit(CommitPlan(query: record.id, version: version, edits: edits))
             if case .committed(let now) = outcome { version = now }
         }
         await store.close()

@@ -53,9 +53,9 @@ struct ListHistoryTests {
         try await bench.put(0, items(0..<10))
         let before = try await bench.list
         func fail(at moment: Timestamp) async throws -> ListOutline {
-            _ = try await bench.store.claim([10], of: bench.query, until: moment + .seconds(60), at: moment)
+            let lease = try await bench.store.claim(LeaseRequest([10], for: .seconds(60)), of: bench.query, at: moment).leases[0].token
             try await bench.store.record(
-                [.failed(offset: 10, failure: .status(503), nextAttemptAt: moment + .seconds(2))], for: bench.query, at: moment)
+                [.failed(offset: 10, failure: .status(503), nextAttemptIn: .seconds(2), lease: lease)], for: bench.query)
             return try await bench.list
         }
         let first = try await fail(at: noon)
@@ -68,7 +68,7 @@ struct ListHistoryTests {
         let second = try await fail(at: noon + .seconds(3))
         #expect(kinds(first, second).count == 1, "another attempt is another failure")
 
-        _ = try await bench.store.claim([10], of: bench.query, until: noon + .seconds(60), at: noon + .seconds(9))
+        let lease = try await bench.store.claim(LeaseRequest([10], for: .seconds(60)), of: bench.query, at: noon + .seconds(9)).leases[0]
         let asking = try await bench.list
         guard case .retried(let again) = kinds(second, asking).first else {
             Issue.record("not told: \(kinds(second, asking))")
@@ -76,7 +76,8 @@ struct ListHistoryTests {
         }
         #expect(again.attempts == 3)
         try await bench.commit(
-            [.put(PageWrite(offset: 10, content: items(10..<20), evidence: .verified))], ledger: [.succeeded(offset: 10)])
+            [.put(PageWrite(offset: 10, content: items(10..<20), evidence: .verified))],
+            ledger: [.succeeded(offset: 10, lease: lease.token)])
         #expect(kinds(asking, try await bench.list).contains(.recovered(10)))
     }
 

@@ -19,7 +19,7 @@ struct OperatorFreshnessTests {
 
     /// A list of ten items in a store, of which the origin, that nobody can reach, said for how long it is fresh.
     private func store(freshFor: Duration?, age: Duration, invalidated: Bool = false) async throws -> String {
-        let store = try await PageStore.open(at: folder.store, now: noon)
+        let store = try await PageStore.openForTest(at: folder.store)
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
         let key = QueryKey("http://127.0.0.1:1/items")
         let record = try await store.register(key, at: now)
@@ -27,12 +27,13 @@ struct OperatorFreshnessTests {
             .put(PageWrite(offset: 0, content: items(0..<10), evidence: .verified)), .setTotal(.exact(10)), .setEnd(10), .validated,
             .setFreshFor(freshFor),
         ]
-        let outcome = try await store.commit(CommitPlan(query: record.id, version: record.version, at: now + (.zero - age), edits: edits))
+        let outcome = try await store.commit(
+            CommitPlan(query: record.id, version: record.version, edits: edits), at: now + (.zero - age))
         guard case .committed(let version) = outcome else {
             Issue.record("it was not committed: \(outcome)")
             return key.shortID
         }
-        if invalidated { _ = try await store.commit(CommitPlan(query: record.id, version: version, at: now, edits: [.invalidated])) }
+        if invalidated { _ = try await store.commit(CommitPlan(query: record.id, version: version, edits: [.invalidated]), at: now) }
         try await store.setPinned(true, record.id)
         await store.close()
         return key.shortID

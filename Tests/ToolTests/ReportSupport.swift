@@ -36,7 +36,7 @@ enum Sample {
                 id: QueryID(rawValue: 1), key: key, version: ListVersion(generation: generation, revision: 0), total: total, end: end,
                 validatedAt: age.map(ago), createdAt: ago(.seconds(86_400)), allowsDuplicates: false, paging: "offset", source: "",
                 sweep: sweep, isPinned: isPinned),
-            pages: pages, ledger: ledger)
+            pages: pages, ledger: ledger, readAt: now)
     }
 }
 #endif

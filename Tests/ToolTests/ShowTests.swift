@@ -101,7 +101,7 @@ struct ShowTests {
         let record = QueryRecord(
             id: QueryID(rawValue: 1), key: QueryKey("list"), version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil,
             validatedAt: nil, createdAt: noon, allowsDuplicates: false, paging: "", source: "")
-        let window = ListWindow(record: record, range: 5..<6, parts: [part], damaged: [])
+        let window = ListWindow(record: record, range: 5..<6, parts: [part], damaged: [], readAt: Sample.now)
         #expect(table.lines(window) == ["OFFSET  /n", "     5  –"])
         // The headings come once.
         #expect(table.lines(window) == ["     5  –"])

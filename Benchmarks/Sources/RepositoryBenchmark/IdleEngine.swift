@@ -55,7 +55,8 @@ enum IdleEngine {
         guard let version = try await shelf.store.outline(of: query)?.record.version else { throw Unexpected("expected: a list") }
         var samples = Samples()
         for round in 1...rounds {
-            let plan = CommitPlan(query: query, version: version, at: shelf.filledAt + .milliseconds(round), edits: [.validated])
+            shelf.clock.set(to: shelf.filledAt + .milliseconds(round))
+            let plan = CommitPlan(query: query, version: version, edits: [.validated])
             looked.expect(lists)
             try await samples.time {
                 try expect(try await shelf.store.commit(plan) == .committed(version), "a commit")

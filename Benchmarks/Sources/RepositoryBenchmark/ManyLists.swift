@@ -52,7 +52,7 @@ enum ManyLists {
     }
 
     private static func open<Value: Specimen>(_: Value.Type, _ count: Int, _ path: String) async throws -> Opening {
-        let store = try await PageStore.open(at: path, mode: .mustExist, now: SystemClock().now())
+        let store = try await PageStore.open(at: path, mode: .mustExist)
         let repository = PagedRepository(storage: store, codec: JSONItemCodec<Value>(), source: { _ in NobodyAsked() })
         let open = Countdown()
         open.expect(count)
@@ -106,7 +106,7 @@ enum ManyLists {
     }
 
     private static func loop<Value: Specimen>(_: Value.Type, _ count: Int, _ path: String) async throws {
-        let store = try await PageStore.open(at: path, mode: .mustExist, now: SystemClock().now())
+        let store = try await PageStore.open(at: path, mode: .mustExist)
         let (codec, reads) = (JSONItemCodec<Value>(), store.synchronously)
         let (before, start) = (Machine.memory, ContinuousClock.now)
         var kept: [[Value]] = []

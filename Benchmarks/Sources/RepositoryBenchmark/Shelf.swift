@@ -3,10 +3,12 @@ import Measuring
 import PageModel
 import PageStore
 import PagedRepository
+import Synchronization
 
 /// A store with lists of one page each, whole and had just now.
 struct Shelf<Value: Specimen>: Sendable {
     let store: PageStore
+    let clock: ShelfClock
     let queries: [QueryID]
     /// The moment at which every list was had.
     let filledAt: Timestamp
@@ -21,15 +23,14 @@ struct Shelf<Value: Specimen>: Sendable {
     }
 
     init(path: String, lists: Int) async throws {
-        let now = SystemClock().now()
-        let store = try await PageStore.open(at: path, mode: .createIfMissing, now: now)
+        let clock = ShelfClock()
+        let store = try await PageStore.open(at: path, mode: .createIfMissing, clock: clock)
         let content = try Value.page()
         var queries: [QueryID] = []
         for number in 0..<lists {
-            let record = try await store.register(Shelf.key(number), at: now)
+            let record = try await store.register(Shelf.key(number))
             let plan = CommitPlan(
-                query: record.id, version: record.version, at: now,
-                edits: [
+                query: record.id, version: record.version, edits: [
                     .put(PageWrite(offset: 0, content: content, evidence: .verified)), .setTotal(.exact(content.count)),
                     .setEnd(content.count), .validated,
                 ],
@@ -39,7 +40,8 @@ struct Shelf<Value: Specimen>: Sendable {
         }
         self.store = store
         self.queries = queries
-        filledAt = now
+        self.clock = clock
+        filledAt = clock.now()
     }
 
     static func key(_ number: Int) -> QueryKey { QueryKey("list-\(number)") }
@@ -51,6 +53,17 @@ struct Shelf<Value: Specimen>: Sendable {
         PagedRepository(
             storage: store, codec: JSONItemCodec<Value>(), memoryBudget: memoryBudget, source: { _ in NobodyAsked() })
     }
+}
+
+/// A storage's clock that stands still until it is set: what is committed then has a moment that observers can wait for.
+///
+/// State: the moment, under a mutex.
+final class ShelfClock: StorageClock {
+    private let moment = Mutex(SystemClock().now())
+
+    func now() -> Timestamp { moment.withLock { $0 } }
+    func uptime() -> Uptime { Uptime(milliseconds: now().milliseconds, boot: "shelf") }
+    func set(to new: Timestamp) { moment.withLock { $0 = new } }
 }
 
 /// An origin of lists that are served from the cache alone.

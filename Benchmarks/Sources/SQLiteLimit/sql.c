@@ -13,7 +13,10 @@
 
 #define LEDGER_COLUMNS \
     "offset, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class, error_retryable, " \
-    "http_status, error_message, retry_after_until, lease_owner, lease_expires_at"
+    "http_status, error_message, retry_after_until, lease_token, lease_owner, lease_until, lease_boot"
+
+// What a lease leaves behind when it ends.
+#define NO_LEASE "lease_token = NULL, lease_owner = NULL, lease_until = NULL, lease_boot = NULL"
 
 // What Shift.swift makes of the name of a table.
 #define MOVING(prefix, table) \
@@ -55,25 +58,27 @@ const char *const sql_text[SQL_COUNT] = {
         "INSERT INTO ledger (query, offset, state, attempts, last_attempt_at) VALUES (?1, ?2, 'ok', 1, ?3) "
         "ON CONFLICT DO UPDATE SET state = 'ok', first_failure_at = NULL, next_attempt_at = NULL, error_class = NULL, "
         "error_retryable = NULL, http_status = NULL, error_message = NULL, retry_after_until = NULL, "
-        "lease_owner = NULL, lease_expires_at = NULL",
+        NO_LEASE,
     [LEDGER_FAIL] =
         "INSERT INTO ledger (query, offset, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, "
         "error_class, error_retryable, http_status, error_message, retry_after_until) "
         "VALUES (?1, ?2, ?3, 1, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
         "ON CONFLICT DO UPDATE SET state = ?3, first_failure_at = coalesce(first_failure_at, ?4), "
         "next_attempt_at = ?5, error_class = ?6, error_retryable = ?7, http_status = ?8, error_message = ?9, "
-        "retry_after_until = ?10, lease_owner = NULL, lease_expires_at = NULL",
+        "retry_after_until = ?10, " NO_LEASE,
     [LEDGER_DROP_FAILURES] =
         "DELETE FROM ledger WHERE query = ? AND offset >= ? AND offset < ? "
         "AND state IN ('failed_retryable', 'failed_permanent')",
     [LEDGER_HOLDER] =
-        "SELECT lease_owner, lease_expires_at FROM ledger WHERE query = ? AND offset = ? AND state = 'in_flight'",
+        "SELECT lease_owner, lease_until FROM ledger WHERE query = ? AND offset = ? AND state = 'in_flight'",
     [LEDGER_TAKE] =
-        "INSERT INTO ledger (query, offset, state, attempts, last_attempt_at, lease_owner, lease_expires_at) "
-        "VALUES (?1, ?2, 'in_flight', 1, ?3, ?4, ?5) "
+        "INSERT INTO ledger (query, offset, state, attempts, last_attempt_at, lease_token, lease_owner, lease_until, "
+        "lease_boot) "
+        // The end of the lease stands for its token, too: a number as long.
+        "VALUES (?1, ?2, 'in_flight', 1, ?3, ?5, ?4, ?5, '00000000-0000-0000-0000-000000000000') "
         "ON CONFLICT DO UPDATE SET attempts = CASE state WHEN 'ok' THEN 1 ELSE attempts + 1 END, state = 'in_flight', "
-        "last_attempt_at = ?3, next_attempt_at = CASE WHEN error_retryable THEN ?5 END, lease_owner = ?4, "
-        "lease_expires_at = ?5",
+        "last_attempt_at = ?3, next_attempt_at = CASE WHEN error_retryable THEN ?5 END, lease_token = ?5, "
+        "lease_owner = ?4, lease_until = ?5, lease_boot = '00000000-0000-0000-0000-000000000000'",
     [LEDGER_DUE] =
         "SELECT " LEDGER_COLUMNS ", query FROM ledger INDEXED BY ledger_due "
         "WHERE next_attempt_at IS NOT NULL AND next_attempt_at <= ? ORDER BY next_attempt_at LIMIT ?",
@@ -86,10 +91,9 @@ const char *const sql_text[SQL_COUNT] = {
     MOVING(LEDGER, "ledger"),
     [LEDGER_TAKE_ALONG] =
         "INSERT INTO temp.moving_ledger SELECT "
-        "query, offset + ?4, CASE state WHEN 'in_flight' THEN 'pending' ELSE state END, attempts, first_failure_at, "
-        "last_attempt_at, next_attempt_at, error_class, error_retryable, http_status, error_message, retry_after_until, "
-        "NULL, NULL "
-        "FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND (state <> 'in_flight' OR error_class IS NOT NULL)",
+        "query, offset + ?4, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class, error_retryable, "
+        "http_status, error_message, retry_after_until, lease_token, lease_owner, lease_until, lease_boot "
+        "FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3",
     [LEDGER_FORGET] = "DELETE FROM ledger WHERE query = ? AND offset = ? AND state = 'ok'",
     [PAGE_DELETE] = "DELETE FROM page WHERE query = ? AND offset = ?",
     [BODY_DELETE] = "DELETE FROM body WHERE id = ?",

@@ -25,7 +25,7 @@ package final class TwoStores {
 
     package init(directory: String) async throws {
         self.directory = directory
-        store = try await PageStore.open(at: TwoStores.path(in: directory), mode: .createIfMissing, now: clock)
+        store = try await PageStore.open(at: TwoStores.path(in: directory), mode: .createIfMissing)
         limit = try TwoStores.openLimit(in: directory)
     }
 
@@ -63,13 +63,13 @@ package final class TwoStores {
     }
 
     package func register(_ name: String) async throws -> List {
-        List(ours: try await store.register(QueryKey(name), at: clock).id, limit: limit_register(limit, name))
+        List(ours: try await store.register(QueryKey(name)).id, limit: limit_register(limit, name))
     }
 
     package func tick() { clock = clock + .milliseconds(1) }
 
     package func plan(_ list: List, _ edits: [ListEdit], _ ledger: [LedgerEdit] = []) -> CommitPlan {
-        CommitPlan(query: list.ours, version: list.version, at: clock, edits: edits, ledger: ledger)
+        CommitPlan(query: list.ours, version: list.version, edits: edits, ledger: ledger)
     }
 
     /// One piece of work, done by us and by the limit: each to be called once.

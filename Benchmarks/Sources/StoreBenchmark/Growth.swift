@@ -51,8 +51,8 @@ enum Growth {
         for number in 0..<1_000 {
             stores.tick()
             let (offset, clock) = ((pages + number) * 50, stores.clock)
-            let failed = LedgerEdit.failed(offset: offset, failure: .status(503), nextAttemptAt: clock + .seconds(30))
-            try await pair.ours { try direct.record([failed], for: list.ours, at: clock) }
+            let failed = LedgerEdit.failed(offset: offset, failure: .status(503), nextAttemptIn: .seconds(30))
+            try await pair.ours { try direct.record([failed], for: list.ours) }
             await pair.limit { precondition(limit_ledger(stores.limit, list.limit, Int64(offset), clock.milliseconds) == 0) }
         }
         pair.print()

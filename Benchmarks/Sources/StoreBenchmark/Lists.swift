@@ -87,9 +87,8 @@ enum Lists {
             for number in 0..<pages {
                 stores.tick()
                 let (offset, clock) = (pages * 50 + number * 50, stores.clock)
-                let next = clock + .seconds(30 + round)
-                let failed = LedgerEdit.failed(offset: offset, failure: .status(503), nextAttemptAt: next)
-                try await pair.ours { try direct.record([failed], for: list.ours, at: clock) }
+                let failed = LedgerEdit.failed(offset: offset, failure: .status(503), nextAttemptIn: .seconds(30 + round))
+                try await pair.ours { try direct.record([failed], for: list.ours) }
                 await pair.limit { precondition(limit_ledger(stores.limit, list.limit, Int64(offset), clock.milliseconds) == 0) }
             }
             pair.print()
@@ -99,7 +98,7 @@ enum Lists {
             stores.tick()
             let (offset, clock) = (pages * 100 + number * 50, stores.clock)
             let expiry = clock + .seconds(60)
-            try await lease.ours { try expect(try direct.claim(LeaseRequest([offset], until: expiry), of: list.ours, at: clock).offsets == [offset]) }
+            try await lease.ours { try expect(try direct.claim(LeaseRequest([offset], for: .seconds(60)), of: list.ours).offsets == [offset]) }
             await lease.limit {
                 precondition(
                     limit_claim(stores.limit, list.limit, Int64(offset), clock.milliseconds, expiry.milliseconds, nil) == 0)
@@ -109,7 +108,7 @@ enum Lists {
         let due = Pair(name, "due: the first 100 of \(pages)")
         let (moment, store) = (stores.clock + .seconds(9_999), stores.store)
         for _ in 0..<200 {
-            try await due.ours { try expect(try await store.due(before: moment, limit: 100).count == 100) }
+            try await due.ours { try expect(try await store.due(within: .seconds(9_999), limit: 100).fetches.count == 100) }
             await due.limit { precondition(limit_due(stores.limit, moment.milliseconds, 100, nil) == 0) }
         }
         due.print()

@@ -59,7 +59,7 @@ enum Readers {
 
     /// Commits to both stores until it is ended.
     static func write(in directory: String) async throws -> Never {
-        let store = try await PageStore.open(at: TwoStores.path(in: directory), mode: .mustExist, now: Timestamp(milliseconds: 0))
+        let store = try await PageStore.open(at: TwoStores.path(in: directory), mode: .mustExist)
         let load = try Load(store: store, limit: try TwoStores.openLimit(in: directory))
         FileHandle.standardOutput.write(Data([1]))
         while true { try load.commit() }
@@ -92,7 +92,7 @@ private final class Load {
         let write = PageWrite(offset: offset, content: page.content, evidence: .inferred)
         let edits: [ListEdit] = round == 1 ? [.put(write)] : [.rearrange(.replacing(offset..<offset + 50, with: write))]
         let version = ListVersion(generation: 1, revision: 0)
-        _ = try direct.commit(CommitPlan(query: query, version: version, at: clock, edits: edits))
+        _ = try direct.commit(CommitPlan(query: query, version: version, edits: edits))
         let function = round == 1 ? limit_commit_page : limit_replace_page
         let code = page.content.bytes.withUnsafeBytes { payload in
             page.hashes.withUnsafeBytes { hashes in

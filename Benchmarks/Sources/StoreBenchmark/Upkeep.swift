@@ -34,7 +34,7 @@ enum Upkeep {
             // Of pages that were fetched together the last go first.
             let budget = EvictionBudget(pagesPerQuery: 3_000)
             try await pair.ours {
-                try expect(try await stores.store.evict(to: budget, exempt: [], at: stores.clock).pages == 1_000)
+                try expect(try await stores.store.evict(to: budget, exempt: []).pages == 1_000)
             }
             await pair.limit { precondition(limit_evict(stores.limit, list.limit, offsets, offsets.count) == 0) }
             try expect(try await stores.store.purge([list.ours]).pages == 3_000)

@@ -18,7 +18,7 @@ struct Crawler {
             exit(64)
         }
         let path = arguments.dropFirst().first ?? "crawl/store.sqlite"
-        let store = try await PageStore.open(at: path, now: SystemClock().now())
+        let store = try await PageStore.open(at: path)
         let transport = AsyncHTTPTransport()
         let status: Int32
         do {

@@ -10,7 +10,7 @@ struct Number: Codable, Identifiable, Sendable { var id: Int }
 
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("embed-\(UUID().uuidString)").path
 let path = CommandLine.arguments.dropFirst().first ?? "\(folder)/store.sqlite"
-let store = try await PageStore.open(at: path, mode: .createIfMissing, now: SystemClock().now())
+let store = try await PageStore.open(at: path, mode: .createIfMissing)
 
 let slow = try ItemSource.offsets(pageSize: 20) { offset, size in
     try await Task.sleep(for: .milliseconds(50))

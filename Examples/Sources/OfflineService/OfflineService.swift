@@ -34,12 +34,12 @@ struct OfflineService {
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
 
-        let store = try await PageStore.open(at: path, now: SystemClock().now())
+        let store = try await PageStore.open(at: path)
         let transport = AsyncHTTPTransport()
         let outcome: Result<Void, any Error>
         do {
             // Pinned, the list is the engine's business from now on: all of it is fetched, and kept up to date.
-            try await store.pin(key, at: SystemClock().now())
+            try await store.pin(key)
             let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
             var options = EngineOptions()
             options.freshness = freshness

@@ -40,7 +40,7 @@ enum Ledger {
 
     static func due(_ store: PageStore, _ source: @escaping @Sendable (QueryKey) -> any PageSource) async throws {
         // snippet: due
-        for due in try await DueWork.all(in: store, now: SystemClock().now()) {
+        for due in try await DueWork.all(in: store) {
             for work in due.runs {
                 let options = DueWork.options(for: work, from: SyncOptions())
                 let sync = ListSync(storage: store, source: source(due.query.key), key: due.query.key, options: options)

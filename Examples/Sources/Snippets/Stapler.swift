@@ -12,7 +12,7 @@ struct ItemsResponse: Decodable, PaginatedResponse {
 enum Stapler {
     static func store(_ path: String) async throws -> PageStore {
         // snippet: store
-        let store = try await PageStore.open(at: path, mode: .createIfMissing, now: SystemClock().now())
+        let store = try await PageStore.open(at: path, mode: .createIfMissing)
         // end
         return store
     }

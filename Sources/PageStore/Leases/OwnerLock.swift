@@ -42,10 +42,12 @@ final class OwnerLock: Sendable {
         close(descriptor)
     }
 
-    /// Whether the owner with this name lives. A name that is none belongs to nobody.
+    /// Whether the process of the owner with this name lives. A name that is none belongs to nobody.
     func isAlive(_ owner: String) -> Bool {
-        if owner == name { return true }
-        guard let number = Int64(owner, radix: 36), number >= 0 else { return false }
+        // What a `LeaseOwner` adds is the process's own matter.
+        let process = owner.prefix { $0 != "/" }
+        if process == name { return true }
+        guard let number = Int64(process, radix: 36), number >= 0 else { return false }
         var region = OwnerLock.region(number)
         // "Could I lock this?" A question that fails is no proof of death.
         guard fcntl(descriptor, OwnerLock.getCommand, &region) == 0 else { return true }

@@ -2,8 +2,9 @@ import PageModel
 
 /// The writing connection, and what is remembered between its transactions.
 ///
-/// Mutable state: the index of items, the owner's lock, the generator of versions' stamps, the change sets of the running transaction,
-/// the file's stamp and when it was last checked. All of it belongs to whoever holds the writer's mutex.
+/// Mutable state: the index of items, the owner's lock, the generator of versions' stamps, the tokens that are reserved, the leases that
+/// were granted, the change sets of the running transaction, the file's stamp and when it was last checked. All of it belongs to whoever
+/// holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
@@ -12,7 +13,14 @@ final class Session {
     private let accesses: AccessLog
     let merger: LogMerger
     private let announce: @Sendable ([ChangeSet]) -> Void
+    private let clock: any StorageClock
     private var ownerLock: OwnerLock?
+    var leases = HeldLeases()
+    /// The leases that the transaction under way has ended.
+    private var endedLeases: [LeaseToken] = []
+    private var tokens: Range<Int64> = 0..<0
+    /// The block was reserved by the transaction under way.
+    private var hasReserved = false
     /// How much of a list's journal is kept.
     let journalBound: JournalBound
     private var stamps: any RandomNumberGenerator
@@ -26,17 +34,20 @@ final class Session {
     private var emptyingAfter: (commits: Int, next: Int)?
 
     /// - Parameters:
+    ///   - clock: what every stored time comes from (R52).
     ///   - mergeBytes: the size of the log from which on it is merged, in bytes of database pages.
     ///   - journalBound: how much of a list's journal is kept.
     ///   - stamps: draws the stamps of versions (R51).
     ///   - openLocker: opens a second connection, which holds the write lock during merges.
     ///   - announce: receives the changes of each commit, on the thread that committed.
     init(
-        connection: Connection, accesses: AccessLog, mergeBytes: Int, journalBound: JournalBound, stamps: any RandomNumberGenerator,
-        openLocker: @escaping () throws(StorageError) -> Connection, announce: @escaping @Sendable ([ChangeSet]) -> Void
+        connection: Connection, accesses: AccessLog, clock: any StorageClock, mergeBytes: Int, journalBound: JournalBound,
+        stamps: any RandomNumberGenerator, openLocker: @escaping () throws(StorageError) -> Connection,
+        announce: @escaping @Sendable ([ChangeSet]) -> Void
     ) throws(StorageError) {
         self.journalBound = journalBound
         self.stamps = stamps
+        self.clock = clock
         self.connection = connection
         self.accesses = accesses
         self.announce = announce
@@ -48,26 +59,11 @@ final class Session {
     }
 
     /// Runs `body` in a write transaction; what it noted is announced once it is committed.
-    /// - Parameter moment: the time of what is written; nil where time does not matter.
-    func write<Value>(
-        at moment: Timestamp? = nil, _ body: () throws(StorageError) -> Value
-    ) throws(StorageError) -> Value {
+    func write<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
         toLeave = nil
         let before = merger.commits
-        let value = try aroundDamage { () throws(StorageError) in
-            pending.removeAll(keepingCapacity: true)
-            return try connection.transaction(.write) { () throws(StorageError) in
-                try checkFile()
-                let isUnchanged = identities.refresh(connection)
-                known = isUnchanged ? left : nil
-                left = nil
-                let value = try body()
-                if let moment, let reads = accesses.drain(at: moment) {
-                    try AccessTable.note(reads.bodies, at: reads.at, in: connection)
-                }
-                return value
-            }
-        }
+        let value = try aroundDamage { () throws(StorageError) in try attempt(body) }
+        for token in endedLeases { leases.end(token) }
         // A commit of the merger may have come after one of another connection: then nothing is known.
         if merger.commits == before {
             identities.committed(connection)
@@ -79,6 +75,51 @@ final class Session {
         if pending.count > 16 { pending = [] } else { pending.removeAll(keepingCapacity: true) }
         if emptyingAfter != nil { retryEmptyingLog() }
         return value
+    }
+
+    /// One attempt at a write transaction: nothing of a failed one is left.
+    private func attempt<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
+        pending.removeAll(keepingCapacity: true)
+        endedLeases.removeAll()
+        hasReserved = false
+        do throws(StorageError) {
+            return try connection.transaction(.write) { () throws(StorageError) in
+                try checkFile()
+                let isUnchanged = identities.refresh(connection)
+                known = isUnchanged ? left : nil
+                left = nil
+                return try body()
+            }
+        } catch {
+            // What was reserved is rolled back with it, and may be another's.
+            if hasReserved { tokens = 0..<0 }
+            throw error
+        }
+    }
+
+    /// The same for what is judged by the time, and stores times: those of the storage's clock, once the lock is had (R52).
+    func write<Value>(_ body: (StorageMoment) throws(StorageError) -> Value) throws(StorageError) -> Value {
+        try write { () throws(StorageError) in
+            let moment = StorageMoment(clock)
+            let value = try body(moment)
+            if let reads = accesses.drain(at: moment.now) {
+                try AccessTable.note(reads.bodies, at: reads.at, in: connection)
+            }
+            return value
+        }
+    }
+
+    /// A lease is over, once the transaction is committed. Call inside `write`.
+    func end(_ token: LeaseToken) { endedLeases.append(token) }
+
+    /// A number that no lease had before. Call inside `write`.
+    func newToken() throws(StorageError) -> LeaseToken {
+        if tokens.isEmpty {
+            hasReserved = true
+            tokens = try CounterTable.reserve(in: connection)
+        }
+        defer { tokens = tokens.lowerBound + 1..<tokens.upperBound }
+        return LeaseToken(rawValue: tokens.lowerBound)
     }
 
     /// Under the write lock: no commit is acknowledged in a file that the path no longer leads to, or that was overwritten. A file that
@@ -108,8 +149,9 @@ final class Session {
     private static let mostUnreachable = 4_096
 
     /// Writes down which pages were read since the last time, in a transaction of its own.
-    func noteReads(at moment: Timestamp? = nil, force: Bool = false) throws(StorageError) {
-        guard let reads = accesses.drain(at: moment, force: force) else { return }
+    /// - Parameter force: whether it is noted however little time has passed.
+    func noteReads(force: Bool = false) throws(StorageError) {
+        guard let reads = accesses.drain(at: clock.now(), force: force) else { return }
         try connection.transaction(.write) { () throws(StorageError) in
             try AccessTable.note(reads.bodies, at: reads.at, in: connection)
         }

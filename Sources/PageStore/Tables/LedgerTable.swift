@@ -6,7 +6,7 @@ enum LedgerTable {
 
     private static let columns = """
         offset, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class, error_retryable, \
-        http_status, error_message, retry_after_until, lease_owner, lease_expires_at
+        http_status, error_message, retry_after_until, lease_token, lease_owner, lease_until, lease_boot
         """
     private static let within = SQL(
         "SELECT \(columns) FROM ledger WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset")
@@ -18,25 +18,25 @@ enum LedgerTable {
         """)
 
     static func entries(
-        of query: QueryID, in connection: Connection, _ range: Range<Int> = 0..<Int.max
+        of query: QueryID, in connection: Connection, _ range: Range<Int> = 0..<Int.max, at moment: StorageMoment?
     ) throws(StorageError) -> [LedgerEntry] {
-        try rows(of: query, in: connection, range).finish().values.compactMap { $0 }
+        try rows(of: query, in: connection, range, at: moment).finish().values.compactMap { $0 }
     }
 
     /// Whether rows of the list's ledger cannot be read, or do not ascend.
     static func isTreeDamaged(of query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
-        try rows(of: query, in: connection, 0..<Int.max).isTreeDamaged
+        try rows(of: query, in: connection, 0..<Int.max, at: nil).isTreeDamaged
     }
 
-    /// `nil` stands for a row that `entry(_:)` does not believe.
+    /// `nil` stands for a row that `entry(_:at:)` does not believe.
     private static func rows(
-        of query: QueryID, in connection: Connection, _ range: Range<Int>
+        of query: QueryID, in connection: Connection, _ range: Range<Int>, at moment: StorageMoment?
     ) throws(StorageError) -> KeyedRows<LedgerEntry?> {
         var rows = KeyedRows<LedgerEntry?>()
         do throws(StorageError) {
             try connection.each(
                 within, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)
-            ) { row throws(StorageError) in rows.add(row.int64(0), .some(entry(row))) }
+            ) { row throws(StorageError) in rows.add(row.int64(0), .some(entry(row, at: moment))) }
             return rows
         } catch {
             guard error.isUnreadableRow else { throw error }
@@ -44,7 +44,7 @@ enum LedgerTable {
         func scan(_ sql: SQL) -> KeyedRows<LedgerEntry?>.Scan {
             { (range, visit) throws(StorageError) in
                 try connection.each(sql, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)) { row throws(StorageError) in
-                    visit(row.int64(0), .some(entry(row)))
+                    visit(row.int64(0), .some(entry(row, at: moment)))
                 }
             }
         }
@@ -58,12 +58,13 @@ enum LedgerTable {
         "SELECT \(columns) FROM ledger WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC")
 
     static func due(
-        before moment: Timestamp, limit: Int, in connection: Connection
+        within: Duration, limit: Int, in connection: Connection, at moment: StorageMoment
     ) throws(StorageError) -> [DueFetch] {
+        let latest = (moment.now + within).stored
         do throws(StorageError) {
             var due: [DueFetch] = []
-            try connection.each(dueBefore, .time(moment), .int(limit)) { row throws(StorageError) in
-                if let entry = entry(row) { due.append(DueFetch(query: QueryID(rawValue: row.int64(13)), entry: entry)) }
+            try connection.each(dueBefore, .time(latest), .int(limit)) { row throws(StorageError) in
+                if let entry = entry(row, at: moment) { due.append(DueFetch(query: QueryID(rawValue: row.int64(15)), entry: entry)) }
             }
             return due
         } catch {
@@ -72,8 +73,8 @@ enum LedgerTable {
         // The index is damaged: the entries of all lists are read instead.
         var due: [(at: Timestamp, fetch: DueFetch)] = []
         for query in try QueryTable.ids(in: connection) {
-            for entry in try entries(of: query, in: connection) {
-                if let next = entry.nextAttemptAt, next <= moment { due.append((next, DueFetch(query: query, entry: entry))) }
+            for entry in try entries(of: query, in: connection, at: moment) {
+                if let next = entry.nextAttemptAt, next <= latest { due.append((next, DueFetch(query: query, entry: entry))) }
             }
         }
         return due.sorted { $0.at < $1.at }.prefix(max(0, limit)).map(\.fetch)
@@ -84,7 +85,7 @@ enum LedgerTable {
         var offsets: [Int] = []
         do throws(StorageError) {
             try connection.each(everyOne, .int(query.rawValue)) { row throws(StorageError) in
-                if entry(row) == nil { offsets.append(row.int(0)) }
+                if entry(row, at: nil) == nil { offsets.append(row.int(0)) }
             }
         } catch {
             // The rows that cannot be read are another finding.
@@ -96,10 +97,11 @@ enum LedgerTable {
     private static let everyOne = SQL("SELECT \(columns) FROM ledger WHERE query = ? ORDER BY offset")
 
     /// Returns nil when a number is outside `StoredBounds`: then nothing is known of that page's fetching (R46).
-    private static func entry(_ row: borrowing Row) -> LedgerEntry? {
+    /// - Parameter moment: the time that the end of the lease is computed with; `nil` where the end does not matter.
+    private static func entry(_ row: borrowing Row, at moment: StorageMoment?) -> LedgerEntry? {
         guard StoredBounds.positions.contains(row.int(0)), StoredBounds.counters.contains(row.int(2)),
             StoredBounds.flags.contains(row.optionalInt(7) ?? 0), StoredBounds.statuses.contains(row.optionalInt(8) ?? 0),
-            [3, 4, 5, 10, 12].allSatisfy({ StoredBounds.contains(row.optionalTime($0)) }),
+            [3, 4, 5, 10, 13].allSatisfy({ StoredBounds.contains(row.optionalTime($0)) }),
             let state = FetchState(rawValue: row.text(1))
         else { return nil }
         let failure = row.optionalText(6).map {
@@ -110,100 +112,26 @@ enum LedgerTable {
         return LedgerEntry(
             offset: row.int(0), state: state, attempts: row.int(2), firstFailureAt: row.optionalTime(3),
             lastAttemptAt: row.optionalTime(4), nextAttemptAt: row.optionalTime(5), failure: failure,
-            retryAfterUntil: row.optionalTime(10), leaseOwner: row.optionalText(11), leaseExpiresAt: row.optionalTime(12))
+            retryAfterUntil: row.optionalTime(10), leaseOwner: row.optionalText(12),
+            leaseExpiresAt: row.optionalText(14).flatMap { boot in
+                moment?.wallTime(of: Uptime(milliseconds: row.int64(13), boot: boot))
+            },
+            leaseToken: row.optionalInt(11).map { LeaseToken(rawValue: Int64($0)) })
     }
 
     // MARK: Writing
 
-    private static let succeed = SQL(
-        """
-        INSERT INTO ledger (query, offset, state, attempts, last_attempt_at) VALUES (?1, ?2, 'ok', 1, ?3)
-        ON CONFLICT DO UPDATE SET
-            state = 'ok', first_failure_at = NULL, next_attempt_at = NULL, error_class = NULL, error_retryable = NULL,
-            http_status = NULL, error_message = NULL, retry_after_until = NULL, lease_owner = NULL, lease_expires_at = NULL
-        """)
-    private static let fail = SQL(
-        """
-        INSERT INTO ledger (query, offset, state, attempts, first_failure_at, last_attempt_at, next_attempt_at,
-                            error_class, error_retryable, http_status, error_message, retry_after_until)
-        VALUES (?1, ?2, ?3, 1, ?4, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-        ON CONFLICT DO UPDATE SET
-            state = ?3, first_failure_at = coalesce(first_failure_at, ?4), next_attempt_at = ?5, error_class = ?6,
-            error_retryable = ?7, http_status = ?8, error_message = ?9, retry_after_until = ?10, lease_owner = NULL,
-            lease_expires_at = NULL
-        """)
-    private static let release = SQL(
-        """
-        UPDATE ledger SET
-            state = 'pending', attempts = max(attempts - 1, 0), next_attempt_at = CASE WHEN error_retryable THEN ?3 END,
-            lease_owner = NULL, lease_expires_at = NULL
-        WHERE query = ?1 AND offset = ?2 AND state = 'in_flight'
-        """)
-    private static let renew = SQL(
-        """
-        UPDATE ledger SET
-            lease_expires_at = ?3, next_attempt_at = CASE WHEN next_attempt_at IS NOT NULL THEN ?3 END
-        WHERE query = ?1 AND offset = ?2 AND state = 'in_flight'
-        """)
-    private static let hasten = SQL(
-        """
-        UPDATE ledger SET next_attempt_at = ?3, retry_after_until = NULL
-        WHERE query = ?1 AND offset = ?2 AND state IN ('failed_retryable', 'failed_permanent')
-        """)
-    private static let forget = SQL("DELETE FROM ledger WHERE query = ? AND offset = ?")
     private static let forgetSuccess = SQL("DELETE FROM ledger WHERE query = ? AND offset = ? AND state = 'ok'")
     private static let queue = SQL(
         """
         INSERT INTO ledger (query, offset, state, attempts, next_attempt_at) VALUES (?1, ?2, 'pending', 0, ?3)
-        ON CONFLICT DO UPDATE SET state = 'pending', next_attempt_at = ?3, lease_owner = NULL, lease_expires_at = NULL
+        ON CONFLICT DO UPDATE SET
+            state = 'pending', next_attempt_at = ?3, lease_token = NULL, lease_owner = NULL, lease_until = NULL, lease_boot = NULL
         """)
 
-    /// - Returns: the offsets that others should hear of, in order, each once.
-    @discardableResult
-    static func apply(
-        _ edits: [LedgerEdit], query: QueryID, at now: Timestamp, in connection: Connection
-    ) throws(StorageError) -> [Int] {
-        var offsets: [Int] = []
-        for edit in edits {
-            guard let offset = try apply(edit, query: query, at: now, in: connection) else { continue }
-            if !offsets.contains(offset) { offsets.append(offset) }
-        }
-        return offsets
-    }
+    private static let forget = SQL("DELETE FROM ledger WHERE query = ? AND offset = ?")
 
-    private static func apply(
-        _ edit: LedgerEdit, query: QueryID, at now: Timestamp, in connection: Connection
-    ) throws(StorageError) -> Int? {
-        let key = SQLValue.int(query.rawValue)
-        switch edit {
-        case .succeeded(let offset):
-            try check(offset)
-            try connection.run(succeed, key, .int(offset), .time(now))
-            return offset
-        case .failed(let offset, let failure, let nextAttemptAt):
-            try check(offset)
-            let state: FetchState = failure.isRetryable ? .failedRetryable : .failedPermanent
-            try connection.run(
-                fail, key, .int(offset), .text(state.rawValue), .time(now), .time(nextAttemptAt?.stored),
-                .text(failure.failureClass.rawValue), .bool(failure.isRetryable), .optional(failure.httpStatus.map { min(max($0, 0), StoredBounds.statuses.upperBound) }),
-                .text(failure.message), .time(failure.retryAfter.map { (now + $0).stored }))
-            return offset
-        case .released(let offset):
-            try connection.run(release, key, .int(offset), .time(now))
-            return offset
-        case .renewed(let offset, let expiry):
-            try connection.run(renew, key, .int(offset), .time(expiry))
-            return nil
-        case .hastened(let offset):
-            try connection.run(hasten, key, .int(offset), .time(now))
-            return offset
-        case .forgotten(let offset):
-            try connection.run(forget, key, .int(offset))
-            return offset
-        }
-    }
-
-    /// Makes a page that was lost due at once.
+    /// Makes a page that was lost due at once. A lease on it ends.
     static func queue(_ offset: Int, query: QueryID, at now: Timestamp, in connection: Connection) throws(StorageError) {
         try connection.run(queue, .int(query.rawValue), .int(offset), .time(now))
     }
@@ -213,58 +141,18 @@ enum LedgerTable {
         try connection.run(forgetSuccess, .int(query.rawValue), .int(offset))
     }
 
-    private static func check(_ offset: Int) throws(StorageError) {
-        guard offset >= 0, offset <= Total.largest else {
-            throw StorageError(.invalidPlan, "no page can lie at offset \(offset)")
-        }
-    }
-
-    // MARK: Leases
-
-    private static let holder = SQL(
-        "SELECT lease_owner, lease_expires_at FROM ledger WHERE query = ? AND offset = ? AND state = 'in_flight'")
-    private static let take = SQL(
-        """
-        INSERT INTO ledger (query, offset, state, attempts, last_attempt_at, lease_owner, lease_expires_at)
-        VALUES (?1, ?2, 'in_flight', 1, ?3, ?4, ?5)
-        ON CONFLICT DO UPDATE SET
-            attempts = CASE state WHEN 'ok' THEN 1 ELSE attempts + 1 END, state = 'in_flight', last_attempt_at = ?3,
-            next_attempt_at = CASE WHEN error_retryable THEN ?5 END, lease_owner = ?4, lease_expires_at = ?5
-        """)
-
-    /// Puts the page in flight under a lease, unless somebody who lives has it in flight (R30). A retry is due again when its
-    /// lease ends: whoever tries may die of it (R31).
-    static func claim(
-        _ offset: Int, query: QueryID, until expiry: Timestamp, at now: Timestamp, owner: OwnerLock,
-        in connection: Connection
-    ) throws(StorageError) -> Bool {
-        try check(offset)
-        let held = try connection.first(holder, query.rawValue, Int64(offset)) { row throws(StorageError) in
-            (owner: row.text(0), expiry: row.time(1))
-        }
-        if let held, held.expiry > now, owner.isAlive(held.owner) {
-            // A lease that ends much later than one taken now would was taken by a clock that is not ours (R29).
-            if held.expiry - now <= (expiry - now) * 2 { return false }
-        }
-        try connection.run(take, .int(query.rawValue), .int(offset), .time(now), .text(owner.name), .time(expiry))
-        return true
-    }
-
     // MARK: Moving and removing
 
     private static let takeAlong = SQL(
         """
         INSERT INTO temp.moving_ledger SELECT
-            query, offset + ?4, CASE state WHEN 'in_flight' THEN 'pending' ELSE state END, attempts, first_failure_at,
-            last_attempt_at, next_attempt_at, error_class, error_retryable, http_status, error_message, retry_after_until,
-            NULL, NULL
-        FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND offset <= 9007199254740992 AND (state <> 'in_flight' OR error_class IS NOT NULL)
+            query, offset + ?4, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class, error_retryable,
+            http_status, error_message, retry_after_until, lease_token, lease_owner, lease_until, lease_boot
+        FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND offset <= 9007199254740992
         """)
 
-    /// Moves the records of a stretch along with its pages (R4).
-    ///
-    /// What was asked for at the old positions is answered for them: leases do not move, and of a page that was only in flight
-    /// nothing is left to say. The record of page one is that of a request, not of an item, and stays where it is.
+    /// Moves the records of a stretch along with its pages (R4), and their leases with them: a token finds its row (R30). The record
+    /// of page one is that of a request, not of an item, and stays where it is.
     static func shift(_ move: Rearrangement.Move, query: QueryID, in connection: Connection) throws(StorageError) {
         var move = move
         if move.distance > 0 { move.range = max(1, move.range.lowerBound)..<max(1, move.range.upperBound) }
@@ -272,6 +160,15 @@ enum LedgerTable {
             try connection.run(
                 takeAlong, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound), .int(move.distance))
         }
+    }
+
+    private static let takeOut = SQL(
+        "DELETE FROM ledger WHERE query = ? AND offset >= ? AND offset < ? AND NOT (offset = 0 AND state = 'in_flight')")
+
+    /// Drops the records of positions that do not exist any more, and with them their leases. That of page one stays while it is in
+    /// flight.
+    static func takeOut(_ range: Range<Int>, query: QueryID, in connection: Connection) throws(StorageError) {
+        try connection.run(takeOut, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound))
     }
 
     private static let dropFailed = SQL(

@@ -16,15 +16,16 @@ struct Shift {
     private let empty: SQL
 
     static let page = Shift("page")
-    static let ledger = Shift("ledger")
+    // What moves to where page one is in flight gives way to it.
+    static let ledger = Shift("ledger", onConflict: "OR IGNORE ")
 
-    private init(_ table: String) {
+    private init(_ table: String, onConflict conflict: String = "") {
         // A table of the connection, in memory: it is not in the file, and gone with the connection.
         createScratch = SQL("CREATE TEMP TABLE IF NOT EXISTS moving_\(table) AS SELECT * FROM main.\(table) WHERE 0")
         boundAbove = SQL("SELECT offset FROM \(table) WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC LIMIT 1 OFFSET ?")
         boundBelow = SQL("SELECT offset FROM \(table) WHERE query = ? AND offset >= ? ORDER BY offset LIMIT 1 OFFSET ?")
         delete = SQL("DELETE FROM \(table) WHERE query = ? AND offset >= ? AND offset < ?")
-        putBack = SQL("INSERT INTO main.\(table) SELECT * FROM temp.moving_\(table)")
+        putBack = SQL("INSERT \(conflict)INTO main.\(table) SELECT * FROM temp.moving_\(table)")
         empty = SQL("DELETE FROM temp.moving_\(table)")
     }
 

@@ -72,8 +72,8 @@ struct Eviction: Sendable {
     }
 
     /// Removes what is still as it was when it was chosen: pages that moved since, or were fetched anew, are left.
-    static func remove(_ portion: [Candidate], at now: Timestamp, in session: Session) throws(StorageError) -> [Candidate] {
-        try session.write { () throws(StorageError) in
+    static func remove(_ portion: [Candidate], in session: Session) throws(StorageError) -> [Candidate] {
+        try session.write { moment throws(StorageError) in
             var removed: [Candidate] = []
             var changes: [QueryID: [Change]] = [:]
             for victim in portion {
@@ -94,7 +94,7 @@ struct Eviction: Sendable {
                 if record != nil {
                     var journal = JournalDraft(session.journalBound)
                     for case .dropped(let range) in changes { journal.dropped(range) }
-                    version = try session.advance(query, journal, at: now).version
+                    version = try session.advance(query, journal, at: moment.now).version
                 }
                 session.note(ChangeSet(query: query, version: record?.version, contentVersion: version, changes: changes))
             }

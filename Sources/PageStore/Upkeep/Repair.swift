@@ -144,7 +144,7 @@ struct Repair {
         try QueryTable.save(record, in: connection)
         let list = ListOutline(
             record: record, pages: try PageTable.rows(of: query, in: connection).map(\.summary),
-            ledger: try LedgerTable.entries(of: query, in: connection))
+            ledger: [], readAt: now)
         var queued: [Int] = []
         for gap in list.gaps {
             try LedgerTable.drop(gap, query: query, in: connection)

@@ -15,8 +15,9 @@ import PageModel
 /// store or the new one. Its log is merged before, because a log is found by the name of its store.
 enum Salvage {
     static func run(
-        _ path: String, _ found: VerifyReport, _ options: PageStore.Options, at now: Timestamp
+        _ path: String, _ found: VerifyReport, _ options: PageStore.Options, _ clock: any StorageClock
     ) throws(StorageError) -> RepairReport {
+        let now = StorageMoment(clock).now
         let gate = StoreGate(path, makingFile: true)
         try gate?.lockExclusively(budget: options.busyBudget)
         defer { withExtendedLifetime(gate) {} }
@@ -35,7 +36,7 @@ enum Salvage {
         try StoreFile.clear(fresh)
         var report: RepairReport
         do throws(StorageError) {
-            report = try fill(fresh, from: old, found, options, at: now)
+            report = try fill(fresh, from: old, found, options, clock)
             try FileCopy.sync(fresh)
         } catch {
             for name in [fresh, path + copySuffix] { try? StoreFile.clear(name) }
@@ -72,8 +73,9 @@ enum Salvage {
     }
 
     private static func fill(
-        _ fresh: String, from old: Connection, _ found: VerifyReport, _ options: PageStore.Options, at now: Timestamp
+        _ fresh: String, from old: Connection, _ found: VerifyReport, _ options: PageStore.Options, _ clock: any StorageClock
     ) throws(StorageError) -> RepairReport {
+        let now = StorageMoment(clock).now
         try StoreFile.make(fresh)
         guard let identity = FileIdentity(fresh) else { throw .moved(fresh) }
         let connection = try StoreOpening.openWriter(fresh, identity, options: options, now: now)
@@ -81,8 +83,8 @@ enum Salvage {
         var rows = SalvagedRows(from: old, to: connection, at: now)
         try rows.copyAll()
         let session = try Session(
-            connection: connection, accesses: AccessLog(openedAt: now), mergeBytes: .max, journalBound: options.journal,
-            stamps: SystemRandomNumberGenerator(),
+            connection: connection, accesses: AccessLog(openedAt: now), clock: clock, mergeBytes: .max,
+            journalBound: options.journal, stamps: SystemRandomNumberGenerator(),
             openLocker: { () throws(StorageError) in throw StorageError(.internal, "nothing is merged beside a repair") },
             announce: { _ in })
         guard case .mended(var report) = try Repair.run(in: session, incomplete: rows.incomplete, at: now) else {

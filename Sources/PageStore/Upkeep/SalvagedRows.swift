@@ -24,6 +24,7 @@ struct SalvagedRows {
         for query in queries { try copyList(query) }
         try beginJournals(queries)
         try copySequence()
+        try copyTokens()
         for table in try otherTables() { try copyWhole(table) }
         // A body that no page leads to belonged to a page whose record was lost.
         let bodies = try orNil { () throws(StorageError) in try old.number(SalvagedRows.bodies) }
@@ -69,6 +70,13 @@ struct SalvagedRows {
         try new.run(SalvagedRows.raiseSequence, .int(last))
     }
 
+    /// A token is never given twice (R30). Where the count cannot be read, it goes on from a random number beyond any first one.
+    private func copyTokens() throws(StorageError) {
+        let count = try orNil { () throws(StorageError) in try CounterTable.count(in: old) }
+        guard let count else { return try CounterTable.set(CounterTable.beyond(), in: new) }
+        if let count { try CounterTable.set(count + CounterTable.block, in: new) }
+    }
+
     private func lostQueries(besides known: Set<QueryID>) throws(StorageError) -> Int {
         var (lost, last) = (0, Int64.min)
         while true {
@@ -95,7 +103,7 @@ struct SalvagedRows {
                 _ = try copy(SalvagedRows.identity, [.int(query.rawValue), .int(row.body)])
                 _ = try copy(SalvagedRows.access, [.int(row.body)])
             }
-            for entry in try LedgerTable.entries(of: query, in: old) {
+            for entry in try LedgerTable.entries(of: query, in: old, at: nil) {
                 _ = try copy(SalvagedRows.ledger, [.int(query.rawValue), .int(entry.offset)])
             }
             _ = try copy(SalvagedRows.tally, [.int(query.rawValue)])
@@ -131,7 +139,7 @@ struct SalvagedRows {
     private static let nextQuery = SQL("SELECT query FROM page WHERE query > ? ORDER BY query LIMIT 1")
     private static let tables = SQL("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
     // Journals begin anew.
-    private static let copied: Set = ["query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal"]
+    private static let copied: Set = ["query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "counter"]
 
     /// Copies the row with this key. Returns false when there is none, or it cannot be read.
     private func copy(_ source: Source, _ key: [SQLValue]) throws(StorageError) -> Bool {

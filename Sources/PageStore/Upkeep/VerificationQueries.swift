@@ -31,6 +31,10 @@ enum ImpossibleNotes {
     private static let conditions: [(table: String, condition: String, kind: Finding.Kind, what: String)] = [
         ("tally", tally, .tally, "tallies with a number that none can have"),
         ("access", impossible("used_at"), .access, "times of reading that cannot be"),
+        (
+            "counter", "value NOT BETWEEN \(CounterTable.counts.lowerBound) AND \(CounterTable.counts.upperBound)", .ledger,
+            "counts of tokens that none can have"
+        ),
     ]
 
     static let counts = conditions.map { (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.kind, $0.what) }
@@ -53,7 +57,8 @@ enum StoreTrees {
 
     /// Statements that visit every page with keys, and read no value: `count(*)` looks at each page once.
     static let walks: [(name: String, sql: SQL)] =
-        ["query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "store", "sqlite_sequence"].map {
+        ["query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "store", "counter", "sqlite_sequence"]
+        .map {
             ($0, SQL("SELECT count(*) FROM \($0) NOT INDEXED"))
         } + [
             ("the index of names", SQL("SELECT count(*) FROM query INDEXED BY sqlite_autoindex_query_1")),

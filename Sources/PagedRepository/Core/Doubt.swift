@@ -22,7 +22,8 @@ struct Doubt: Equatable {
 
     /// - Parameters:
     ///   - entry: what the ledger says of page one.
-    ///   - askedAt: when this answer was asked for; when it came says nothing.
+    ///   - askedAt: the storage's time at which this answer was asked for; when it came says nothing.
+    ///   - now: the storage's time.
     func verdict(_ entry: LedgerEntry?, askedAt: Timestamp, now: Timestamp, pause: Duration) -> Verdict {
         guard let entry, isKnown(entry), let since = entry.firstFailureAt else { return .until(now + pause) }
         // R29: a clock that was set back does not make the pause any longer.
@@ -34,9 +35,13 @@ struct Doubt: Equatable {
         entry.failure?.failureClass == .doubtful && entry.failure?.message == failure.message
     }
 
-    /// What the ledger is told: a new doubt begins its own time.
-    func edits(_ entry: LedgerEntry?, until moment: Timestamp) -> [LedgerEdit] {
-        let failed = LedgerEdit.failed(offset: 0, failure: failure, nextAttemptAt: moment)
-        return entry.map(isKnown) == true ? [failed] : [.forgotten(offset: 0), failed]
+    /// What the ledger records: a new doubt begins its own time.
+    /// - Parameters:
+    ///   - entry: what the ledger says of page one.
+    ///   - pause: how long until page one is asked for again.
+    ///   - lease: the lease under which it was asked for; nil for none.
+    func edits(_ entry: LedgerEntry?, pause: Duration, lease: LeaseToken?) -> [LedgerEdit] {
+        let failed = LedgerEdit.failed(offset: 0, failure: failure, nextAttemptIn: pause, lease: lease)
+        return entry.map(isKnown) == true ? [failed] : [.forgotten(offset: 0, lease: lease), failed]
     }
 }

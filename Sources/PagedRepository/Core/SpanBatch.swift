@@ -28,16 +28,19 @@ struct SpanBatch {
     private var vicinity: Vicinity
     private let rules: Rules
     private var plan: CommitPlan
+    private let fetchedAt: Timestamp
     private var bytes = 0
 
     /// Nobody else waits for the write lock for longer than so much takes.
     private static let most = (parts: 16, bytes: 4 << 20)
 
+    /// - Parameter now: the time that pages of the batch count as fetched at, until they are stored.
     init(_ vicinity: Vicinity, _ rules: Rules, at now: Timestamp) {
         self.vicinity = vicinity
         self.rules = rules
+        fetchedAt = now
         let record = vicinity.list.record
-        plan = CommitPlan(query: record.id, version: record.version, at: now, extent: record.extent)
+        plan = CommitPlan(query: record.id, version: record.version, extent: record.extent)
     }
 
     /// The parts, to be applied as one.
@@ -47,9 +50,11 @@ struct SpanBatch {
     /// - Parameters:
     ///   - overlap: how many items before `range` were asked for again.
     ///   - version: what the list was when it was asked for (R4).
+    ///   - lease: the lease under which it was asked for; nil for none.
     ///   - recent: what came last; keeps what is taken in.
     mutating func add(
-        _ page: FetchedPage, to range: Range<Int>, overlap: Int, under version: ListVersion?, _ recent: inout RecentPages
+        _ page: FetchedPage, to range: Range<Int>, overlap: Int, under version: ListVersion?, lease: LeaseToken?,
+        _ recent: inout RecentPages
     ) -> Bool {
         let start = range.lowerBound - overlap
         let arrived = start..<start + page.content.count
@@ -67,10 +72,10 @@ struct SpanBatch {
             let premise = PagePremise(offset: page.offset, fingerprint: page.fingerprint)
             if !plan.premises.contains(premise) { plan.premises.append(premise) }
         }
-        plan.ledger += LedgerEdit.arrived(range, from: start, list)
+        plan.ledger += LedgerEdit.arrived(range, from: start, list, lease: lease)
         for write in page.writes(missing, from: start) {
             let fingerprint = recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
-            vicinity.put(write, fingerprint, at: plan.at)
+            vicinity.put(write, fingerprint, at: fetchedAt)
             plan.edits.append(.put(write))
         }
         // R21: what was received with what is held proves the seams between them.
@@ -105,9 +110,12 @@ extension FetchedPage {
 extension LedgerEdit {
     /// The page at `range` has arrived. Its record stays with the items: one that came before its predecessor begins with what they
     /// have in common.
-    /// - Parameter start: the position of the answer's first item.
-    static func arrived(_ range: Range<Int>, from start: Int, _ list: ListOutline) -> [LedgerEdit] {
+    /// - Parameters:
+    ///   - start: the position of the answer's first item.
+    ///   - lease: the lease under which the page was asked for; nil for none.
+    static func arrived(_ range: Range<Int>, from start: Int, _ list: ListOutline, lease: LeaseToken?) -> [LedgerEdit] {
         let first = list.coverage.gaps(in: start..<range.lowerBound + 1).first?.lowerBound ?? range.lowerBound
-        return (first == range.lowerBound ? [] : [.forgotten(offset: range.lowerBound)]) + [.succeeded(offset: first)]
+        let left: [LedgerEdit] = first == range.lowerBound ? [] : [.forgotten(offset: range.lowerBound, lease: lease)]
+        return left + [.succeeded(offset: first, lease: lease)]
     }
 }

@@ -46,11 +46,11 @@ public struct ItemWindow<Value: Sendable>: Sendable {
 }
 
 extension SnapshotBuilder {
-    /// The items at `range` and the list's record, read in one transaction (R2), and how many bytes their payloads have. Nil when
-    /// there is no such query.
+    /// The items at `range` and the list's record, read in one transaction (R2), how many bytes their payloads have, and the
+    /// storage's time of the read. Nil when there is no such query.
     func window(
-        _ query: QueryID, _ range: Range<Int>, now: Timestamp
-    ) async throws(StorageError) -> (window: ItemWindow<Value>, record: QueryRecord, bytes: Int)? {
+        _ query: QueryID, _ range: Range<Int>
+    ) async throws(StorageError) -> (window: ItemWindow<Value>, record: QueryRecord, bytes: Int, readAt: Timestamp)? {
         guard let window = try await storage.window(of: query, range) else { return nil }
         let record = window.record
         var bytes = 0
@@ -73,11 +73,11 @@ extension SnapshotBuilder {
         result.missing = Coverage(held).gaps(in: real)
         result.total = record.total
         result.end = end
-        result.freshness = policy.freshness(of: record, now: now)
+        result.freshness = policy.freshness(of: record, now: window.readAt)
         result.validatedAt = record.validatedAt
         result.freshFor = record.freshFor
         result.version = window.version
-        return (result, record, bytes)
+        return (result, record, bytes, window.readAt)
     }
 
     /// From memory, if it is there. A page that the window cuts off is known by what is left of it, as another page.

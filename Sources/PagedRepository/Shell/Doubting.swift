@@ -4,7 +4,7 @@ import PageModel
 extension SyncRun {
     func doubt(_ page: FetchedPage, _ list: ListOutline) -> Doubt.Verdict {
         Doubt(page).verdict(
-            list.ledger.first { $0.offset == 0 }, askedAt: asked.at, now: clock.now(),
+            list.ledger.first { $0.offset == 0 }, askedAt: asked.at, now: list.readAt,
             pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
     }
 
@@ -14,11 +14,13 @@ extension SyncRun {
         let failure = Doubt(page).failure
         headFailure = failure
         asksUnconditionally = true
-        progress(.failed(offset: 0, failure, nextAttemptAt: moment))
-        try await storage.record(
-            Doubt(page).edits(list.ledger.first { $0.offset == 0 }, until: moment), for: list.record.id, at: clock.now())
+        let pause = max(moment - list.readAt, .zero)
+        progress(.failed(offset: 0, failure, nextAttemptAt: clock.now() + pause))
+        try await record(
+            Doubt(page).edits(list.ledger.first { $0.offset == 0 }, pause: pause, lease: leases[0]), for: list.record.id)
         hasEndedLease = true
-        queue.add(.head, at: moment)
+        // No sooner than the storage, which counts from what it has just recorded.
+        queue.add(.head, at: clock.now() + pause)
     }
 
     /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no page one

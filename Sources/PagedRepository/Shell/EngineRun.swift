@@ -18,6 +18,10 @@ final class EngineRun {
     private var pacing: Pacing
     private var nextLook = EngineWait()
     private var isFirstLook = true
+    /// How far the storage's clock is ahead of the engine's, as the last look showed.
+    private var skew = Duration.zero
+    /// The storage's time: what is due is told by it, and so is everything here (R52).
+    private var now: Timestamp { engine.clock.now() + skew }
 
     init(_ engine: SyncEngine, _ stop: EngineStop) {
         self.engine = engine
@@ -45,7 +49,7 @@ final class EngineRun {
                 while !Task.isCancelled, !stop.isTold {
                     for ended in inbox.take() { try learn(ended) }
                     do throws(StorageError) { try await look(in: &group) } catch { try comeBack(after: error) }
-                    await nextLook.over(wake, engine.clock)
+                    await nextLook.over(wake, engine.clock, skew: skew)
                 }
                 return .success(())
             } catch {
@@ -58,19 +62,20 @@ final class EngineRun {
     // MARK: Looking
 
     private func look(in group: inout DiscardingTaskGroup) async throws(StorageError) {
-        let now = engine.clock.now()
         nextLook.begin()
         let desk = desk
         let wanted = try await roster.wanted(
-            news.take(), observed: engine.storage.observedQueries, isRunning: desk.isRunning, in: engine.storage, now: now)
+            news.take(), observed: engine.storage.observedQueries, isRunning: desk.isRunning, in: engine.storage, now: engine.clock.now())
         let records = roster.records
         pacing.keep({ records[$0] != nil }, of: records.count)
-        let due = try await engine.storage.due(
-            before: now + agenda.rules.longestPause * 1_000, lists: engine.options.lists,
+        let reading = try await engine.storage.due(
+            within: agenda.rules.longestPause * 1_000, lists: engine.options.lists,
             isReady: { query in
                 guard !desk.isRunning(query), let record = records[query], let origin = engine.origin(record) else { return false }
                 return !desk.isAway(origin.name)
             })
+        let (due, now) = (reading.fetches, reading.readAt)
+        skew = now - engine.clock.now()
         let retries = due.compactMap { agenda.job(for: $0, now: now) }
         let jobs = wanted.flatMap { agenda.jobs(for: $0, now: now) } + retries
         if isFirstLook { begin(due, records, jobs, now) }
@@ -151,7 +156,7 @@ final class EngineRun {
     private func learn(_ ended: EndedRun) throws(StorageError) {
         desk.ended(ended.job.query)
         news.ended(ended.job.query)
-        let now = engine.clock.now()
+        let now = now
         let report: SyncReport
         switch ended.result {
         case .success(let some):
@@ -181,7 +186,7 @@ final class EngineRun {
     /// What may pass does not end background work.
     private func comeBack(after error: StorageError) throws(StorageError) {
         guard error.mayPass else { throw error }
-        nextLook.noLater(than: engine.clock.now() + engine.options.circuitPause)
+        nextLook.noLater(than: now + engine.options.circuitPause)
     }
 }
 

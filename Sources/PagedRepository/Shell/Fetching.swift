@@ -55,12 +55,12 @@ extension SyncRun {
             }
         }
         // Whatever has happened, nobody waits for us: not even we ourselves, in the next run.
-        let left = leased.sorted()
-        leased = []
+        let left = leases.sorted { $0.key < $1.key }.map { LedgerEdit.released(offset: $0.key, lease: $0.value) }
+        leases = [:]
         keepsHeadLease = false
         if let query, !left.isEmpty {
             do throws(StorageError) {
-                try await storage.record(left.map { .released(offset: $0) }, for: query, at: clock.now())
+                try await record(left, for: query)
             } catch {
                 // The first error says more.
                 if case .success = result { throw error }
@@ -94,15 +94,16 @@ extension SyncRun {
         let pages = targets.filter(\.isPage)
         var granted: [FetchTarget] = []
         var version: ListVersion?
-        let now = clock.now()
+        var askedAt = storageTime
         if let query, !pages.isEmpty {
             // Before the request, so that a crash leaves a record of what was in flight (R31). Page one's may be ours already.
             granted = keepsHeadLease ? pages.filter { $0 == .head } : []
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
-                let request = leaseRequest(open, at: now)
-                let grant = try await storage.claim(request, of: query, at: now)
+                let request = leaseRequest(open)
+                let grant = try await storage.claim(request, of: query)
                 take(grant, request)
+                askedAt = grant.grantedAt
                 granted += try await whatIsWanted(of: open, Set(grant.offsets), &version, query)
             }
             if version == nil, granted.contains(where: \.hasPlace) {
@@ -111,7 +112,7 @@ extension SyncRun {
         } else {
             granted = pages
         }
-        try await ask(granted + targets.filter { !$0.isPage }, Asked(at: now, under: version), in: &group, landings)
+        try await ask(granted + targets.filter { !$0.isPage }, Asked(at: askedAt, under: version), in: &group, landings)
         return granted.count == pages.count
     }
 
@@ -124,25 +125,26 @@ extension SyncRun {
         let now = clock.now()
         guard !Task.isCancelled, !pass.mustRestart, pass.emptyFrom == nil,
             let few = queue.startable(of: reserved.targets, besides: come, now: now)
-        else { return try await giveBackReserved(query, at: now) }
+        else { return try await giveBackReserved(query) }
         let targets = Array(reserved.targets.prefix(few))
         reserved.targets.removeFirst(few)
         var version: ListVersion?
         let wanted = try await whatIsWanted(of: targets, reserved.granted, &version, query)
         reserved.granted.subtract(targets.map(\.offset))
-        try await ask(wanted, Asked(at: now, under: version), in: &group, landings)
+        try await ask(wanted, Asked(at: storageTime, under: version), in: &group, landings)
         return wanted.count == targets.count
     }
 
     /// What came with what was stored has changed what is asked for. Where it has not, they are next again, when there is a next.
-    private func giveBackReserved(_ query: QueryID, at now: Timestamp) async throws(StorageError) -> Bool {
-        let (targets, leases) = reserved
+    private func giveBackReserved(_ query: QueryID) async throws(StorageError) -> Bool {
+        let (targets, granted) = reserved
         reserved = ([], [])
         for target in targets { queue.leftToOthers(target) }
         if !pass.mustRestart { queue.putBack(targets.filter { $0.offset < pass.emptyFrom ?? .max }) }
-        leased.subtract(leases)
-        let edits = leases.sorted().map { LedgerEdit.released(offset: $0) }
-        if !edits.isEmpty { try await storage.record(edits, for: query, at: now) }
+        let edits = granted.sorted().compactMap { offset in
+            leases.removeValue(forKey: offset).map { LedgerEdit.released(offset: offset, lease: $0) }
+        }
+        if !edits.isEmpty { try await record(edits, for: query) }
         return true
     }
 

@@ -4,7 +4,6 @@ extension SyncRun {
     /// Page one was answered: what does it say of the whole list?
     func headArrived(_ answer: PageAnswer) async throws(StorageError) {
         headFailure = nil
-        headAskedAt = asked.at
         switch answer {
         case .pastEnd:
             headFailure = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
@@ -34,9 +33,9 @@ extension SyncRun {
         pagesUnchanged += 1
         let outcome = try await apply(
             CommitPlan(
-                query: query, version: list.record.version, at: clock.now(),
-                edits: [.confirm(offset: 0, validator: validator), .validated], ledger: [.succeeded(offset: 0)],
-                askedAt: headAskedAt))
+                query: query, version: list.record.version,
+                edits: [.confirm(offset: 0, validator: validator), .validated],
+                ledger: [.succeeded(offset: 0, lease: leases[0])], askedUnder: leases[0]))
         guard case .committed = outcome else { return askAgain() }
         reconciled(.unchanged, list)
     }
@@ -62,7 +61,7 @@ extension SyncRun {
 
     private func judge(_ page: FetchedPage) async throws(StorageError) {
         let known: QueryID
-        if let query { known = query } else { known = try await storage.register(key, at: clock.now()).id }
+        if let query { known = query } else { known = try await storage.register(key).id }
         query = known
         // Another process may commit between our look and our commit; then we look again (R4).
         for _ in 0..<8 {
@@ -173,8 +172,9 @@ extension SyncRun {
         var edits = edits
         if let lesson = page.lesson { edits.append(.describe(paging: lesson.paging, source: lesson.source)) }
         let plan = CommitPlan(
-            query: list.record.id, version: list.record.version, at: clock.now(),
-            edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [.succeeded(offset: 0)], askedAt: headAskedAt)
+            query: list.record.id, version: list.record.version,
+            edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [.succeeded(offset: 0, lease: leases[0])],
+            askedUnder: leases[0])
         guard case .committed = try await apply(plan) else { return false }
         return true
     }

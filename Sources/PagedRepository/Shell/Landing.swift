@@ -28,9 +28,9 @@ extension SyncRun {
             if together == 0 { try await handle(first) }
             for landing in rest.prefix(max(together, 1)) {
                 let isKept = keepsHeadLease && landing.target.offset == 0
-                if landing.target.isPage, !isKept { leased.remove(landing.target.offset) }
+                if landing.target.isPage, !isKept { leases[landing.target.offset] = nil }
             }
-            if !keepsHeadLease, !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leased.remove(0) }
+            if !keepsHeadLease, !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leases[0] = nil }
             rest.removeFirst(max(together, 1))
         }
     }
@@ -39,10 +39,11 @@ extension SyncRun {
     /// - Returns: how many; 0 where the first has to be looked at by itself.
     private func storeTogether(_ landings: ArraySlice<Landing>) async throws(StorageError) -> Int {
         guard let vicinity, !pass.mustRestart else { return 0 }
-        var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: clock.now())
+        var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: storageTime)
         for landing in landings {
             guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
-                mayStore(page), batch.add(page, to: range, overlap: overlap, under: landing.asked.under, &recent)
+                mayStore(page), batch.add(
+                    page, to: range, overlap: overlap, under: landing.asked.under, lease: leases[range.lowerBound], &recent)
             else { break }
         }
         let together = landings.prefix(batch.parts.count)
@@ -91,19 +92,14 @@ extension SyncRun {
         }
         if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
         // An answer that came to nothing leaves no lease behind, or we would wait for ourselves.
-        if !hasEndedLease, !keepsHeadLease || landing.target != .head, let query {
-            try await storage.record([.released(offset: landing.target.offset)], for: query, at: clock.now())
-        }
+        if !hasEndedLease, !keepsHeadLease || landing.target != .head { try await release(landing.target) }
     }
 
     private func handle(_ error: any Error, at target: FetchTarget) async throws(StorageError) {
         if error is CancellationError || Task.isCancelled {
             queue.stop()
             queue.failed(target, FetchFailure(.transport, "cancelled", isRetryable: true), nextAttemptAt: nil)
-            if let query, target.isPage {
-                try await storage.record([.released(offset: target.offset)], for: query, at: clock.now())
-            }
-            return
+            return try await release(target)
         }
         let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
         if !failure.isTransport { wasHeard = true }
@@ -125,13 +121,20 @@ extension SyncRun {
             var told = failure
             // R33: page one itself can be had: it is not left to people because of a question about it.
             if isLost { told.isRetryable = true }
-            let moment = isLost ? next ?? now + options.retry.cap : next
-            try await storage.record([.failed(offset: ledgerTarget.offset, failure: told, nextAttemptAt: moment)], for: query, at: now)
+            let pause = isLost ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
+            let offset = ledgerTarget.offset
+            try await record([.failed(offset: offset, failure: told, nextAttemptIn: pause, lease: leases[offset])], for: query)
             if isLost { keepsHeadLease = false }
         }
         if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
             cursorWasRejected(failure, at: target.offset)
         }
+    }
+
+    /// Gives the target's lease back, if this run has one.
+    private func release(_ target: FetchTarget) async throws(StorageError) {
+        guard let query, target.isPage, let lease = leases[target.offset] else { return }
+        try await record([.released(offset: target.offset, lease: lease)], for: query)
     }
 
     /// With the one that has just failed, and with those of other runs: the pause grows from one run to the next (R28, R31). A run

@@ -1,3 +1,4 @@
+import Logging
 import PageModel
 
 /// The leases of a run (R30, R31): taken before a request or with what is stored, renewed while an origin takes its time, and what is
@@ -8,12 +9,13 @@ extension SyncRun {
     ///   changes nothing of what is asked for when the plan has been applied.
     func apply(_ plan: CommitPlan, leasingNext: Bool = false) async throws(StorageError) -> CommitOutcome {
         vicinity = nil
-        let next = leasingNext && !Task.isCancelled ? queue.nextSpans(now: plan.at) : []
-        let request = next.isEmpty ? nil : leaseRequest(next, at: plan.at)
+        let next = leasingNext && !Task.isCancelled ? queue.nextSpans(now: clock.now()) : []
+        let request = next.isEmpty ? nil : leaseRequest(next)
         // Measured, not decided by: no clock that is an argument is fine enough.
         let began = ContinuousClock.now
         let receipt = try await storage.commit(plan, claiming: request)
         meters.committed(plan, receipt.outcome, took: began.duration(to: .now))
+        note(lost: receipt.lostLeases)
         if let request, let grant = receipt.grant {
             take(grant, request)
             reserved.targets += next
@@ -29,16 +31,17 @@ extension SyncRun {
         return receipt.outcome
     }
 
-    /// For leases on `targets` from `now` on, and for what will have to be known when they come.
-    func leaseRequest(_ targets: [FetchTarget], at now: Timestamp) -> LeaseRequest {
+    /// For leases on `targets`, and for what will have to be known when they come.
+    func leaseRequest(_ targets: [FetchTarget]) -> LeaseRequest {
         LeaseRequest(
-            targets.map(\.offset), until: now + options.lease,
+            targets.map(\.offset), for: options.lease, by: owner,
             telling: Vicinity.around(targets, with: queue.inFlight, pageSize: pageSize))
     }
 
     /// Remembers what was granted, and what was told with it.
     func take(_ grant: LeaseGrant, _ request: LeaseRequest) {
-        leased.formUnion(grant.offsets)
+        for lease in grant.leases { leases[lease.offset] = lease.token }
+        skew = grant.grantedAt - clock.now()
         // What was told before is older than these leases, and nothing to leave a page to others by.
         vicinity = nil
         if let range = request.surroundings, let list = grant.list { vicinity = Vicinity(range: range, list: list) }
@@ -46,21 +49,35 @@ extension SyncRun {
 
     /// R30: an origin may take longer to answer than a lease lasts.
     func renewLeases() async throws(StorageError) {
-        let offsets = queue.inFlight.filter(\.isPage).map(\.offset) + (keepsHeadLease ? [0] : [])
-        guard let query, !offsets.isEmpty, !Task.isCancelled else { return }
-        let now = clock.now()
-        try await storage.record(offsets.map { .renewed(offset: $0, until: now + options.lease) }, for: query, at: now)
+        guard !leases.isEmpty, !Task.isCancelled else { return }
+        let held = try await storage.heartbeat(owner, for: options.lease)
+        note(lost: Set(leases.values).subtracting(held))
     }
+
+    /// Changes the ledger. Edits under a lost lease change nothing.
+    func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) {
+        note(lost: try await storage.record(edits, for: query))
+    }
+
+    /// Another owner has the pages in flight. What was asked for under the lost leases is stored all the same, where the list is as
+    /// it was (R4); the tokens stay with the run, so that its edits go on being refused (R30).
+    private func note(lost: Set<LeaseToken>) {
+        guard !lost.isEmpty else { return }
+        logger.debug("leases were lost", metadata: ["count": "\(lost.count)"])
+    }
+
+    /// The storage's time, as far as this run knows: its own clock, and the difference that the last grant showed.
+    var storageTime: Timestamp { clock.now() + skew }
 
     /// Those of `targets` that are ours to ask for: the lease was granted, and nobody has brought them since they were planned. The
     /// others are left to others.
     /// - Parameter version: what the list was when they were looked at.
     func whatIsWanted(
-        of targets: [FetchTarget], _ leases: Set<Int>, _ version: inout ListVersion?, _ query: QueryID
+        of targets: [FetchTarget], _ granted: Set<Int>, _ version: inout ListVersion?, _ query: QueryID
     ) async throws(StorageError) -> [FetchTarget] {
         var wanted: [FetchTarget] = []
         for target in targets {
-            guard leases.contains(target.offset) else {
+            guard granted.contains(target.offset) else {
                 leaveToOthers(target)
                 continue
             }
@@ -70,8 +87,8 @@ extension SyncRun {
             version = version ?? list.record.version
             guard isHeld(target, in: list) else { continue }
             // Somebody brought it between our plan and our lease.
-            try await storage.record([.succeeded(offset: target.offset)], for: query, at: clock.now())
-            leased.remove(target.offset)
+            try await record([.succeeded(offset: target.offset, lease: leases[target.offset])], for: query)
+            leases[target.offset] = nil
             wanted.removeLast()
             leaveToOthers(target)
         }

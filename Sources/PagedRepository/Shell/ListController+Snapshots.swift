@@ -43,7 +43,7 @@ extension ListController {
         guard let basis = settled.withLock({ $0 }) else { return nil }
         let now = world.clock.now()
         guard basis.mark.holds(world.storage.changeCount(of: basis.record.id), now: now) else { return nil }
-        return .some(world.builder.freshness(of: basis.record, now: now))
+        return .some(world.builder.freshness(of: basis.record, now: basis.mark.storageTime(at: now)))
     }
 
     /// The published snapshot, if it is what is stored, its age included; nil when it has to be read, or published anew.
@@ -105,8 +105,8 @@ extension ListController {
         let now = world.clock.now()
         // Asked for before: what is committed while the list is read makes another number.
         let count = world.storage.changeCount(of: query)
-        guard let built = try await world.builder.build(query, now: now), isOurs(built.record) else { return nil }
-        let basis = count.map { SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now)) }
+        guard let built = try await world.builder.build(query), isOurs(built.record) else { return nil }
+        let basis = count.map { SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now, storedAt: built.readAt)) }
         return Seen(query: query, snapshot: built.snapshot, basis: basis)
     }
 

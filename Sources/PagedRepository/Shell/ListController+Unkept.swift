@@ -99,7 +99,7 @@ extension ListController {
     /// What is stored of the list, as a snapshot of its own.
     private func stored() async throws(StorageError) -> ListSnapshot<Value> {
         if query == nil { query = try await known() }
-        guard let query, let built = try await world.builder.build(query, now: world.clock.now()), isOurs(built.record)
+        guard let query, let built = try await world.builder.build(query), isOurs(built.record)
         else { return ListSnapshot() }
         return built.snapshot
     }

@@ -91,7 +91,7 @@ extension ListController {
         if report.outcome == .purged { return .success(.superseded) }
         let news = max(0, now.runs.count { $0.isHeld } == 0 ? 0 : held(now) - held(before))
         if let failure = report.headFailure {
-            return .failure(ListFailure(before.isLoaded ? .refresh : .first, failure, nextAttemptAt: report.nextAttemptAt, cause: source.cause))
+            return .failure(ListFailure(before.isLoaded ? .refresh : .first, failure, nextAttemptAt: own(report.nextAttemptAt, report), cause: source.cause))
         }
         switch work {
         case .refresh:
@@ -112,8 +112,14 @@ extension ListController {
                 let why = report.warnings.last ?? "the origin's answers contradict each other; nothing more came"
                 return .failure(ListFailure(.next, FetchFailure(.doubtful, why, isRetryable: true)))
             }
-            return .failure(ListFailure(.next, failure, nextAttemptAt: entry.nextAttemptAt, cause: source.cause))
+            return .failure(ListFailure(.next, failure, nextAttemptAt: own(entry.nextAttemptAt, report), cause: source.cause))
         }
+    }
+
+    /// A time of the storage as one of this list's clock (R52).
+    private func own(_ moment: Timestamp?, _ report: SyncReport) -> Timestamp? {
+        guard let moment, let readAt = report.list?.readAt else { return moment }
+        return world.clock.now() + (moment - readAt)
     }
 
     private func held(_ snapshot: ListSnapshot<Value>) -> Int {
@@ -145,7 +151,7 @@ extension ListController {
         guard !ranges.isEmpty, let query, let list = try await world.storage.outline(of: query) else { return }
         refetched.formUnion(ranges)
         _ = try await world.storage.commit(
-            CommitPlan(query: query, version: list.record.version, at: world.clock.now(), edits: ranges.map { .demote($0) }))
+            CommitPlan(query: query, version: list.record.version, edits: ranges.map { .demote($0) }))
     }
 
     // MARK: Waiting

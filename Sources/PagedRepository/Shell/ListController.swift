@@ -124,7 +124,7 @@ actor ListController<Value: Sendable> {
         // Others may move the list between our look and our commit; then we look again (R4).
         for _ in 0..<8 {
             guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return }
-            let plan = CommitPlan(query: record.id, version: record.version, at: world.clock.now(), edits: [.invalidated])
+            let plan = CommitPlan(query: record.id, version: record.version, edits: [.invalidated])
             if case .committed = try await world.storage.commit(plan) { return try await rebuild() }
         }
         throw StorageError(.busy, "others keep changing this list; try again")

@@ -59,7 +59,7 @@ enum Meters {
             guard case .committed = outcome else { return }
             let written = plan.edits.reduce(0) { $0 + $1.pagesWritten }
             if written > 0 { pages.increment(by: written) }
-            for case .failed(_, _, let moment) in plan.ledger { failed(nextAttemptAt: moment) }
+            for case .failed(_, _, let pause, _) in plan.ledger { failures.increment(pause == nil ? .none : .scheduled) }
         }
     }
 

@@ -131,8 +131,8 @@ extension SyncRun {
         mayLookAgain: Bool
     ) async throws(StorageError) -> Bool {
         var plan = CommitPlan(
-            query: query, version: list.record.version, at: clock.now(), edits: edits,
-            ledger: LedgerEdit.arrived(range, from: start, list))
+            query: query, version: list.record.version, edits: edits,
+            ledger: LedgerEdit.arrived(range, from: start, list, lease: leases[range.lowerBound]))
         var outcome = try await apply(plan)
         if case .duplicates(let held) = outcome {
             let identities = page.content.identities
@@ -233,7 +233,7 @@ extension SyncRun {
         }
         _ = try await apply(
             CommitPlan(
-                query: list.record.id, version: list.record.version, at: clock.now(), edits: edits,
-                ledger: [.forgotten(offset: range.lowerBound)]))
+                query: list.record.id, version: list.record.version, edits: edits,
+                ledger: [.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])]))
     }
 }

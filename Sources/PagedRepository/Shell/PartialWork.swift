@@ -65,7 +65,7 @@ extension SyncRun {
     /// What could not be fetched at positions that are held by now, or do not exist, is of no use to anybody; nor is a retry that
     /// was due and for which nothing was to be asked: pages have other beginnings since. Page one's record is its own.
     private func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
-        let now = clock.now()
+        let now = list.readAt
         let known = list.coverage
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         let moot = list.ledger.filter { entry in
@@ -75,7 +75,7 @@ extension SyncRun {
             return entry.nextAttemptAt.map { $0 <= now } ?? false
         }
         guard !moot.isEmpty else { return }
-        try await storage.record(moot.map { .forgotten(offset: $0.offset) }, for: list.record.id, at: now)
+        try await record(moot.map { .forgotten(offset: $0.offset) }, for: list.record.id)
     }
 }
 

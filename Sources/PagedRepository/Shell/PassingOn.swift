@@ -36,8 +36,10 @@ extension SyncRun {
     private func noteAsked(_ target: FetchTarget) async throws(StorageError) {
         guard let query else { return }
         let isKnown = try await storage.excerpt(of: query, 0..<0)?.record.validatedAt != nil
-        let edit: LedgerEdit = isKnown ? .succeeded(offset: target.offset) : .forgotten(offset: target.offset)
-        try await storage.record([edit], for: query, at: clock.now())
+        let edit: LedgerEdit = isKnown
+            ? .succeeded(offset: target.offset, lease: leases[target.offset])
+            : .forgotten(offset: target.offset, lease: leases[target.offset])
+        try await record([edit], for: query)
     }
 
     /// A question about page one was answered, and the answer must not become part of the list: the refresh has failed (R14).
@@ -48,6 +50,6 @@ extension SyncRun {
                 .refused, "what has changed cannot be found out: the origin forbids storing its answers", isRetryable: false))
         guard keepsHeadLease, let query else { return }
         keepsHeadLease = false
-        try await storage.record([.released(offset: 0)], for: query, at: clock.now())
+        if let lease = leases[0] { try await record([.released(offset: 0, lease: lease)], for: query) }
     }
 }

@@ -51,7 +51,7 @@ extension SyncRun {
         // A neighbour that has just heard how long the list is now knows better than what was read before.
         let record = list.record
         let outcome = try await apply(
-            CommitPlan(query: record.id, version: record.version, at: clock.now(), edits: edits, extent: record.extent))
+            CommitPlan(query: record.id, version: record.version, edits: edits, extent: record.extent))
         if case .committed = outcome { return true }
         return false
     }
@@ -59,7 +59,8 @@ extension SyncRun {
     func report(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }
-        let kept = list?.heldPages.count { $0.validatedAt < startedAt } ?? 0
+        // What was not there when the run began was brought since.
+        let kept = storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
         var found = outcome(ending, list)
         if query != nil, list == nil { found = .purged }
         if let query, list != nil, found != .failed {

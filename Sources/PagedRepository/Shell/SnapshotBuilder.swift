@@ -14,18 +14,21 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
     struct Built {
         var snapshot: ListSnapshot<Value>
         var record: QueryRecord
+        /// The storage's time of the read.
+        var readAt: Timestamp
     }
 
     /// Nil when there is no such query. Activity and failure are left to the caller.
-    func build(_ query: QueryID, now: Timestamp) async throws(StorageError) -> Built? {
+    func build(_ query: QueryID) async throws(StorageError) -> Built? {
         let chosen = Chosen()
         // R2, R39: outline and items come out of one transaction, and so do what is in memory and what is not.
         guard let reading = try await storage.list(of: query, reading: { chosen.choose(of: $0, self) }) else { return nil }
         let pages = decoded(chosen.pages, reading)
-        return Built(snapshot: snapshot(reading.outline, pages, now), record: reading.outline.record)
+        return Built(snapshot: snapshot(reading.outline, pages), record: reading.outline.record, readAt: reading.outline.readAt)
     }
 
     /// How old a list with this record is.
+    /// - Parameter now: the storage's time.
     func freshness(of record: QueryRecord, now: Timestamp) -> Freshness? {
         policy.freshness(of: record, now: now)
     }
@@ -107,7 +110,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         DecodedPageKey(query: list.record.id, fingerprint: page.fingerprint, count: page.count)
     }
 
-    private func snapshot(_ list: ListOutline, _ pages: [Decoded], _ now: Timestamp) -> ListSnapshot<Value> {
+    private func snapshot(_ list: ListOutline, _ pages: [Decoded]) -> ListSnapshot<Value> {
         let record = list.record
         var snapshot = ListSnapshot<Value>()
         var whole = 0
@@ -126,7 +129,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         snapshot.end = record.end ?? record.total.exactCount
         snapshot.hasMore = record.validatedAt == nil || snapshot.end.map { snapshot.items.count < $0 } ?? true
         snapshot.validatedAt = record.validatedAt
-        snapshot.freshness = list.freshness(policy, now: now)
+        snapshot.freshness = list.freshness(policy, now: list.readAt)
         snapshot.failingPages = list.failures.count
         snapshot.inferredSeams = list.inferredSeams
         snapshot.allowsDuplicates = record.allowsDuplicates

@@ -120,7 +120,7 @@ extension SyncRun {
         let isShort = page.total.exactCount == nil && page.hasMore == nil && page.content.count < question(sweeping.position).count
         if page.hasMore == false || isShort { return try await endSweep(at: after, list, edits, page) }
         edits.append(.setEnd(walk.end(list)))
-        edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? clock.now())))
+        edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? list.readAt)))
         guard try await commit(edits, [], list) else { return }
         sweeping.isRecorded = true
         announce(sweeping.position..<after, news: 0)

@@ -57,6 +57,7 @@ extension SyncRun {
 
     /// What is known of the moment at which something was asked for.
     struct Asked {
+        /// The storage's time.
         var at: Timestamp
         /// What the list was then, where the answer is for a place in it (R4).
         var under: ListVersion?

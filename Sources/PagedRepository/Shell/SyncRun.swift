@@ -1,5 +1,6 @@
 import Logging
 import PageModel
+import Synchronization
 
 /// One run of a `ListSync`: carries out what `FetchQueue`, `HeadVerdict`, `Reconciler`, `Walk` and `LoadPlan` decide.
 ///
@@ -54,14 +55,19 @@ final class SyncRun {
     var isElsewhere = false
     /// When, and under what, the answer that is being handled was asked for.
     var asked: Asked
-    /// When page one was asked for, as it came last: what it means may be known only many questions later.
-    var headAskedAt: Timestamp
     /// Whether the answer that is being handled has ended its lease by what it stored.
     var hasEndedLease = false
     /// What page one means is being found out: until then nobody else asks for it (R30).
     var keepsHeadLease = false
-    /// Positions whose leases were granted to this run, and have not been seen to end.
-    var leased: Set<Int> = []
+    /// The leases that were granted to this run, and have not been seen to end, by position.
+    var leases: [Int: LeaseToken] = [:]
+    /// Who this run is in its leases: what it does not renew ends, whatever else its process does.
+    let owner: LeaseOwner
+    private static let runs = Atomic(0)
+    /// How far the storage's clock is ahead of this run's, as its last grant showed.
+    var skew = Duration.zero
+    /// The storage's time when this run began; nil where the list was not known then.
+    var storedSince: Timestamp?
     var restarts = 0
     var passCount = 0
     /// However much comes in: a list that has not stood still for so long will not.
@@ -110,7 +116,7 @@ final class SyncRun {
         self.progress = progress
         startedAt = clock.now()
         asked = Asked(at: startedAt)
-        headAskedAt = startedAt
+        owner = LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue))
         // A sweep begins with page one itself.
         asksUnconditionally = options.work == .sweep
         queue = FetchQueue(
@@ -126,12 +132,14 @@ final class SyncRun {
             query = record.id
             try await giveUpDamaged(record)
             if let list = try await storage.outline(of: record.id) {
+                storedSince = list.readAt
+                skew = list.readAt - clock.now()
                 progress(.opened(held: list.coverage.count, length: list.record.validatedAt == nil ? nil : list.length))
                 if list.record.validatedAt != nil, !list.isComplete { reconciliation = .resumed }
                 failing = Set(list.failures.map(\.offset))
             }
         }
-        if query == nil, options.registersFirst { query = try await storage.register(key, at: clock.now()).id }
+        if query == nil, options.registersFirst { query = try await storage.register(key).id }
         return try await ended(try await passes())
     }
 
@@ -143,7 +151,7 @@ final class SyncRun {
         warn("\(count) \(count == 1 ? "item is" : "items are") damaged in the store")
         // Whoever changed the list meanwhile has its newest version; what is still damaged is found by the next run.
         _ = try await storage.commit(
-            CommitPlan(query: record.id, version: record.version, at: clock.now(), edits: damage.pages.map { .demote($0) }))
+            CommitPlan(query: record.id, version: record.version, edits: damage.pages.map { .demote($0) }))
     }
 
     private func ended(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
@@ -216,7 +224,7 @@ final class SyncRun {
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
         let longest = max(options.retry.cap, options.retry.longestRetryAfter)
         let barred = options.honorsLedger
-            ? LoadPlan.barred(list.ledger, now: clock.now(), pause: options.retry.cap, longest: longest) : []
+            ? LoadPlan.barred(list.ledger, now: list.readAt, pause: options.retry.cap, longest: longest) : []
         let overlap = min(options.overlap, source.largestOverlap ?? .max)
         return LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: overlap).filter {
             !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max && !barred.contains($0.offset)
@@ -234,7 +242,7 @@ final class SyncRun {
             guard let query, let list = try await storage.outline(of: query) else { return ending }
             // Their answer serves, where the total tells the end; where only a short page does, its length has to be known. Not, where
             // they asked before somebody knew better.
-            if let validatedAt = list.record.validatedAt, validatedAt >= startedAt, !list.record.isInvalidated, options.work != .sweep,
+            if let validatedAt = list.record.validatedAt, validatedAt >= storedSince ?? validatedAt, !list.record.isInvalidated, options.work != .sweep,
                 list.record.total.exactCount != nil || source.access == .chain
             {
                 if let head = list.heldPages.first(where: { $0.offset == 0 }) { adopt(head, list) }

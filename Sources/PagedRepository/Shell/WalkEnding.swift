@@ -21,7 +21,9 @@ extension SyncRun {
         pass.rechecksEnd = false
         if pass.hasRewalked, pass.walkedTo == offset, !pass.hasChanged { pass.hasWalkedWhole = true }
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
-        guard try await commit(edits + ending, [edits.isEmpty ? .forgotten(offset: offset) : .succeeded(offset: offset)], list)
+        let lease = leases[offset]
+        let ledger: LedgerEdit = edits.isEmpty ? .forgotten(offset: offset, lease: lease) : .succeeded(offset: offset, lease: lease)
+        guard try await commit(edits + ending, [ledger], list)
         else { return }
         if !edits.isEmpty {
             pagesFetched += 1
@@ -44,7 +46,7 @@ extension SyncRun {
             pass.rechecksEnd = false
             // R14, R25: what is held from there on, and came again, is not behind the end.
             let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
-            _ = try await commit([.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset)], list)
+            _ = try await commit([.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset, lease: leases[offset])], list)
             return
         }
         guard pagesWithoutNews < options.loopGuard else {
@@ -59,7 +61,7 @@ extension SyncRun {
         let failure = FetchFailure(.loop, message, isRetryable: false)
         givenUp.insert(offset)
         progress(.failed(offset: offset, failure, nextAttemptAt: nil))
-        _ = try await commit([], [.failed(offset: offset, failure: failure, nextAttemptAt: nil)], list)
+        _ = try await commit([], [.failed(offset: offset, failure: failure, nextAttemptIn: nil, lease: leases[offset])], list)
     }
 
     /// R22: a cursor that the origin no longer takes. The list is walked again from page one, with new cursors; what is

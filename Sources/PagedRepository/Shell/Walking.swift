@@ -79,10 +79,10 @@ extension SyncRun {
         if page.next == nil { return try await chainEnded(at: after, cursor, list, edits: edits, from: offset, isNews: !walk.isSame) }
         edits.append(.setEnd(walk.end(list)))
         if sweeping.isChain, let next = page.next {
-            let startedAt = list.record.sweep?.startedAt ?? clock.now()
+            let startedAt = list.record.sweep?.startedAt ?? list.readAt
             edits.append(.setSweep(SweepProgress(position: after, cursor: next, startedAt: startedAt)))
         }
-        guard try await commit(edits, [.succeeded(offset: offset)], list) else { return }
+        guard try await commit(edits, [.succeeded(offset: offset, lease: leases[offset])], list) else { return }
         if pass.walkedTo == offset { pass.walkedTo = after }
         if pass.unbrokenTo == offset { pass.unbrokenTo = after }
         count(page, walk)
@@ -146,7 +146,7 @@ extension SyncRun {
                     validator: page.validator)))
         if page.next == nil { edits.append(.setEnd(after)) }
         if page.total != .unknown, page.total.count != list.record.total.count { edits.append(.setTotal(page.total)) }
-        guard try await commit(edits, [.succeeded(offset: offset)], list) else { return }
+        guard try await commit(edits, [.succeeded(offset: offset, lease: leases[offset])], list) else { return }
         pagesFetched += 1
         pagesWithoutNews = 0
         announce(offset..<after, news: page.content.count)
@@ -157,7 +157,7 @@ extension SyncRun {
         _ edits: [ListEdit], _ ledger: [LedgerEdit], _ list: ListOutline
     ) async throws(StorageError) -> Bool {
         let plan = CommitPlan(
-            query: list.record.id, version: list.record.version, at: clock.now(), edits: edits, ledger: ledger)
+            query: list.record.id, version: list.record.version, edits: edits, ledger: ledger)
         if case .committed = try await apply(plan) { return true }
         pass.mustRestart = true
         return false

@@ -47,7 +47,7 @@ struct WindowReader<Value: Sendable>: Sendable {
             known.source.isSame(as: source) || (try? source.takeUp(known.record)) != nil
         else { return nil }
         var window = known.window(of: Value.self)
-        window.freshness = builder.freshness(of: known.record, now: now)
+        window.freshness = builder.freshness(of: known.record, now: known.mark.storageTime(at: now))
         return window
     }
 
@@ -64,10 +64,10 @@ struct WindowReader<Value: Sendable>: Sendable {
         let now = clock.now()
         // Asked for before: what is committed while the window is read makes another number.
         let count = storage.changeCount(of: query)
-        guard let (window, record, bytes) = try await builder.window(query, key.range, now: now) else { return .gone }
+        guard let (window, record, bytes, storedAt) = try await builder.window(query, key.range) else { return .gone }
         guard record.key == key.list, (try? source.takeUp(record)) != nil else { return .another }
         if let count, window.unusable.isEmpty {
-            let mark = ReadMark(changeCount: count, readAt: now)
+            let mark = ReadMark(changeCount: count, readAt: now, storedAt: storedAt)
             kept.keep(KeptWindow(window, record, mark, source), key, cost: bytes + WindowReader.overhead)
         }
         return .window(window)

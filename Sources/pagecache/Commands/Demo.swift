@@ -187,7 +187,7 @@ private final class DemoStory {
     // MARK: Looking into the store
 
     private func withStore<Value>(_ body: (PageStore) async throws -> Value) async throws -> Value {
-        try await PageStore.open(at: store, mode: .mustExist, now: SystemClock().now()).closed(after: body)
+        try await PageStore.open(at: store, mode: .mustExist).closed(after: body)
     }
 
     private func outline() async throws -> ListOutline {

@@ -80,11 +80,10 @@ struct CollectGarbage: AsyncParsableCommand {
         common.apply()
         try await common.withStore(dryRun ? .readOnly : .mustExist) { store in
             let budget = EvictionBudget(bytes: maxBytes?.bytes, age: maxAge?.duration)
-            let now = SystemClock().now()
             write(
                 dryRun
-                    ? try await store.evictionPreview(to: budget, exempt: [], at: now)
-                    : try await store.evict(to: budget, exempt: [], at: now))
+                    ? try await store.evictionPreview(to: budget, exempt: [])
+                    : try await store.evict(to: budget, exempt: []))
         }
     }
 

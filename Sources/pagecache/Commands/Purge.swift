@@ -59,7 +59,7 @@ struct Purge: AsyncParsableCommand {
                 bytes: doomed.reduce(0) { $0 + $1.bytes })
             if !consent.dryRun, !doomed.isEmpty || all {
                 if !doomed.isEmpty { try consent.ask("purge", about: "remove \(sentence(report))") }
-                report = all ? try await store.purgeAll(at: SystemClock().now()) : try await store.purge(doomed.map(\.outline.record.id))
+                report = all ? try await store.purgeAll() : try await store.purge(doomed.map(\.outline.record.id))
             }
             write(report, doomed)
         }

@@ -63,16 +63,15 @@ struct Retry: AsyncParsableCommand {
         let wanted: [ListOutline] =
             if let query { [try await QuerySelector.outline(query, in: store)] } else { try await store.summaries().map(\.outline) }
         let credential = noRun ? Credential() : try credentials.read()
-        let now = SystemClock().now()
         var chosen: [(record: QueryRecord, pages: Int)] = []
         for list in wanted {
             let failures = list.failures.filter { permanent || $0.state == .failedRetryable }
             guard !failures.isEmpty else { continue }
-            try await store.record(failures.map { .hastened(offset: $0.offset) }, for: list.record.id, at: now)
+            try await store.record(failures.map { .hastened(offset: $0.offset) }, for: list.record.id)
             chosen.append((list.record, failures.count))
         }
         tellWhatIsLeft(wanted, chosen.isEmpty)
-        let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, credential, now)
+        let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, credential)
         let renderings = SyncResults(results: results, common: common)
         let deeds = chosen.map { one in
             Deed(key: one.record.key, pages: one.pages, result: renderings.renderings.first { $0.key == one.record.key })
@@ -82,7 +81,7 @@ struct Retry: AsyncParsableCommand {
     }
 
     private func fetch(
-        _ records: [QueryRecord], in store: PageStore, _ credential: Credential, _ now: Timestamp
+        _ records: [QueryRecord], in store: PageStore, _ credential: Credential
     ) async throws -> [ListRunner.Result] {
         var options = SyncOptions()
         options.concurrency = concurrency
@@ -93,7 +92,7 @@ struct Retry: AsyncParsableCommand {
         var due: [DueWork] = []
         for record in records {
             guard let list = try await store.outline(of: record.id) else { continue }
-            if let work = DueWork.retries(of: list, retry: options.retry, now: now) { due.append(work) }
+            if let work = DueWork.retries(of: list, retry: options.retry) { due.append(work) }
         }
         if query != nil, let record = records.first, ListRunner.url(of: record) == nil {
             Terminal.standard.note("""

@@ -12,7 +12,7 @@ extension Sync {
             var options = options
             options.patience = wait?.duration ?? .zero
             let due = try await DueWork.all(
-                in: store, freshness: FreshnessPolicy(operatorSays: staleAfter), retry: options.retry, now: SystemClock().now())
+                in: store, freshness: FreshnessPolicy(operatorSays: staleAfter), retry: options.retry)
             let runner = ListRunner(
                 store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration, options: options)
             let results = try await runner.run(due)

@@ -65,7 +65,7 @@ struct Verify: AsyncParsableCommand {
             guard report.isSound else { throw Self.failure(report, hint: "'pagecache verify --repair' mends it") }
             return
         }
-        let report = try await store.repair(at: SystemClock().now())
+        let report = try await store.repair()
         write(report.found, names, mended: report)
         guard report.left.isSound else { throw Self.failure(report.left, hint: Self.lastResort) }
     }

@@ -16,7 +16,7 @@ final class DeferredStore: PageStorage {
     init(at path: String) async throws(StorageError) {
         self.path = path
         do throws(StorageError) {
-            store = Mutex(try await PageStore.open(at: path, mode: .mustExist, now: SystemClock().now()))
+            store = Mutex(try await PageStore.open(at: path, mode: .mustExist))
         } catch {
             guard error.code == .notFound else { throw error }
             store = Mutex(nil)
@@ -25,11 +25,11 @@ final class DeferredStore: PageStorage {
 
     func close() async { await opened?.close() }
 
-    func register(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
-        if let opened { return try await opened.register(key, at: now) }
-        let made = try await PageStore.open(at: path, mode: .createIfMissing, now: now)
+    func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
+        if let opened { return try await opened.register(key) }
+        let made = try await PageStore.open(at: path, mode: .createIfMissing)
         store.withLock { $0 = made }
-        return try await made.register(key, at: now)
+        return try await made.register(key)
     }
 
     func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await opened?.query(key) }
@@ -69,16 +69,21 @@ final class DeferredStore: PageStorage {
         try await existing().commit(plan, claiming: request)
     }
 
-    func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError) -> LeaseGrant {
-        try await existing().claim(request, of: query, at: now)
+    func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
+        try await existing().claim(request, of: query)
     }
 
-    func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) {
-        try await existing().record(edits, for: query, at: now)
+    @discardableResult
+    func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
+        try await existing().record(edits, for: query)
     }
 
-    func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
-        try await opened?.due(before: moment, limit: limit) ?? []
+    func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
+        try await opened?.heartbeat(owner, for: duration) ?? []
+    }
+
+    func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading {
+        try await opened?.due(within: within, limit: limit) ?? DueReading([], readAt: SystemStorageClock().now())
     }
 
     func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport { try await existing().purge(queries) }
@@ -87,10 +92,8 @@ final class DeferredStore: PageStorage {
         try await existing().setPinned(isPinned, query)
     }
 
-    func evict(
-        to budget: EvictionBudget, exempt: Set<QueryID>, at now: Timestamp
-    ) async throws(StorageError) -> EvictionReport {
-        try await opened?.evict(to: budget, exempt: exempt, at: now) ?? EvictionReport()
+    func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
+        try await opened?.evict(to: budget, exempt: exempt) ?? EvictionReport()
     }
 
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
@@ -104,8 +107,8 @@ final class DeferredStore: PageStorage {
     var observedQueries: Set<QueryID> { opened?.observedQueries ?? [] }
 
     /// Adds what a run did to what is counted for its query; of a store that was never made there is nothing to count.
-    func add(_ tally: RunTally, to query: QueryID, at now: Timestamp) async throws(StorageError) {
-        try await opened?.add(tally, to: query, at: now)
+    func add(_ tally: RunTally, to query: QueryID) async throws(StorageError) {
+        try await opened?.add(tally, to: query)
     }
 
     private var opened: PageStore? { store.withLock { $0 } }

@@ -44,10 +44,10 @@ enum ListHistory {
     static func events(from old: ListOutline?, to new: ListOutline?) -> [ListEvent] {
         guard let new else {
             guard let old else { return [] }
-            return [event(.purged, ListOutline(record: old.record, pages: [], ledger: []))]
+            return [event(.purged, ListOutline(record: old.record, pages: [], ledger: [], readAt: old.readAt))]
         }
         var kinds: [ListEvent.Kind] = old == nil ? [.registered] : []
-        let before = old ?? ListOutline(record: QueryRecord(unfetched: new.record), pages: [], ledger: [])
+        let before = old ?? ListOutline(record: QueryRecord(unfetched: new.record), pages: [], ledger: [], readAt: new.readAt)
         let isNewLife = before.record.version.generation != new.record.version.generation
         let hasMoved = !isNewLife && before.record.version.revision != new.record.version.revision
         if isNewLife { kinds.append(.replaced) }

@@ -107,7 +107,7 @@ struct ListRunner {
     }
 
     private func stored(_ query: QueryRecord, _ outcome: SyncReport.Outcome) async throws -> SyncReport {
-        let list = try await store.outline(of: query.id) ?? ListOutline(record: query, pages: [], ledger: [])
+        let list = try await store.outline(of: query.id) ?? ListOutline(record: query, pages: [], ledger: [], readAt: SystemClock().now())
         var report = SyncReport(stored: list)
         report.outcome = outcome
         return report
@@ -120,7 +120,7 @@ struct ListRunner {
         tally.requests -= before.requests
         tally.bytesReceived -= before.bytesReceived
         do throws(StorageError) {
-            try await store.add(tally, to: query, at: SystemClock().now())
+            try await store.add(tally, to: query)
         } catch {
             Terminal.standard.detail("the run was not counted: \(error.message)")
         }

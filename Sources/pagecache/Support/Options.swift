@@ -65,7 +65,7 @@ struct CommonOptions: ParsableArguments {
 
     /// Commands that only look open the store for reading only: they work where nothing may be written.
     func openStore(_ mode: PageStore.Mode) async throws -> PageStore {
-        try await PageStore.open(at: storePath, mode: mode, now: SystemClock().now())
+        try await PageStore.open(at: storePath, mode: mode)
     }
 
     /// Opens the store for this work, and closes it however that ends.

@@ -24,7 +24,7 @@ extension DeferredStore {
     func count(_ report: SyncReport, after work: SyncOptions.Work) async {
         guard let query = report.list?.record.id else { return }
         do throws(StorageError) {
-            try await add(RunTally(report, after: work), to: query, at: SystemClock().now())
+            try await add(RunTally(report, after: work), to: query)
         } catch {
             Terminal.standard.detail("the run was not counted: \(error.message)")
         }

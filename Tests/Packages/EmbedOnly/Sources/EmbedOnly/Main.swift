@@ -20,7 +20,7 @@ struct Main {
     static func main() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("embed-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, now: SystemClock().now())
+        let store = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing)
         let report = try await ListSync(storage: store, source: Numbers(), key: QueryKey("numbers")).run()
         print(report.outcome, report.list?.coverage.count ?? 0)
         await store.close()

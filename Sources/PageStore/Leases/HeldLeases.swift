@@ -1,0 +1,36 @@
+import PageModel
+
+/// The leases that a session has granted and not seen to end: which rows a heartbeat renews, without a search (Decision 0009).
+///
+/// The store decides what is held; an entry that is out of date renews nothing.
+struct HeldLeases {
+    struct Place {
+        var query: QueryID
+        var offset: Int
+        var owner: LeaseOwner
+        var end: Uptime
+    }
+
+    private var places: [LeaseToken: Place] = [:]
+    /// Owners that never end their leases, and never renew them, leave no more than so many behind.
+    private static let many = 1_024
+
+    mutating func add(_ lease: Lease, of query: QueryID, by owner: LeaseOwner, for duration: Duration, at moment: StorageMoment) {
+        if places.count >= HeldLeases.many { places = places.filter { !moment.isOver($0.value.end) } }
+        places[lease.token] = Place(query: query, offset: lease.offset, owner: owner, end: moment.uptime + duration)
+    }
+
+    mutating func end(_ token: LeaseToken) { places[token] = nil }
+
+    /// The leases of an owner, the oldest first.
+    func leases(of owner: LeaseOwner) -> [(query: QueryID, lease: Lease)] {
+        places.filter { $0.value.owner == owner }.sorted { $0.key < $1.key }.map {
+            ($0.value.query, Lease(offset: $0.value.offset, token: $0.key))
+        }
+    }
+
+    mutating func renewed(_ token: LeaseToken, at offset: Int, until end: Uptime) {
+        places[token]?.offset = offset
+        places[token]?.end = end
+    }
+}

@@ -1,0 +1,57 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+public import PageModel
+
+/// The clock of this machine.
+public struct SystemStorageClock: StorageClock {
+    /// The clock of this machine; it has no settings.
+    public init() {}
+
+    /// The wall time, in whole milliseconds.
+    public func now() -> Timestamp { Timestamp(milliseconds: SystemStorageClock.milliseconds(CLOCK_REALTIME)) }
+
+    /// The time since the start of this machine, in whole milliseconds, with the start's id.
+    public func uptime() -> Uptime {
+        Uptime(milliseconds: SystemStorageClock.milliseconds(SystemStorageClock.sinceBoot), boot: SystemStorageClock.boot)
+    }
+
+    private static func milliseconds(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    #if canImport(Darwin)
+    // Runs through sleep: clock_gettime(3).
+    private static var sinceBoot: clockid_t { CLOCK_MONOTONIC }
+    private static let boot = bootSession()
+
+    private static func bootSession() -> String {
+        var size = 0
+        guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else { return "" }
+        var bytes = [UInt8](repeating: 0, count: size)
+        guard sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return "" }
+        return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    #else
+    // Runs through suspend: clock_gettime(2).
+    private static var sinceBoot: clockid_t { clockid_t(CLOCK_BOOTTIME) }
+    private static let boot = bootID()
+
+    /// Empty where the system does not say. A lease from before a restart then ends late; its owner's kernel lock is gone all the
+    /// same, and that ends it at once (R30).
+    private static func bootID() -> String {
+        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 36)
+        let count = bytes.withUnsafeMutableBytes { buffer in read(descriptor, buffer.baseAddress, buffer.count) }
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+    #endif
+}

@@ -1,0 +1,180 @@
+import PageModel
+
+/// A list's ledger in memory: the fetch record of every page that was ever attempted (R26), and who has it in flight (R30).
+struct MemoryLedger: Sendable {
+    /// What keeps others from fetching a page.
+    struct Lease: Sendable {
+        var token: LeaseToken
+        var owner: String
+        var end: Uptime
+    }
+
+    private struct Record: Sendable {
+        var entry: LedgerEntry
+        /// There is one exactly while the page is in flight.
+        var lease: Lease?
+
+        mutating func endLease() {
+            entry.state = .pending
+            lease = nil
+        }
+    }
+
+    private var records: [Int: Record] = [:]
+
+    /// By offset, ascending; ends of leases as wall times of this moment.
+    func entries(at moment: StorageMoment) -> [LedgerEntry] {
+        records.values.map { record in
+            var entry = record.entry
+            entry.leaseOwner = record.lease?.owner
+            entry.leaseToken = record.lease?.token
+            entry.leaseExpiresAt = record.lease.map { moment.wallTime(of: $0.end) }
+            return entry
+        }.sorted { $0.offset < $1.offset }
+    }
+
+    var offsets: some Sequence<Int> { records.keys }
+
+    // MARK: Edits
+
+    /// What came of a call's edits.
+    struct Applied {
+        /// The offsets that others should hear of, each once.
+        var told: [Int] = []
+        /// The tokens whose lease had been lost.
+        var lost: Set<LeaseToken> = []
+    }
+
+    /// The tokens that these edits name, and that are held now.
+    func held(among edits: [LedgerEdit]) -> Set<LeaseToken> { Set(edits.compactMap(\.lease)).filter { place(of: $0) != nil } }
+
+    /// When the lease was granted; nil when it was lost.
+    func grantTime(of token: LeaseToken) -> Timestamp? { place(of: token).flatMap { records[$0]?.entry.lastAttemptAt } }
+
+    /// Applies the edits in order.
+    /// - Parameter held: tokens that were held before the rows were moved by what belongs to the same commit. Default: none moved.
+    mutating func apply(_ edits: [LedgerEdit], held: Set<LeaseToken> = [], at moment: StorageMoment) -> Applied {
+        var applied = Applied()
+        var held = held
+        for edit in edits {
+            guard let offset = place(for: edit, &held, &applied.lost, at: moment) else { continue }
+            apply(edit, at: offset, moment.now)
+            applied.told.append(offset)
+        }
+        applied.told = applied.told.eachOnce
+        return applied
+    }
+
+    /// Where an edit applies; nil where it changes nothing (see `LedgerEdit`).
+    private mutating func place(
+        for edit: LedgerEdit, _ held: inout Set<LeaseToken>, _ lost: inout Set<LeaseToken>, at moment: StorageMoment
+    ) -> Int? {
+        if case .hastened(let offset) = edit { return offset }
+        guard let token = edit.lease else { return counts(edit.offset, at: moment) ? nil : edit.offset }
+        let place = place(of: token)
+        guard held.contains(token) else {
+            if place == nil { lost.insert(token) } else { held.insert(token) }
+            return place
+        }
+        // Ended by an edit before, or moved by what belongs to the same commit: then this is where it belongs.
+        if let place, place != edit.offset { records[place] = nil }
+        return counts(edit.offset, at: moment) && place != edit.offset ? nil : edit.offset
+    }
+
+    private mutating func apply(_ edit: LedgerEdit, at offset: Int, _ now: Timestamp) {
+        let known = records[offset]?.entry
+        switch edit {
+        case .succeeded:
+            // Nothing of what went wrong is left; how often it was tried stays until it is tried again.
+            records[offset] = Record(
+                entry: LedgerEntry(
+                    offset: offset, state: .ok, attempts: known?.attempts ?? 1, lastAttemptAt: known?.lastAttemptAt ?? now))
+        case .failed(_, var failure, let pause, _):
+            let deadline = failure.retryAfter.map { now + $0 }
+            // A duration means nothing later; the deadline does.
+            failure.retryAfter = nil
+            records[offset] = Record(
+                entry: LedgerEntry(
+                    offset: offset, state: failure.isRetryable ? .failedRetryable : .failedPermanent,
+                    attempts: known?.attempts ?? 1, firstFailureAt: known?.firstFailureAt ?? now,
+                    lastAttemptAt: known?.lastAttemptAt ?? now, nextAttemptAt: pause.map { now + $0 }, failure: failure,
+                    retryAfterUntil: deadline))
+        case .released:
+            guard var record = records[offset], record.lease != nil else { return }
+            record.endLease()
+            record.entry.attempts = max(record.entry.attempts - 1, 0)
+            record.entry.nextAttemptAt = record.entry.failure?.isRetryable == true ? now : nil
+            records[offset] = record
+        case .hastened:
+            guard known?.state.isFailure == true else { return }
+            records[offset]?.entry.nextAttemptAt = now
+            records[offset]?.entry.retryAfterUntil = nil
+        case .forgotten:
+            records[offset] = nil
+        }
+    }
+
+    // MARK: Leases
+
+    private func place(of token: LeaseToken) -> Int? { records.first { $0.value.lease?.token == token }?.key }
+
+    /// Whether the page is in flight under a lease that still counts (R30). Every owner in here lives.
+    private func counts(_ offset: Int, at moment: StorageMoment) -> Bool {
+        records[offset]?.lease.map { !moment.isOver($0.end) } ?? false
+    }
+
+    /// Puts the page in flight, unless it is and its lease still counts.
+    /// - Parameter retryAt: when a retry is due again: whoever tries may die of it (R31).
+    mutating func claim(_ offset: Int, _ lease: Lease, retryAt: Timestamp, at moment: StorageMoment) -> Bool {
+        guard !counts(offset, at: moment) else { return false }
+        var entry = records[offset]?.entry ?? LedgerEntry(offset: offset, state: .pending)
+        entry.attempts = entry.state == .ok ? 1 : entry.attempts + 1
+        entry.state = .inFlight
+        entry.lastAttemptAt = moment.now
+        entry.nextAttemptAt = entry.failure?.isRetryable == true ? retryAt : nil
+        records[offset] = Record(entry: entry, lease: lease)
+        return true
+    }
+
+    /// - Returns: the tokens of the owner's leases, which last for so long from now on.
+    mutating func renew(by owner: String, for duration: Duration, at moment: StorageMoment) -> [LeaseToken] {
+        records.keys.compactMap { offset in
+            guard var record = records[offset], let lease = record.lease, lease.owner == owner else { return nil }
+            record.lease?.end = moment.uptime + duration
+            if record.entry.nextAttemptAt != nil { record.entry.nextAttemptAt = moment.now + duration }
+            records[offset] = record
+            return lease.token
+        }
+    }
+
+    // MARK: Moving and removing
+
+    /// Forgets failures at positions that have been fetched after all.
+    mutating func dropFailures(in range: Range<Int>) {
+        records = records.filter { !(range.contains($0.key) && $0.value.entry.state.isFailure) }
+    }
+
+    /// Forgets that a page arrived that is none any more, unless there is more to say of it.
+    mutating func forgetSuccess(at offset: Int) {
+        if records[offset]?.entry.state == .ok { records[offset] = nil }
+    }
+
+    /// Drops the records of positions that do not exist any more, and with them their leases. The record of page one is that of a
+    /// request, not of an item: while it is in flight it stays.
+    mutating func takeOut(where isGone: (Int) -> Bool) {
+        records = records.filter { !isGone($0.key) || $0.key == 0 && $0.value.lease != nil }
+    }
+
+    /// Records move with the positions, and their leases with them (R4, R30). The record of page one stays where it is.
+    mutating func shift(_ moves: [Rearrangement.Move]) {
+        var shifted: [Int: Record] = [:]
+        for var record in records.values {
+            let distance = moves.first { $0.range.contains(record.entry.offset) }?.distance ?? 0
+            let isPageOne = record.entry.offset == 0
+            if !isPageOne { record.entry.offset += distance }
+            // What moves to where page one is in flight gives way to it.
+            if isPageOne || shifted[record.entry.offset] == nil { shifted[record.entry.offset] = record }
+        }
+        records = shifted
+    }
+}
