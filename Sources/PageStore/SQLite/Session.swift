@@ -80,7 +80,7 @@ final class Session {
     /// One attempt at a write transaction: nothing of a failed one is left.
     private func attempt<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
         pending.removeAll(keepingCapacity: true)
-        endedLeases.removeAll()
+        endedLeases.removeAll(keepingCapacity: true)
         hasReserved = false
         do throws(StorageError) {
             return try connection.transaction(.write) { () throws(StorageError) in
