@@ -91,7 +91,8 @@ extension CommitTransaction {
     ) throws(StorageError) -> CommitOutcome? {
         guard !KeyTable.repeatsKey(identities) else { return .duplicates([page.range]) }
         var conflicts: [Range<Int>] = []
-        for (body, offset) in try session.identities.bodies(holding: identities, in: query, connection) {
+        for (body, offset) in try session.identities.bodies(
+            holding: identities, in: query, at: record.contentVersion, connection) {
             // A row that is not whole, or not where it is said to be, holds nothing.
             // The index may be out of date, and hashes may be equal by chance: the items decide.
             guard let row = try PageTable.row(at: offset, of: query, in: connection), row.body == body,

@@ -101,6 +101,7 @@ struct CommitTransaction {
             (record.contentVersion, tail) = try session.advance(query, journal, after: tail, at: now)
         }
         if let request { grant = try LedgerWriting.grant(leases, request, record, at: moment, in: session) }
+        session.identities.settle(query, at: record.contentVersion)
         session.leave(CommittedList(record: record, tail: tail))
         if !changes.isEmpty {
             session.note(

@@ -39,6 +39,10 @@ struct LedgerEditing {
 
     mutating func apply(_ edits: [LedgerEdit]) throws(StorageError) {
         for edit in edits {
+            if case .succeeded(let offset, nil) = edit, try succeedUnleased(offset) {
+                note(offset)
+                continue
+            }
             guard let offset = try place(for: edit) else { continue }
             try apply(edit, at: offset)
             note(offset)
@@ -102,6 +106,7 @@ struct LedgerEditing {
             state = 'ok', first_failure_at = NULL, next_attempt_at = NULL, error_class = NULL, error_retryable = NULL,
             http_status = NULL, error_message = NULL, retry_after_until = NULL, \(noLease)
         """)
+    private static let succeedUnleased = SQL(succeed.text + " WHERE lease_token IS NULL")
     private static let fail = SQL(
         """
         INSERT INTO ledger (query, offset, state, attempts, first_failure_at, last_attempt_at, next_attempt_at,
@@ -123,6 +128,15 @@ struct LedgerEditing {
         WHERE query = ?1 AND offset = ?2 AND state IN ('failed_retryable', 'failed_permanent')
         """)
     private static let forget = SQL("DELETE FROM ledger WHERE query = ? AND offset = ?")
+
+    /// Most successes without a token meet no lease at all, and need no look at one.
+    /// - Returns: `false` when the page is in flight; then nothing has changed.
+    private func succeedUnleased(_ offset: Int) throws(StorageError) -> Bool {
+        try LedgerEditing.check(offset)
+        try connection.run(
+            LedgerEditing.succeedUnleased, .int(query.rawValue), .int(offset), .time(moment.now))
+        return connection.changes > 0
+    }
 
     private func apply(_ edit: LedgerEdit, at offset: Int) throws(StorageError) {
         let (key, place, now) = (SQLValue.int(query.rawValue), SQLValue.int(offset), moment.now)

@@ -87,6 +87,7 @@ extension PageStore {
         let (path, identity, options, accesses, announcer, clock) = (path, identity, options, accesses, announcer, clock)
         try await writer.open { () throws(StorageError) in
             let connection = try StoreOpening.openWriter(path, identity, options: options, now: StorageMoment(clock).now)
+            connection.turns = WriteTurns(store: path)
             let session = try Session(
                 connection: connection, accesses: accesses, clock: clock, mergeBytes: options.checkpointBytes,
                 journalBound: options.journal, stamps: stamps,

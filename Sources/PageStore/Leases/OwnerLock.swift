@@ -70,10 +70,10 @@ final class OwnerLock: Sendable {
 
     // F_OFD_GETLK and F_OFD_SETLK: macros that Swift does not import.
     #if os(Linux)
-    private static let getCommand: Int32 = 36
+    static let getCommand: Int32 = 36
     static let setCommand: Int32 = 37
     #else
-    private static let getCommand: Int32 = 92
+    static let getCommand: Int32 = 92
     static let setCommand: Int32 = 90
     #endif
 }

@@ -1,17 +1,10 @@
 import CSQLite
 import PageModel
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
-
 /// One SQLite connection, used by one thread at a time (whoever owns it sees to that).
 ///
-/// Mutable state: the C handle, the prepared statements, the watchdog, the busy budget, what could not be reached. All of it belongs to whoever uses the connection.
+/// Mutable state: the C handle, the prepared statements, the watchdog, how it waits for locks, the rows that could not be reached. All of
+/// it belongs to the thread that uses the connection.
 /// Statements are finalised before the handle is closed; SQLite requires that order
 /// (https://www.sqlite.org/c3ref/close.html).
 final class Connection {
@@ -27,11 +20,14 @@ final class Connection {
     static var libraryVersion: String { String(cString: sqlite3_libversion()) }
 
     let path: String
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
-    private var busyMilliseconds: Int32 = 0
-    private var logObserver: ((Int) -> Void)?
+    /// How a statement waits for a lock of another connection, see `Connection+Waiting`.
+    var patience = LockPatience()
+    /// Whose turn it is to write; `nil` for a connection that only reads.
+    var turns: WriteTurns?
+    var logObserver: ((Int) -> Void)?
     /// What write transactions could not reach.
     var unreachable: Set<UnreachableRow> = []
     /// Whether a write transaction is under way.
@@ -213,82 +209,7 @@ final class Connection {
         try body()
     }
 
-    /// How long a statement waits for a lock of another connection.
-    var busyBudget: Duration { .milliseconds(busyMilliseconds) }
-
-    func setBusyBudget(_ duration: Duration) {
-        busyMilliseconds = Int32(clamping: duration.wholeMilliseconds)
-        sqlite3_busy_timeout(handle, busyMilliseconds)
-    }
-
-    /// Runs `body` without waiting for locks of other connections.
-    /// - Returns: `nil` when a lock was taken.
-    func withoutWaiting<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value? {
-        sqlite3_busy_timeout(handle, 0)
-        defer { sqlite3_busy_timeout(handle, busyMilliseconds) }
-        do throws(StorageError) {
-            return try body()
-        } catch {
-            guard error.code == .busy else { throw error }
-            return nil
-        }
-    }
-
-    // MARK: The write-ahead log
-
-    /// Calls `observer` after each commit with the number of pages in the log. Takes the place of SQLite's automatic merges
-    /// (https://www.sqlite.org/c3ref/wal_hook.html).
-    func observeLog(_ observer: @escaping (Int) -> Void) {
-        logObserver = observer
-        sqlite3_wal_hook(
-            handle,
-            { connection, _, _, pages in
-                // The handle is closed before the connection is gone.
-                if let connection { Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue().logObserver?(Int(pages)) }
-                // The commit is made, whatever the observer did.
-                return SQLITE_OK
-            }, Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    /// Merges what no reader still needs from the log into the file. Call it only while the write lock is held: see `LogMerger`.
-    /// - Returns: whether all pages of the log are in the file.
-    /// - Throws: `busy` when another connection merges; errors of reading, writing and syncing.
-    func mergeLog() throws(StorageError) -> Bool {
-        var (size, merged): (Int32, Int32) = (0, 0)
-        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &size, &merged)
-        guard code == SQLITE_OK else { throw failure(code, doing: "merging the log into") }
-        return merged == size
-    }
-
-    /// Merges the log and makes it empty. Only for a connection that keeps all others away: see `LogMerger` for why.
-    /// - Returns: whether it is empty.
-    func truncateLog() throws(StorageError) -> Bool {
-        var isBlocked = false
-        try pragma("wal_checkpoint(TRUNCATE)") { row throws(StorageError) in isBlocked = row.bool(0) }
-        return !isBlocked
-    }
-
-    /// Commits one page, the first of the database, as it is.
-    /// - Parameter cuttingLog: whether the log file ends behind that page, if this commit begins the log anew
-    ///   (https://www.sqlite.org/pragma.html#pragma_journal_size_limit).
-    func rewriteFirstPage(cuttingLog: Bool) throws(StorageError) {
-        let limit = cuttingLog ? try pragma("journal_size_limit") : 0
-        if cuttingLog { try execute("PRAGMA journal_size_limit = 0") }
-        defer { if cuttingLog { try? execute("PRAGMA journal_size_limit = \(limit)") } }
-        try transaction(.write) { () throws(StorageError) in
-            // A pragma takes no parameters; the number is the store's own.
-            try execute("PRAGMA user_version = \(try pragma("user_version"))")
-        }
-    }
-
-    /// Holds the write lock while `body` runs; writes nothing.
-    /// - Throws: `busy` when another connection holds the lock for longer than the busy budget.
-    func holdingWriteLock<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
-        restartWatchdog()
-        try execute("BEGIN IMMEDIATE")
-        defer { try? execute("ROLLBACK") }
-        return try body()
-    }
+    // MARK: The file
 
     /// A number that changes with each commit, of this connection and of others, as of the transaction that is open
     /// (https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntldataversion). Returns `nil` when SQLite gives none.
@@ -307,9 +228,6 @@ final class Connection {
         else { return nil }
         return UInt64(bigEndian: word)
     }
-
-    /// Leaves the log as it is when this connection is closed, even if it is the last one.
-    func keepLogWhenClosing() { try? configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) }
 
     /// Whether the path of this database leads to another file than the one that is open, or to none.
     var hasMoved: Bool {
@@ -355,7 +273,7 @@ final class Connection {
         return Statement(statement, connection: handle, path: path)
     }
 
-    private func failure(_ code: Int32, doing what: String) -> StorageError {
+    func failure(_ code: Int32, doing what: String) -> StorageError {
         .sqlite(code, doing: what, path: path, handle: handle)
     }
 

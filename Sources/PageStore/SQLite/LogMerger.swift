@@ -122,6 +122,7 @@ final class LogMerger {
     private func opened() throws(StorageError) -> Connection {
         if let locker { return locker }
         let opened = try openLocker()
+        opened.turns = writer.turns
         locker = opened
         return opened
     }

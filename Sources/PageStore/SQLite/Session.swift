@@ -25,6 +25,8 @@ final class Session {
     let journalBound: JournalBound
     private var stamps: any RandomNumberGenerator
     private var pending: [ChangeSet] = []
+    /// What `Connection.dataVersion` was after the last commit: another connection's commit changes it, too.
+    private var dataVersion: UInt32?
     /// The list that the last transaction committed; `nil` when it was a transaction of another kind, or failed.
     private var left: CommittedList?
     /// The same, while a transaction runs and no other connection has committed since.
@@ -66,7 +68,7 @@ final class Session {
         for token in endedLeases { leases.end(token) }
         // A commit of the merger may have come after one of another connection: then nothing is known.
         if merger.commits == before {
-            identities.committed(connection)
+            dataVersion = connection.dataVersion
             left = toLeave
         }
         toLeave = nil
@@ -85,8 +87,9 @@ final class Session {
         do throws(StorageError) {
             return try connection.transaction(.write) { () throws(StorageError) in
                 try checkFile()
-                let isUnchanged = identities.refresh(connection)
-                known = isUnchanged ? left : nil
+                let version = connection.dataVersion
+                known = version != nil && version == dataVersion ? left : nil
+                dataVersion = version
                 left = nil
                 return try body()
             }

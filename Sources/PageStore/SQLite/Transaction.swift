@@ -11,7 +11,7 @@ enum TransactionKind {
     fileprivate var begin: SQL { self == .read ? TransactionKind.beginRead : TransactionKind.beginWrite }
 
     private static let beginRead = SQL("BEGIN DEFERRED")
-    private static let beginWrite = SQL("BEGIN IMMEDIATE")
+    fileprivate static let beginWrite = SQL("BEGIN IMMEDIATE")
     fileprivate static let commit = SQL("COMMIT")
     fileprivate static let rollback = SQL("ROLLBACK")
 }
@@ -22,7 +22,7 @@ extension Connection {
         _ kind: TransactionKind, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         restartWatchdog()
-        try run(kind.begin)
+        if kind == .write { try takeWriteLock() } else { try run(kind.begin) }
         isWriting = kind == .write
         defer { isWriting = false }
         do {
@@ -35,6 +35,13 @@ extension Connection {
             try? run(TransactionKind.rollback)
             throw error
         }
+    }
+
+    /// Begins a write transaction, in turn with other processes.
+    func takeWriteLock() throws(StorageError) {
+        if busyBudget > .zero { turns?.begin() }
+        defer { turns?.end() }
+        try run(TransactionKind.beginWrite)
     }
 
     /// Ends a transaction that has read. One that has met SQLITE_CORRUPT can only be rolled back, and has nothing to lose.

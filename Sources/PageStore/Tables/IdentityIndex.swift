@@ -3,9 +3,8 @@ import PageModel
 /// Which body holds which item, kept in memory between the commits of one connection, so that R5 can be checked on
 /// every page of a long load without reading the list again each time.
 ///
-/// It is trusted only as long as no other connection has committed: `Connection.dataVersion` changes then, and with each commit of
-/// this connection. A transaction that rolls
-/// back forgets everything.
+/// A list's part is right for one content version of the list (R51): another process's commit to the list gives it another version. A
+/// transaction that rolls back forgets everything.
 struct IdentityIndex {
     /// One list's items. A class: a value changed in a dictionary costs allocations on the way there.
     fileprivate final class List {
@@ -13,34 +12,30 @@ struct IdentityIndex {
         var owners = KeyTable()
         /// Body → where its page lies.
         var offsets: [Int64: Int]
+        /// What this was read at, or was left at by the last commit.
+        var version: ContentVersion
 
-        init(offsets: [Int64: Int]) { self.offsets = offsets }
+        init(offsets: [Int64: Int], at version: ContentVersion) {
+            self.offsets = offsets
+            self.version = version
+        }
     }
 
     private var lists: [QueryID: List] = [:]
-    private var dataVersion: UInt32?
 
-    /// Call inside each write transaction, first.
-    /// - Returns: whether no other connection has committed since this one did.
-    mutating func refresh(_ connection: Connection) -> Bool {
-        let version = connection.dataVersion
-        let isUnchanged = version != nil && version == dataVersion
-        if !isUnchanged { lists.removeAll() }
-        dataVersion = version
-        return isUnchanged
-    }
-
-    /// Call after each commit of this connection, which changes the number, too.
-    mutating func committed(_ connection: Connection) { dataVersion = connection.dataVersion }
+    /// Call last in a transaction that commits to a list.
+    /// - Parameter version: the list's version after it.
+    mutating func settle(_ query: QueryID, at version: ContentVersion) { lists[query]?.version = version }
 
     mutating func forgetAll() { lists.removeAll() }
     mutating func forget(_ query: QueryID) { lists[query] = nil }
 
     /// The bodies that hold any of these items, and where.
+    /// - Parameter version: the list's version when the transaction began.
     mutating func bodies(
-        holding items: [ItemIdentity], in query: QueryID, _ connection: Connection
+        holding items: [ItemIdentity], in query: QueryID, at version: ContentVersion, _ connection: Connection
     ) throws(StorageError) -> [Int64: Int] {
-        try list(query, connection).bodies(holding: items)
+        try list(query, version, connection).bodies(holding: items)
     }
 
     mutating func add(_ body: Int64, at offset: Int, _ identities: [ItemIdentity], in query: QueryID) {
@@ -61,9 +56,11 @@ struct IdentityIndex {
         }
     }
 
-    private mutating func list(_ query: QueryID, _ connection: Connection) throws(StorageError) -> List {
-        if let known = lists[query] { return known }
-        let list = List(offsets: try IdentityTable.offsets(of: query, connection))
+    private mutating func list(
+        _ query: QueryID, _ version: ContentVersion, _ connection: Connection
+    ) throws(StorageError) -> List {
+        if let known = lists[query], known.version == version { return known }
+        let list = List(offsets: try IdentityTable.offsets(of: query, connection), at: version)
         try IdentityTable.scan(query, connection) { body, hashes in
             BodyCodec.eachKey(in: hashes) { _, key in list.owners.set(key, body) }
         }

@@ -105,6 +105,8 @@ struct Repair {
             let content = try BodyTable.content(of: row, in: connection)
         else { return }
         try IdentityTable.insert(content.identities, of: row.body, query: place.query, in: connection)
+        // The list gets another version: an `IdentityIndex` of an earlier one is wrong.
+        changes[place.query, default: []] += []
         mended += 1
     }
 

@@ -1,0 +1,50 @@
+import CSQLite
+import PageModel
+
+/// How long a statement waits for a lock, and since when the one under way has waited.
+struct LockPatience {
+    /// How long a statement waits. 0 means that it does not wait.
+    var budget = Duration.zero
+    /// Nanoseconds of the monotonic clock at the first attempt of the statement under way.
+    fileprivate var began: UInt64 = 0
+}
+
+extension Connection {
+    /// How long a statement waits for a lock of another connection.
+    var busyBudget: Duration { patience.budget }
+
+    func setBusyBudget(_ duration: Duration) {
+        patience.budget = max(.zero, duration)
+        // SQLite calls this between two attempts (https://www.sqlite.org/c3ref/busy_handler.html).
+        sqlite3_busy_handler(
+            handle,
+            { connection, attempt in
+                // The handle is closed before the connection is gone.
+                connection.map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue().pause(attempt: Int(attempt)) } == true ? 1 : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Runs `body` without waiting for locks of other connections.
+    /// - Returns: `nil` when another connection holds a lock.
+    func withoutWaiting<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value? {
+        let budget = patience.budget
+        patience.budget = .zero
+        defer { patience.budget = budget }
+        do throws(StorageError) {
+            return try body()
+        } catch {
+            guard error.code == .busy else { throw error }
+            return nil
+        }
+    }
+
+    /// Waits before the next attempt to get a lock.
+    /// - Returns: `false` when the budget is spent.
+    private func pause(attempt: Int) -> Bool {
+        let now = Watchdog.now()
+        if attempt == 0 { patience.began = now }
+        guard Duration.nanoseconds(Int64(clamping: now &- patience.began)) < patience.budget else { return false }
+        if let turns { turns.pause(attempt: attempt) } else { WriteTurns.pause(attempt: attempt) }
+        return true
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import PageModel
+import ProgramSupport
+import StorageSupport
+import Testing
+
+@testable import PageStore
+
+/// Processes that commit at the same time get the write lock in turn (Decision 0012).
+@Suite("Turns at the write lock", .serialized)
+struct WriteTurnsTests {
+    private let folder = Folder()
+
+    @Test("a turn ends after 20 ms; while another process stands still, each turn is twice as long, up to a second")
+    func schedule() {
+        var schedule = TurnSchedule()
+        #expect(schedule.isOver(at: TurnSchedule.turn))
+        schedule.begin(at: 1_000, after: 0)
+        #expect(!schedule.isOver(at: 1_000 + TurnSchedule.turn - 1))
+        #expect(schedule.isOver(at: 1_000 + TurnSchedule.turn))
+        schedule.begin(at: 0, after: TurnSchedule.turn)
+        #expect(!schedule.isOver(at: 2 * TurnSchedule.turn - 1))
+        for _ in 0..<20 { schedule.begin(at: 0, after: TurnSchedule.turn) }
+        #expect(!schedule.isOver(at: TurnSchedule.longest - 1))
+        #expect(schedule.isOver(at: TurnSchedule.longest))
+        schedule.begin(at: 0, after: TurnSchedule.turn - 1)
+        #expect(schedule.isOver(at: TurnSchedule.turn))
+    }
+
+    @Test("a process that is the next and stands still delays nobody for long")
+    func standingStill() async throws {
+        let store = try await PageStore.openForTest(at: folder.store)
+        let query = try await store.register(QueryKey("list"))
+        let next = WriteTurns(store: folder.realPath + "/store.sqlite")
+        next.pause(attempt: 1)
+        let began = ContinuousClock.now
+        for page in 0..<300 {
+            let plan = CommitPlan(
+                query: query.id, version: query.version,
+                edits: [.put(PageWrite(offset: page, content: items(page..<page + 1), evidence: .inferred))])
+            guard case .committed = try await store.commit(plan) else { return #expect(Bool(false), "refused") }
+        }
+        #expect(began.duration(to: .now) < .seconds(5))
+        next.end()
+        await store.close()
+    }
+
+    @Test("an id that another process has stored meanwhile is noticed, R5")
+    func idsOfOthers() async throws {
+        let (one, other) = (try await PageStore.openForTest(at: folder.store), try await PageStore.openForTest(at: folder.store))
+        let query = try await one.register(QueryKey("list"))
+        func put(_ names: Range<Int>, at offset: Int, by store: PageStore) async throws -> CommitOutcome {
+            try await store.commit(
+                CommitPlan(
+                    query: query.id, version: query.version,
+                    edits: [.put(PageWrite(offset: offset, content: items(names), evidence: .verified))]))
+        }
+        #expect(try await put(0..<10, at: 0, by: one) == .committed(query.version))
+        #expect(try await put(10..<20, at: 10, by: other) == .committed(query.version))
+        #expect(try await put(15..<25, at: 20, by: one) == .duplicates([10..<20]))
+        #expect(try await put(20..<30, at: 20, by: other) == .committed(query.version))
+        #expect(try await put(30..<40, at: 30, by: one) == .committed(query.version))
+        #expect(try await put(39..<49, at: 40, by: other) == .duplicates([30..<40]))
+        await one.close()
+        await other.close()
+    }
+
+    #if Tool
+    @Test("two processes that commit without a pause commit alike often")
+    func fairness() async throws {
+        await (try PageStore.openForTest(at: folder.store)).close()
+        let worker = Program.built("StoreWorker")
+        var programs: [Program] = []
+        for list in ["a", "b"] { programs.append(try await Program(worker, ["rate", folder.realPath + "/store.sqlite", "3", list])) }
+        var commits: [Int] = []
+        for program in programs { commits.append(try await program.ended().json["commits"] as? Int ?? 0) }
+        print("turns: \(commits)")
+        let (few, many) = (commits.min() ?? 0, commits.max() ?? 0)
+        #expect(few > 100 && many < 2 * few, "\(commits)")
+    }
+    #endif
+}
