@@ -1,6 +1,6 @@
 """Where a store cannot be, or cannot be written: refused clearly, untouched, and what is held is served (R9, R42)."""
 
-import os, pathlib, shutil, socket, stat, subprocess
+import os, pathlib, shutil, socket, stat, subprocess, time
 from bench import Outcome, has_open, until
 from origin import Origin
 
@@ -185,6 +185,57 @@ def read_only(bench, broken):
                 outcome.expect(list(held.values()) == origin.truth(), lambda: f"show: {shown}")
         finally:
             subprocess.run(["umount", place.folder], check=False)
+    return outcome
+
+
+def full_at_rest(bench, broken):
+    """A whole store on a file system without a free byte, of blocks as small as they come: served, and emptied by `gc`."""
+    outcome = Outcome()
+    with Origin(items=3_000) as origin:
+        url = origin.url()
+        for kind in ["tmpfs", "ext4"]:
+            place = bench.place()
+            if kind == "tmpfs":
+                mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "none", place.folder]
+            else:
+                image = place.folder.rstrip("/") + ".image"
+                with open(image, "wb") as file:
+                    file.truncate(12 << 20)
+                if subprocess.run(["mkfs.ext4", "-q", "-b", "1024", "-m", "0", image], capture_output=True).returncode:
+                    outcome.notes.append("no ext4 here")
+                    continue
+                mount = ["mount", "-o", "loop", image, place.folder]
+            if subprocess.run(mount, capture_output=True).returncode:
+                outcome.notes.append(f"no {kind} of its own may be mounted here")
+                continue
+            try:
+                place.sync(url)
+                with open(f"{place.folder}/filler", "wb", buffering=0) as filler:
+                    for size in [1 << 12, 1]:
+                        try:
+                            while filler.write(bytes(size)):
+                                pass
+                        except OSError:
+                            pass
+                # The control: another process has the store open, and nothing can be removed.
+                other = place.start("watch", "--quiet") if broken else None
+                if other:
+                    time.sleep(1)
+                for command in [["list"], ["verify"], ["gc", "--max-bytes", "50K"]]:
+                    outcome.cases += 1
+                    outcome.expect_tidy(place.run(*command, "--quiet"), f"{kind}: {command[0]}", {0})
+                held, shown = place.held(url)
+                outcome.expect(0 < len(held) < 3_000, lambda: f"{kind}: {len(held)} items after gc: {shown}")
+                outcome.expect_exact(held, origin.truth(), f"{kind}: after gc")
+                os.unlink(f"{place.folder}/filler")
+                outcome.expect_sound(place, kind)
+                if other:
+                    other.kill()
+                    other.wait()
+            finally:
+                subprocess.run(["umount", place.folder], check=False)
+                if kind == "ext4":
+                    os.unlink(image)
     return outcome
 
 

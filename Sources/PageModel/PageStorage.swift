@@ -257,6 +257,8 @@ public struct StorageError: Error, Sendable {
         public static let damaged = Code(description: "damaged")
         /// The store's file was renamed, replaced or removed while it was open. Open the store again.
         public static let moved = Code(description: "store_moved")
+        /// The log beside the store belongs to a store that was at this place before. It was not read.
+        public static let foreignLog = Code(description: "foreign_log")
         /// Another process kept the store busy for longer than the budget (R42).
         public static let busy = Code(description: "busy")
         /// The disk, or a limit on the file's size, is full.

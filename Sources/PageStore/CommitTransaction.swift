@@ -186,10 +186,16 @@ struct CommitTransaction {
     /// built around them; their bodies are left for `repair`.
     /// - Parameter spared: where a row is left as it is, whole or not. Default: nowhere.
     mutating func rows(meeting range: Range<Int>, sparing spared: Int? = nil) throws(StorageError) -> [PageRow] {
+        var deleted: Set<Int> = []
         while true {
             var broken: [Int] = []
             let rows = try PageTable.rows(meeting: range, of: query, in: connection) { if $0 != spared { broken.append($0) } }
             guard !broken.isEmpty else { return rows }
+            // A row that a scan returns and a search for its key does not find lies in the wrong part of the tree.
+            guard deleted.isDisjoint(with: broken) else {
+                throw StorageError(.damaged, "a page of the store at \(connection.path) is not where its key says")
+            }
+            deleted.formUnion(broken)
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }
             // Which positions are lost is not known.
             journal.beginAnew()

@@ -14,24 +14,48 @@ import Synchronization
 /// (https://www.sqlite.org/howtocorrupt.html, 2.2). SQLite defers the closing of its own descriptors. A descriptor of ours would
 /// take SQLite's locks away. So a store file is made, or read without SQLite, only while nothing in this process has it open.
 ///
-/// State: a count for each file, under a mutex that is held while a descriptor of ours is open.
+/// State: how often each file is open, and which files its log and shared memory are, under a mutex that is held while a descriptor of
+/// ours is open.
 enum OpenStores {
-    private static let counts = Mutex<[FileIdentity: Int]>([:])
+    private struct Entry {
+        var count = 0
+        /// By suffix. All connections of a process use one shared memory (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
+        var companions: [String: FileIdentity] = [:]
+    }
+
+    private static let entries = Mutex<[FileIdentity: Entry]>([:])
 
     /// Counts the file as open; `check` runs first if nothing in this process has it open.
     fileprivate static func enter(_ path: String, check: () throws(StorageError) -> Void) throws(StorageError) -> FileIdentity {
-        try counts.withLock { counts throws(StorageError) in
+        try entries.withLock { entries throws(StorageError) in
             guard let file = FileIdentity(path) else { throw StorageError(.notFound, "there is no store at \(path)") }
-            if counts[file] == nil { try check() }
-            counts[file, default: 0] += 1
+            if entries[file] == nil { try check() }
+            entries[file, default: Entry()].count += 1
             return file
         }
     }
 
     fileprivate static func leave(_ file: FileIdentity) {
-        counts.withLock { counts in
-            let left = (counts[file] ?? 1) - 1
-            counts[file] = left > 0 ? left : nil
+        entries.withLock { entries in
+            entries[file]?.count -= 1
+            if entries[file]?.count == 0 { entries[file] = nil }
+        }
+    }
+
+    /// The log and the shared memory beside a store that is open: those that its first connection found.
+    /// - Throws: `moved` when there are others by now.
+    static func companions(of file: FileIdentity, at path: String) throws(StorageError) -> [(path: String, identity: FileIdentity)] {
+        try entries.withLock { entries throws(StorageError) in
+            var found: [(path: String, identity: FileIdentity)] = []
+            for suffix in ["-wal", "-shm"] {
+                let known = entries[file]?.companions[suffix]
+                let companion = FileIdentity(path + suffix)
+                guard known == nil || known == companion else { throw .moved(path) }
+                guard let companion else { continue }
+                entries[file]?.companions[suffix] = companion
+                found.append((path + suffix, companion))
+            }
+            return found
         }
     }
 
@@ -39,15 +63,15 @@ enum OpenStores {
     static func whileClosed<Value: Sendable>(
         _ path: String, otherwise error: StorageError, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
-        try counts.withLock { counts throws(StorageError) in
-            if let file = FileIdentity(path), counts[file] != nil { throw error }
+        try entries.withLock { entries throws(StorageError) in
+            if let file = FileIdentity(path), entries[file] != nil { throw error }
             return try body()
         }
     }
 
     /// Runs `body`, which makes a new file: its descriptor is closed before anything in this process can open the file.
     static func making<Value: Sendable>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
-        try counts.withLock { _ throws(StorageError) in try body() }
+        try entries.withLock { _ throws(StorageError) in try body() }
     }
 }
 
@@ -86,10 +110,28 @@ struct FileIdentity: Hashable, Sendable {
 }
 
 extension Connection {
-    /// Checks that the path still leads to the file that this connection has open.
-    /// - Throws: `moved` when the store was renamed, replaced or removed.
+    /// Checks that the paths of the store, its log and its shared memory still lead to the files that this connection has open.
+    /// Whoever opens a store whose log was removed makes a new log, and two processes would each read their own.
+    /// - Throws: `moved` when one of them was renamed, replaced or removed.
     func checkPlace() throws(StorageError) {
-        guard !hasMoved else { throw .moved(path) }
+        guard !hasMoved, companions.allSatisfy({ FileIdentity($0.path) == $0.identity }) else { throw .moved(path) }
+    }
+
+    /// Remembers which files the log and the shared memory are. Call when the connection has read for the first time: from then on
+    /// both exist until the last connection is closed. Where nothing can be written, or one process has the store for itself, they may
+    /// be missing.
+    func rememberCompanions(of file: FileIdentity) throws(StorageError) {
+        companions = try OpenStores.companions(of: file, at: path)
+    }
+
+    /// The error `moved` in place of another one, when the store that this connection has open is gone from its place.
+    func explained(_ error: StorageError) -> StorageError {
+        switch error.code {
+        case .permission, .inputOutput, .cannotCreate, .damaged, .notAStore, .internal:
+            do throws(StorageError) { try checkPlace() } catch let moved { return moved }
+            return error
+        default: return error
+        }
     }
 }
 

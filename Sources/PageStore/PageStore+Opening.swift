@@ -39,7 +39,7 @@ extension PageStore {
         var gate = mode == .createIfMissing ? try await make(file, options) : nil
         // A file that is not ours is refused here, before anything is made beside it, and before SQLite touches it.
         let place = try OpenStore(file) { () throws(StorageError) in
-            guard try StoreFile.kind(of: file) == .blank else { return }
+            guard try StoreFile.kind(of: file) == .blank else { return try LogOwner.check(file) }
             guard mode != .readOnly else { throw StorageError(.notFound, "\(file) is an empty file") }
             StoreFile.makePrivate(file)
         }
@@ -49,6 +49,9 @@ extension PageStore {
         }
         defer { withExtendedLifetime(gate) {} }
         guard FileIdentity(file) == place.identity else { throw .moved(file) }
+        var options = options
+        // Without shared memory the store is this process's alone (https://www.sqlite.org/vfs.html#standard_unix_vfses).
+        if options.fileSystem == nil, !StoreFile.hasRoomForSharedMemory(file) { options.fileSystem = StoreFile.exclusiveFileSystem }
         let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, clock: clock, place: place)
         if mode == .readOnly {
             // The first reader checks the file.
@@ -93,6 +96,7 @@ extension PageStore {
                 journalBound: options.journal, stamps: stamps,
                 openLocker: { () throws(StorageError) in try StoreOpening.openLocker(path, identity, options: options) },
                 announce: { announcer.announce($0) })
+            LogOwner.note(session.fileStamp, beside: path)
             session.resumePurges()
             return session
         }

@@ -64,6 +64,10 @@ public final class PageStore: PageStorage {
         place.withLock { $0 = nil }
     }
 
+    /// Whether the store's path still leads to the file that was opened. Holds after closing, too: closing merges the log, and only then
+    /// it is certain that everything stored is at that place.
+    public var isInPlace: Bool { FileIdentity(path) == identity }
+
     /// The store on the caller's own thread, for callers that may block it.
     public var synchronously: SynchronousAccess {
         SynchronousAccess(pool: pool, accesses: accesses, writer: writer, isReadOnly: isReadOnly, clock: clock)

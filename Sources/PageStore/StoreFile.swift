@@ -60,6 +60,11 @@ enum StoreFile {
         }
     }
 
+    static func isOrdinaryOrMissing(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Refuses what is no ordinary file under one of the names that belong to a store. Opening a FIFO would wait for ever.
     static func checkCompanions(of file: String) throws(StorageError) {
         for suffix in ["-wal", "-shm", "-journal", "-owners", "-notices"] {
@@ -110,6 +115,29 @@ enum StoreFile {
     static func hasNoLog(_ path: String) -> Bool {
         var status = stat()
         return stat(path + "-wal", &status) != 0 || status.st_size == 0
+    }
+
+    /// SQLite's VFS that keeps the index of the log in the memory of one process, and others away from the store.
+    static let exclusiveFileSystem = "unix-excl"
+
+    /// Whether the file system has room for the shared memory beside the store, which SQLite maps in parts of 32 KiB. SQLite cannot
+    /// open a store without it, not even to delete something; on a file system with small blocks the process would end by `SIGBUS`.
+    static func hasRoomForSharedMemory(_ path: String) -> Bool {
+        #if os(Linux)
+        var status = statvfs()
+        let bytes = 64 << 10
+        guard size(path + "-shm") < 32 << 10, statvfs(path, &status) == 0,
+            UInt64(status.f_bavail) * UInt64(status.f_frsize) < 1 << 20
+        else { return true }
+        // O_TMPFILE, a macro that Swift does not import: a file without a name.
+        let descriptor = open(split(path).directory, O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o600)
+        guard descriptor >= 0 else { return errno != ENOSPC && errno != EDQUOT }
+        defer { close(descriptor) }
+        let result = posix_fallocate(descriptor, 0, off_t(bytes))
+        return result != ENOSPC && result != EDQUOT
+        #else
+        return true
+        #endif
     }
 
     /// Whether the file is on a file system that is mounted for reading only.

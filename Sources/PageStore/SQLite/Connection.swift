@@ -30,6 +30,8 @@ final class Connection {
     var logObserver: ((Int) -> Void)?
     /// What write transactions could not reach.
     var unreachable: Set<UnreachableRow> = []
+    /// The log and the shared memory, as they were when this connection was opened.
+    var companions: [(path: String, identity: FileIdentity)] = []
     /// Whether a write transaction is under way.
     var isWriting = false
 

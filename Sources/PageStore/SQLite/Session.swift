@@ -8,7 +8,7 @@ import PageModel
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
-    private var fileStamp: StoreStamp?
+    private(set) var fileStamp: StoreStamp?
     private var fileCheckedAt: UInt64 = 0
     private let accesses: AccessLog
     let merger: LogMerger

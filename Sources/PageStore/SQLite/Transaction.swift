@@ -22,7 +22,11 @@ extension Connection {
         _ kind: TransactionKind, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         restartWatchdog()
-        if kind == .write { try takeWriteLock() } else { try run(kind.begin) }
+        do throws(StorageError) {
+            if kind == .write { try takeWriteLock() } else { try run(kind.begin) }
+        } catch {
+            throw explained(error)
+        }
         isWriting = kind == .write
         defer { isWriting = false }
         do {
@@ -33,7 +37,7 @@ extension Connection {
             // A failed COMMIT may or may not have ended the transaction; ROLLBACK then reports "no transaction", which
             // is what we want anyway (https://www.sqlite.org/lang_transaction.html).
             try? run(TransactionKind.rollback)
-            throw error
+            throw explained(error)
         }
     }
 

@@ -36,6 +36,7 @@ enum StoreOpening {
         try Seal.define(in: connection)
         try Migrator.migrate(connection, now: now)
         try Migrator.checkSchema(of: connection)
+        try connection.rememberCompanions(of: identity)
         return connection
     }
 
@@ -51,6 +52,7 @@ enum StoreOpening {
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         _ = try connection.pragma("user_version")
         try identity.check(connection)
+        try connection.rememberCompanions(of: identity)
         return connection
     }
 
@@ -66,6 +68,7 @@ enum StoreOpening {
         connection.keepLogWhenClosing()
         try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
         try identity.check(connection)
+        try connection.rememberCompanions(of: identity)
         if isReadOnly {
             try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
             switch try Migrator.version(of: connection) {
@@ -84,6 +87,13 @@ enum StoreOpening {
     /// directory or medium), it is read as it is, provided that no log holds anything newer
     /// (https://www.sqlite.org/wal.html#read_only_databases).
     private static func openUntouched(_ path: String, _ options: PageStore.Options) throws(StorageError) -> Connection {
+        if options.fileSystem == StoreFile.exclusiveFileSystem {
+            // An exclusive lock needs a descriptor that writes.
+            let connection = try Connection(path: path, fileSystem: options.fileSystem)
+            connection.setBusyBudget(options.busyBudget)
+            try connection.execute("PRAGMA query_only = ON")
+            return connection
+        }
         let connection = try Connection(path: path, .readOnly, fileSystem: options.fileSystem)
         // Where the last process was killed, somebody is making its log good, and holds the others off meanwhile.
         connection.setBusyBudget(options.busyBudget)

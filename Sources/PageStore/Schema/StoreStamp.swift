@@ -5,9 +5,10 @@ import PageModel
 /// Another program can overwrite the file in place while it is open, as `cp` does. The path then leads to the same file, and SQLite
 /// goes on with pages that it remembers. So the number is compared with the bytes of the file, past SQLite. That notices another
 /// store or another kind of file. It cannot notice an older copy of the same store.
-struct StoreStamp {
+struct StoreStamp: Equatable {
     private let number: Int64
-    private let position: Int64
+    /// Where in the file the number is, in bytes. Its seal lies before it.
+    let position: Int64
     /// Whether the file has shown the number. Until the log is merged for the first time, the file can lack that page.
     private var isInFile = false
 
@@ -22,6 +23,18 @@ struct StoreStamp {
         // The table has one row, whose cell ends where its page ends, and the stamp is the row's last column.
         position = try connection.pragma("page_size").multipliedReportingOverflow(by: root).partialValue - 8
     }
+
+    /// A stamp as a file shows it. Returns `nil` when the seal is not that of the number: then it is something else.
+    init?(position: Int64, seal: UInt64, number: UInt64) {
+        self.number = Int64(bitPattern: number)
+        self.position = position
+        guard position > 0, seal == StoreStamp.seal(of: self.number) else { return nil }
+    }
+
+    /// Position, seal and number.
+    var words: [UInt64] { [UInt64(bitPattern: position), StoreStamp.seal(of: number), UInt64(bitPattern: number)] }
+
+    static func == (left: StoreStamp, right: StoreStamp) -> Bool { left.number == right.number && left.position == right.position }
 
     /// Checks that the file under the connection still is the store that was opened.
     /// - Throws: `damaged` when it was overwritten.

@@ -12,6 +12,7 @@ enum Quarantine {
     /// Renames the store and what lies beside it.
     /// - Returns: where it is now.
     static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
+        guard StoreFile.isOrdinaryOrMissing(file) else { throw StorageError(.notAStore, "\(file) is no file, and so no store") }
         let target = name(for: file, at: now)
         let inUse = StorageError(.busy, "\(file) is in use; end what has it open first")
         try Recreation.whileAlone(with: file, otherwise: inUse) { () throws(StorageError) in
@@ -32,6 +33,10 @@ enum Quarantine {
                 if StoreFile.exists(target + suffix) { unlink(file + suffix) } else { rename(file + suffix, target + suffix) }
             }
             unlink(file + "-shm")
+            // A FIFO or a directory under one of our names would be in the way of the next store.
+            for suffix in ["-shm", "-owners", "-notices"] where !StoreFile.isOrdinaryOrMissing(file + suffix) {
+                rename(file + suffix, target + suffix)
+            }
         }
         return target
     }

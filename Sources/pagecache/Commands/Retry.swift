@@ -56,7 +56,7 @@ struct Retry: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         Arenas.giveBack()
-        try await common.withStore(.mustExist) { store in try await retry(in: store) }
+        try await common.withStore(.mustExist, checkingPlace: true) { store in try await retry(in: store) }
     }
 
     private func retry(in store: PageStore) async throws {

@@ -8,7 +8,7 @@ import PagedRepository
 extension Sync {
     /// `--due`: whatever the ledger, and the age of pinned lists, say.
     func syncDue() async throws {
-        try await common.withStore(.mustExist) { store in
+        try await common.withStore(.mustExist, checkingPlace: true) { store in
             var options = options
             options.patience = wait?.duration ?? .zero
             let due = try await DueWork.all(

@@ -96,7 +96,7 @@ struct Sync: AsyncParsableCommand {
             await store.close()
             throw error
         }
-        await store.close()
+        try await store.closeInPlace()
     }
 
     private func run(_ target: String, in store: DeferredStore) async throws {

@@ -24,6 +24,7 @@ final class DeferredStore: PageStorage {
     }
 
     func close() async { await opened?.close() }
+    func closeInPlace() async throws(StorageError) { try await opened?.closeInPlace() }
 
     func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         if let opened { return try await opened.register(key) }

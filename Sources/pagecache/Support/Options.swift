@@ -69,8 +69,14 @@ struct CommonOptions: ParsableArguments {
     }
 
     /// Opens the store for this work, and closes it however that ends.
-    func withStore<Value>(_ mode: PageStore.Mode, _ work: (PageStore) async throws -> Value) async throws -> Value {
-        try await openStore(mode).closed(after: work)
+    /// - Parameter checkingPlace: whether it is an error when the store is not at its place any more then.
+    func withStore<Value>(
+        _ mode: PageStore.Mode, checkingPlace: Bool = false, _ work: (PageStore) async throws -> Value
+    ) async throws -> Value {
+        let store = try await openStore(mode)
+        let value = try await store.closed(after: work)
+        if checkingPlace { try await store.closeInPlace() }
+        return value
     }
 }
 
@@ -85,6 +91,15 @@ extension PageStore {
             await close()
             throw error
         }
+    }
+}
+
+extension PageStore {
+    /// Closes the store, and makes sure that everything that was stored is where its path leads to.
+    /// - Throws: `moved` when the store was renamed, replaced or removed before the last process had merged its log.
+    func closeInPlace() async throws(StorageError) {
+        await close()
+        guard isInPlace else { throw StorageError(.moved, "\(path) was renamed, replaced or removed while it was closed") }
     }
 }
 

@@ -1,0 +1,133 @@
+import Foundation
+import PageModel
+import StorageSupport
+import Testing
+
+@testable import PageStore
+
+/// The log, the shared memory and the owners' file beside a store, when something happens to them or to the store between them.
+@Suite("The files beside a store")
+struct CompanionTests {
+    private let folder = Folder()
+
+    private func code<Value>(_ body: () async throws -> Value) async -> StorageError.Code? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return (error as? StorageError)?.code
+        }
+    }
+
+    /// A store with this list in it, open.
+    private func open(_ key: String, at path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws -> PageStore {
+        let store = try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
+        if mode == .createIfMissing { _ = try await store.register(QueryKey(key)) }
+        return store
+    }
+
+    /// Writes until a write fails: files that were in place within the last millisecond are not looked at again.
+    private func codeOfWrites(_ store: PageStore) async -> StorageError.Code? {
+        let end = ContinuousClock.now + .seconds(5)
+        while ContinuousClock.now < end {
+            if let code = await code({ try await store.register(QueryKey("\(UInt64.random(in: 0 ... .max))")) }) { return code }
+        }
+        return nil
+    }
+
+    @Test("a log or a shared memory that is removed or replaced is noticed by the next write", arguments: [["-wal"], ["-shm"], ["-wal", "-shm"]], [false, true])
+    func companions(names: [String], replaced: Bool) async throws {
+        let store = try await open("ours")
+        for name in names {
+            try FileManager.default.removeItem(atPath: folder.store + name)
+            if replaced { folder.createFile(folder.store + name) }
+        }
+        #expect(await codeOfWrites(store) == .moved)
+        await store.close()
+    }
+
+    @Test("a second process does not open a store whose log was removed under a first one, and opens it when that has ended")
+    func cutLog() async throws {
+        let store = try await open("ours")
+        let log = try Data(contentsOf: URL(fileURLWithPath: folder.store + "-wal"))
+        #expect(truncate(folder.store + "-wal", 0) == 0)
+        // Once only: closing its descriptor drops SQLite's locks. Another process has them of its own.
+        #expect(await code { try LogOwner.check(folder.store) } == .moved)
+        try log.write(to: URL(fileURLWithPath: folder.store + "-wal"))
+        await store.close()
+        #expect(await code { try LogOwner.check(folder.store) } == nil)
+    }
+
+    /// A copy of the files of an open store, as a killed process leaves them.
+    private func leaveBehind(_ store: PageStore, at path: String, _ suffixes: [String] = ["", "-wal", "-owners"]) throws {
+        for suffix in suffixes { try FileManager.default.copyItem(atPath: store.path + suffix, toPath: path + suffix) }
+    }
+
+    @Test("a log is not read into a store that has taken the place of its own; the store's own log is, wherever both were copied to", arguments: [true, false])
+    func foreignLog(isMerged: Bool) async throws {
+        let store = try await open("ours")
+        if isMerged {
+            await store.close()
+            let again = try await open("more")
+            try leaveBehind(again, at: "\(folder.path)/left.sqlite")
+            await again.close()
+        } else {
+            try leaveBehind(store, at: "\(folder.path)/left.sqlite")
+            await store.close()
+        }
+        // Its own log: believed.
+        let left = "\(folder.path)/left.sqlite"
+        let copy = "\(folder.path)/copy.sqlite"
+        for suffix in ["", "-wal", "-owners"] { try FileManager.default.copyItem(atPath: left + suffix, toPath: copy + suffix) }
+        let own = try await open("", at: copy, .mustExist)
+        #expect(try await own.records().map(\.key).contains(QueryKey("ours")))
+        await own.close()
+        // Another store in its place.
+        let other = try await open("theirs", at: "\(folder.path)/other.sqlite")
+        await other.close()
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: other.path))
+        #expect(rename(other.path, left) == 0)
+        for mode in [PageStore.Mode.mustExist, .readOnly, .createIfMissing] {
+            #expect(await code { try await PageStore.openForTest(at: left, mode: mode) } == .foreignLog)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: left)) == bytes)
+        // Without that log it is served.
+        try FileManager.default.removeItem(atPath: left + "-wal")
+        let theirs = try await open("", at: left, .mustExist)
+        #expect(try await theirs.records().map(\.key) == [QueryKey("theirs")])
+        await theirs.close()
+    }
+
+    @Test("whatever fails in a store that was taken away is called so")
+    func explained() async throws {
+        let store = try await open("ours")
+        #expect(unlink(folder.store) == 0)
+        try await store.withWriter { session throws(StorageError) in
+            for code in [StorageError.Code.permission, .inputOutput, .cannotCreate, .damaged] {
+                #expect(session.connection.explained(StorageError(code, "")).code == .moved)
+            }
+            #expect(session.connection.explained(StorageError(.busy, "")).code == .busy)
+        }
+        #expect(!store.isInPlace)
+        await store.close()
+        #expect(!store.isInPlace)
+    }
+
+    @Test("setting a store aside takes along what is in the way of the next one")
+    func foreignKinds() async throws {
+        let store = try await open("ours")
+        await store.close()
+        for suffix in ["-owners", "-notices"] {
+            try? FileManager.default.removeItem(atPath: folder.store + suffix)
+            #expect(mkfifo(folder.store + suffix, 0o600) == 0)
+        }
+        _ = try PageStore.setAside(at: folder.store, now: noon)
+        let next = try await open("next")
+        #expect(try await next.records().count == 1)
+        await next.close()
+        let directory = "\(folder.path)/directory"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        #expect(await code { try PageStore.setAside(at: directory, now: noon) } == .notAStore)
+        #expect(!StoreFile.exists(directory + "-owners"))
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import PageModel
+import StorageSupport
+import Testing
+
+@testable import PageStore
+
+@Suite("Rows in the wrong part of a tree")
+struct MisplacedRowTests {
+    @Test("a commit around a row that a scan returns and no search finds ends with damaged", .timeLimit(.minutes(1)))
+    func misplaced() async throws {
+        let tree = try await DamagedTree()
+        var bytes = try tree.bytes
+        let leaves = try tree.leaves(of: "page")
+        // The second leaf appears in the place of the last one.
+        let (second, last) = (leaves[1], leaves[leaves.count - 1])
+        let number = withUnsafeBytes(of: UInt32(last).bigEndian, Array.init)
+        var changed = 0
+        for page in 0..<bytes.count / DamagedTree.pageSize where [2, 5].contains(bytes[page * DamagedTree.pageSize]) {
+            let pointer = page * DamagedTree.pageSize + 8
+            guard Array(bytes[pointer..<pointer + 4]) == number else { continue }
+            bytes.replaceSubrange(pointer..<pointer + 4, with: withUnsafeBytes(of: UInt32(second).bigEndian, Array.init))
+            changed += 1
+        }
+        #expect(changed == 1)
+        try tree.write(bytes)
+        let store = try await tree.open()
+        let record = try #require(try await store.query(QueryKey("list")))
+        var codes: Set<String> = []
+        for offset in stride(from: 0, to: 4_000, by: 20) {
+            do {
+                _ = try await store.commit(
+                    CommitPlan(
+                        query: tree.query, version: record.version,
+                        edits: [.put(PageWrite(offset: offset, content: items(["new \(offset)"]), evidence: .verified))]))
+            } catch {
+                codes.insert(error.code.description)
+            }
+        }
+        #expect(codes.isSubset(of: ["damaged"]))
+        await store.close()
+    }
+}
