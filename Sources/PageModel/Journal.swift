@@ -169,7 +169,7 @@ public struct JournalBound: Hashable, Sendable {
 
 /// Which entries of a journal are dropped to make room: a decision over its rows, oldest first.
 ///
-/// An entry goes when the one after it is ten minutes old: until then somebody may ask what changed since it.
+/// An entry goes when the one after it is ten minutes old: until then a reader may ask for the changes since it.
 package struct JournalPruning {
     private let target: Int
     private let now: Timestamp

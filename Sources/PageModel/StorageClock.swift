@@ -2,7 +2,7 @@
 public protocol StorageClock: Sendable {
     /// The wall time: what ages are measured with.
     func now() -> Timestamp
-    /// The time since the machine started, suspended or not: what ends of leases are measured with. Nobody can set it.
+    /// The time since the machine started, suspended or not. Leases end by it. It cannot be set.
     func uptime() -> Uptime
 }
 

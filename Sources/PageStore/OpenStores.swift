@@ -111,7 +111,7 @@ struct FileIdentity: Hashable, Sendable {
 
 extension Connection {
     /// Checks that the paths of the store, its log and its shared memory still lead to the files that this connection has open.
-    /// Whoever opens a store whose log was removed makes a new log, and two processes would each read their own.
+    /// A process that opens a store whose log was removed makes a new log, and two processes would each read their own.
     /// - Throws: `moved` when one of them was renamed, replaced or removed.
     func checkPlace() throws(StorageError) {
         guard !hasMoved, companions.allSatisfy({ FileIdentity($0.path) == $0.identity }) else { throw .moved(path) }

@@ -70,7 +70,7 @@ extension PageStore {
             try StoreFile.make(file)
             return nil
         }
-        // Whoever makes the file first lets the others go on.
+        // The process that makes the file first lets the others continue.
         try await waiting(options.busyBudget, for: gate) { StoreFile.exists(file) || gate.lock(.exclusive) }
         try StoreFile.make(file)
         try await waiting(options.busyBudget, for: gate) { gate.lock(.shared) }

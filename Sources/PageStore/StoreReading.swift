@@ -160,7 +160,7 @@ struct StoreReading {
             record: record, pages: rows.rows.map(\.summary),
             ledger: try LedgerTable.entries(of: record.id, in: connection, at: moment), readAt: moment.now)
         guard !rows.damaged.isEmpty else { return outline }
-        // Nobody knows how many positions are lost behind the last page that can be read, unless the list says how long it is.
+        // How many positions are lost behind the last page that can be read is unknown, unless the list's length is known.
         let length = outline.length
         outline.damaged = rows.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
         return outline

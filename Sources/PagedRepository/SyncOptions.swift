@@ -98,7 +98,7 @@ public struct SyncReport: Hashable, Sendable {
         case failed
         /// The storage is damaged: what could be fetched was stored, and a repair of the storage is needed.
         case damaged
-        /// Somebody removed the list from the storage during the run.
+        /// The list was removed from the storage during the run.
         case purged
     }
 

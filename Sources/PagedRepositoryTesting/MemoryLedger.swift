@@ -124,7 +124,7 @@ struct MemoryLedger: Sendable {
     }
 
     /// Puts the page in flight, unless it is and its lease still counts.
-    /// - Parameter retryAt: when a retry is due again: whoever tries may die of it (R31).
+    /// - Parameter retryAt: when a retry is due again: the process that retries may crash by it (R31).
     mutating func claim(_ offset: Int, _ lease: Lease, retryAt: Timestamp, at moment: StorageMoment) -> Bool {
         guard !counts(offset, at: moment) else { return false }
         var entry = records[offset]?.entry ?? LedgerEntry(offset: offset, state: .pending)

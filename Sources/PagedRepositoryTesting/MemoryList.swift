@@ -78,7 +78,7 @@ struct MemoryList: Sendable {
         return LeaseGrant(leases, at: moment.now, list: request.surroundings.map { outline($0, at: moment) })
     }
 
-    /// - Parameter grantedAt: when page one was asked for; nil when nobody knows.
+    /// - Parameter grantedAt: when page one was asked for; `nil` when that is unknown.
     private mutating func apply(_ edit: ListEdit, _ grantedAt: Timestamp?, at now: Timestamp) throws(Refusal) -> Change? {
         switch edit {
         case .put(let page):

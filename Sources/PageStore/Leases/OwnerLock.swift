@@ -42,7 +42,7 @@ final class OwnerLock: Sendable {
         close(descriptor)
     }
 
-    /// Whether the process of the owner with this name lives. A name that is none belongs to nobody.
+    /// Whether the process of the owner with this name lives. Returns `false` for a text that is no owner's name.
     func isAlive(_ owner: String) -> Bool {
         // What a `LeaseOwner` adds is the process's own matter.
         let process = owner.prefix { $0 != "/" }

@@ -3,8 +3,8 @@ import PageModel
 /// The writing connection, and what is remembered between its transactions.
 ///
 /// Mutable state: the index of items, the owner's lock, the generator of versions' stamps, the tokens that are reserved, the leases that
-/// were granted, the change sets of the running transaction, the file's stamp and when it was last checked. All of it belongs to whoever
-/// holds the writer's mutex.
+/// were granted, the change sets of the running transaction, the file's stamp and when it was last checked. All of it belongs to the thread
+/// that holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
@@ -214,7 +214,7 @@ final class Session {
         return true
     }
 
-    /// Looks whether an earlier process left a purge to be finished. Waits for nobody.
+    /// Finishes a purge that an earlier process could not finish. Waits for no lock.
     func resumePurges() {
         guard (try? UpkeepTable.hasLog(in: connection)) == true else { return }
         emptyingAfter = (0, 1)

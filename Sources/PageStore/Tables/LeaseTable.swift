@@ -29,7 +29,7 @@ enum LeaseTable {
             lease_boot = ?7
         """)
 
-    /// Puts the page in flight. A retry is due again when its lease ends: whoever tries may die of it (R31).
+    /// Puts the page in flight. A retry is due again when its lease ends: the process that retries may crash by it (R31).
     static func take(
         _ lease: Lease, of query: QueryID, by owner: String, for duration: Duration, at moment: StorageMoment,
         in connection: Connection

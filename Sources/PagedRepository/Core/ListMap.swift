@@ -18,7 +18,7 @@ struct ListMap: Equatable {
     let stretches: [Stretch]
     /// What the origin says of the length, and whether something that was seen contradicts it.
     let total: Total
-    /// Where the list ends at the origin; nil when nobody knows.
+    /// Where the list ends at the origin; `nil` when that is unknown.
     let end: Int?
 
     /// Nil when two answers contradict each other.

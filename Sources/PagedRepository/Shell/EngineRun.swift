@@ -20,7 +20,7 @@ final class EngineRun {
     private var isFirstLook = true
     /// How far the storage's clock is ahead of the engine's, as the last look showed.
     private var skew = Duration.zero
-    /// The storage's time: what is due is told by it, and so is everything here (R52).
+    /// The storage's time. Everything here is judged by it (R52).
     private var now: Timestamp { engine.clock.now() + skew }
 
     init(_ engine: SyncEngine, _ stop: EngineStop) {

@@ -87,7 +87,7 @@ extension ListController {
         of work: ListMachine.Work, _ report: SyncReport, _ before: ListSnapshot<Value>
     ) -> Result<LoadOutcome, any Error> {
         let now = current
-        // The list was removed meanwhile, by a reset or by another process: what was fetched is in nobody's list.
+        // The list was removed meanwhile, by a reset or by another process. What was fetched belongs to no list.
         if report.outcome == .purged { return .success(.superseded) }
         let news = max(0, now.runs.count { $0.isHeld } == 0 ? 0 : held(now) - held(before))
         if let failure = report.headFailure {

@@ -149,7 +149,7 @@ final class SyncRun {
         guard !damage.pages.isEmpty else { return }
         let count = damage.pages.reduce(0) { $0 + $1.count }
         warn("\(count) \(count == 1 ? "item is" : "items are") damaged in the store")
-        // Whoever changed the list meanwhile has its newest version; what is still damaged is found by the next run.
+        // Another process has changed the list meanwhile. The next run finds what is still damaged.
         _ = try await storage.commit(
             CommitPlan(query: record.id, version: record.version, edits: damage.pages.map { .demote($0) }))
     }

@@ -85,7 +85,7 @@ struct Show: AsyncParsableCommand {
         }
     }
 
-    /// The stretches in which there are pages: a length is what somebody said, and may be any number.
+    /// The stretches in which there are pages: a length comes from an origin, and may be any number.
     private static func pieces(of list: ListOutline, _ asked: Range<Int>) -> [Range<Int>] {
         Coverage(list.pages.map(\.range)).runs.flatMap { run in
             let run = run.clamped(to: asked)
@@ -103,7 +103,7 @@ struct Show: AsyncParsableCommand {
         ToolFailure(.notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' shows what there is")
     }
 
-    /// What tells how long the list is: its record and its last page. Of a list whose length nobody knows, every page.
+    /// What tells how long the list is: its record and its last page. Of a list of unknown length, every page.
     private func tail(of record: QueryRecord, in store: PageStore) async throws -> ListOutline {
         let known = record.end ?? record.total.count
         guard let list = try await store.excerpt(of: record.id, known.map { max(0, $0 - 1)..<Int.max } ?? 0..<Int.max) else {
