@@ -26,12 +26,12 @@ enum QueryTable {
             ON j.query = q.id AND j.counter = (SELECT max(counter) FROM journal WHERE query = q.id)
         ORDER BY id
         """)
-    private static let ids = SQL("SELECT id FROM query")
+    private static let ids = SQL("SELECT id FROM query NOT INDEXED ORDER BY id")
     private static let insert = SQL(
         """
         INSERT INTO query (
-            scope, key, name_hash, generation, revision, total_kind, created_at, allows_duplicates, paging, source, pinned, seal
-        ) VALUES (?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', 0, 0)
+            id, scope, key, name_hash, generation, revision, total_kind, created_at, allows_duplicates, paging, source, pinned, seal
+        ) VALUES (?, ?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', 0, ?)
         """)
     private static let update = SQL(
         """
@@ -156,24 +156,22 @@ enum QueryTable {
         _ key: QueryKey, at now: Timestamp, in connection: Connection
     ) throws(StorageError) -> (record: QueryRecord, isNew: Bool) {
         if let known = try find(key, in: connection) { return (known, false) }
-        try connection.run(
-            insert, .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(key)), .time(now.stored))
         let made = QueryRecord(
-            id: QueryID(rawValue: connection.lastInsertedRow), key: key, version: ListVersion(generation: 1, revision: 0),
+            id: try QueryNumbers.next(in: connection), key: key, version: ListVersion(generation: 1, revision: 0),
             total: .unknown, end: nil, validatedAt: nil, createdAt: now.stored, allowsDuplicates: false, paging: "", source: "")
-        // The number is part of the seal, and known only now.
-        try save(made, in: connection)
+        let sealed = SealedQuery(made)
+        try connection.run(
+            insert, .int(made.id.rawValue), .text(key.scope), .text(key.text), .hash(sealed.nameHash), .time(made.createdAt),
+            .hash(sealed.seal))
         return (made, true)
     }
 
     /// Stores a name whose record was lost. Its seal does not hold: `Repair` makes the record anew.
     static func insertUnsealed(_ key: QueryKey, as id: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(
-            insert, .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(key)), .time(Timestamp(milliseconds: 0)))
-        try connection.run(renumber, .int(connection.lastInsertedRow), .int(id.rawValue))
+            insert, .int(id.rawValue), .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(key)),
+            .time(Timestamp(milliseconds: 0)), .hash(0))
     }
-
-    private static let renumber = SQL("UPDATE query SET id = ?2 WHERE id = ?1")
 
     static func save(_ record: QueryRecord, in connection: Connection) throws(StorageError) {
         let sealed = SealedQuery(record)
