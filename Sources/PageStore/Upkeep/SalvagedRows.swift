@@ -173,7 +173,7 @@ struct SalvagedRows {
             try new.run("INSERT OR IGNORE INTO \(table) VALUES (\(places))", values)
         } catch {
             // A value that the schema does not allow was never stored by us.
-            guard error.code == .internal || error.code == .tooLarge else { throw error }
+            guard error.code == .damaged || error.code == .tooLarge else { throw error }
         }
     }
 
