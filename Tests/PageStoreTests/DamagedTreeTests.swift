@@ -179,6 +179,17 @@ struct DamagedTreeTests {
         await other.close()
     }
 
+    @Test("a repair whose name for the damaged file is taken uses the next one that is free")
+    func nameTaken() async throws {
+        let tree = try await DamagedTree(pages: 60)
+        try tree.damage([try tree.leaves(of: "page")[1]])
+        let taken = tree.path + ".corrupt-20270115T080000Z"
+        for name in [taken, taken + "-2"] { try Data().write(to: URL(fileURLWithPath: name)) }
+        let store = try await tree.open()
+        #expect(try await store.repair(at: noon).replacedFile?.hasSuffix(".corrupt-20270115T080000Z-3") == true)
+        for name in [taken, taken + "-2"] { #expect(try Data(contentsOf: URL(fileURLWithPath: name)).isEmpty) }
+    }
+
     @Test("a purged query's number is not used again after a repair")
     func sequence() async throws {
         let tree = try await DamagedTree(pages: 60)
