@@ -50,6 +50,9 @@ extension PageStore {
         try await read { reading throws(StorageError) in try StoreTrees.areReadable(in: reading.connection) }
     }
 
+    /// The files beside the store that a repair, or ``setAside(at:now:)``, has left. They may hold what was purged since.
+    public var filesSetAside: [String] { Quarantine.setAside(of: path) }
+
     /// Renames a store that cannot be read to `….corrupt-<time>`, so that the next opening makes a new one. Only when
     /// asked: nothing else ever does this. No process may have it open.
     /// - Returns: the name it has now.
