@@ -30,6 +30,8 @@ final class Connection {
     var logObserver: ((Int) -> Void)?
     /// What write transactions could not reach.
     var unreachable: Set<UnreachableRow> = []
+    /// Whether the index of names was found to lead to each record, see `QueryNames`.
+    var hasSoundNames = false
     /// Whether a write transaction is under way.
     var isWriting = false
 
