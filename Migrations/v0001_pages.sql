@@ -21,7 +21,7 @@ CREATE TABLE query (
     id                INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again: a purged query's plans cannot hit another
     scope             TEXT NOT NULL,
     key               TEXT NOT NULL,
-    name_hash         INTEGER NOT NULL, -- of scope and key: tells whether a record that is not whole still has its name
+    name_hash         INTEGER NOT NULL, -- of id, scope and key: tells whether a record that is not whole still has its name
     generation        INTEGER NOT NULL,
     revision          INTEGER NOT NULL,
     total_kind        TEXT NOT NULL CHECK (total_kind IN ('exact', 'estimate', 'unknown')),
@@ -39,7 +39,7 @@ CREATE TABLE query (
     sweep_started_at  INTEGER,
     pinned            INTEGER NOT NULL,
     seal              INTEGER NOT NULL,
-    UNIQUE (scope, key)
+    UNIQUE (scope, key, name_hash) -- one record for each name; the hash is here so that the index alone binds a name to its id
 ) STRICT;
 
 -- One page without its items. A shift rewrites these rows and leaves the bodies alone.

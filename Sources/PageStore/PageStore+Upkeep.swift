@@ -50,6 +50,17 @@ extension PageStore {
         try await read { reading throws(StorageError) in try StoreTrees.areReadable(in: reading.connection) }
     }
 
+    /// Makes a store whose file was cut off one that can be opened, so that ``repair()`` can save what is left. Changes four bytes of its
+    /// header. No process may have it open.
+    /// - Returns: whether the file was too short. Otherwise nothing was changed.
+    /// - Throws: `StorageError` with `notFound`, `notAStore`, `busy`, `permission` or `inputOutput`.
+    public static func admitShortFile(at path: String) throws(StorageError) -> Bool {
+        try ShortFile.admit(try StoreFile.locate(path))
+    }
+
+    /// The files beside the store that a repair, or ``setAside(at:now:)``, has left. They may hold what was purged since.
+    public var filesSetAside: [String] { Quarantine.setAside(of: path) }
+
     /// Renames a store that cannot be read to `….corrupt-<time>`, so that the next opening makes a new one. Only when
     /// asked: nothing else ever does this. No process may have it open.
     /// - Returns: the name it has now.

@@ -65,7 +65,7 @@ extension PageStore {
         guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
         let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
         do throws(StorageError) {
-            return try await purge(queries)
+            return try await withWriter { session throws(StorageError) in try Purge.run(queries, withOrphans: true, in: session) }
         } catch {
             guard error.code == .full || error.code == .damaged else { throw error }
             return try await recreate(removing: queries, because: error)

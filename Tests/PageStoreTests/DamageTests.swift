@@ -83,6 +83,47 @@ struct DamageTests {
         #expect(try await bench.store.outline(of: bench.query)?.coverage.count == (keeps ? 6 : nil))
     }
 
+    @Test("attempts that no code counted up to are a finding, and the next attempt does not overflow", arguments: [Int64.max, 1 << 52 + 1, .min])
+    func attempts(forged: Int64) async throws {
+        let bench = try await Bench()
+        try await bench.put(0, items(0..<3))
+        try await bench.commit(
+            [], ledger: [.failed(offset: 3, failure: FetchFailure(.server, "m", isRetryable: true), nextAttemptIn: .zero)])
+        let connection = try Connection(path: bench.folder.store)
+        try connection.execute("UPDATE ledger SET attempts = \(forged)")
+        #expect(try await bench.store.verify().findings.map(\.kind) == [.ledger])
+        #expect(try await bench.store.claim(LeaseRequest([3], for: .seconds(60)), of: bench.query).leases.count == 1)
+        #expect(StoredBounds.counters.contains(Int(try #require(try connection.number(SQL("SELECT attempts FROM ledger"))))))
+    }
+
+    @Test("a constraint that the rows of a store break, and a header that SQLite does not know, are damage")
+    func meaning() async throws {
+        let bench = try await Bench()
+        for statement in [
+            "INSERT INTO store (id, seal, stamp) VALUES (1, 1, 1)", "INSERT INTO body (id, layout, payload) VALUES ('x', x'', x'')",
+            "INSERT INTO query (id) VALUES ('x')",
+        ] {
+            do throws(StorageError) {
+                try Connection(path: bench.folder.store).execute(statement)
+                Issue.record("it was run: \(statement)")
+            } catch {
+                #expect(error.code == .damaged, "\(statement): \(error)")
+            }
+        }
+        await bench.store.close()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: bench.folder.store))
+        // The schema format (https://www.sqlite.org/fileformat2.html#the_database_header).
+        bytes[47] = 5
+        try bytes.write(to: URL(fileURLWithPath: bench.folder.store))
+        do throws(StorageError) {
+            let store = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
+            await store.close()
+            Issue.record("it was opened")
+        } catch {
+            #expect(error.code == .damaged, "\(error)")
+        }
+    }
+
     @Test("item hashes that are not what was stored are made anew; until then the items themselves are asked")
     func identities() async throws {
         let bench = try await Bench()

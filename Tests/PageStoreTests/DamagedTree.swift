@@ -7,12 +7,19 @@ import StorageSupport
 /// A store of 200 pages of 20 items, closed, whose b-trees a test damages.
 struct DamagedTree {
     static let pageSize = 4_096
-    let folder = Folder()
+    let folder: Folder
     let query: QueryID
     var path: String { folder.store }
 
+    /// A store that is there already, and closed.
+    init(at folder: Folder) {
+        self.folder = folder
+        query = QueryID(rawValue: 1)
+    }
+
     /// - Parameter bytes: of each item, about.
     init(pages: Int = 200, bytes: Int = 20) async throws {
+        folder = Folder()
         let store = try await PageStore.openForTest(at: folder.store)
         query = try await store.register(QueryKey("list"), at: noon).id
         for page in 0..<pages {

@@ -179,6 +179,63 @@ struct DamagedTreeTests {
         await other.close()
     }
 
+    @Test("a repair whose name for the damaged file is taken uses the next one that is free")
+    func nameTaken() async throws {
+        let tree = try await DamagedTree(pages: 60)
+        try tree.damage([try tree.leaves(of: "page")[1]])
+        let taken = tree.path + ".corrupt-20270115T080000Z"
+        for name in [taken, taken + "-2"] { try Data().write(to: URL(fileURLWithPath: name)) }
+        let store = try await tree.open()
+        #expect(try await store.repair(at: noon).replacedFile?.hasSuffix(".corrupt-20270115T080000Z-3") == true)
+        for name in [taken, taken + "-2"] { #expect(try Data(contentsOf: URL(fileURLWithPath: name)).isEmpty) }
+    }
+
+    @Test("of a file that was cut off, what is left is saved", arguments: [2, 3])
+    func cutOff(share: Int) async throws {
+        let tree = try await DamagedTree()
+        let bytes = try tree.bytes
+        try tree.write(Array(bytes[..<(bytes.count / share)]))
+        await #expect(throws: StorageError.self) { try await tree.open() }
+        #expect(try PageStore.admitShortFile(at: tree.path))
+        #expect(try !PageStore.admitShortFile(at: tree.path))
+        let store = try await tree.open()
+        let repair = try await store.repair(at: noon)
+        #expect(repair.left.isSound, "\(repair.left.findings)")
+        let mended = try await tree.open()
+        let window = try #require(try await mended.window(of: tree.query, 0..<4_000))
+        for part in window.parts { #expect(part.content.ids.first == "i\(part.offset)") }
+        // Of a third, the records of all pages are lost.
+        if share == 2 { #expect(window.parts.reduce(0) { $0 + $1.content.count } > 500) }
+        await mended.close()
+    }
+
+    @Test("a stamp on a page that cannot be read is made anew, and no list is lost")
+    func stamp() async throws {
+        let tree = try await DamagedTree(pages: 20)
+        try tree.damage(try tree.leaves(of: "store"))
+        let store = try await tree.open()
+        #expect(try await store.repair(at: noon).left.isSound)
+        let mended = try await tree.open()
+        #expect(try await mended.window(of: tree.query, 0..<400)?.missing.isEmpty == true)
+        await mended.close()
+    }
+
+    @Test("children of the table of bodies that are exchanged: one repair is enough")
+    func exchangedChildren() async throws {
+        let tree = try await DamagedTree()
+        var bytes = try tree.bytes
+        let leaves = try tree.leaves(of: "body")
+        let (first, second) = (leaves[1], leaves[2])
+        for offset in 0..<DamagedTree.pageSize {
+            bytes.swapAt((first - 1) * DamagedTree.pageSize + offset, (second - 1) * DamagedTree.pageSize + offset)
+        }
+        try tree.write(bytes)
+        let store = try await tree.open()
+        let repair = try await store.repair(at: noon)
+        #expect(repair.left.isSound, "\(repair.left.findings)")
+        await store.close()
+    }
+
     @Test("a purged query's number is not used again after a repair")
     func sequence() async throws {
         let tree = try await DamagedTree(pages: 60)

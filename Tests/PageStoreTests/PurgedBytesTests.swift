@@ -47,6 +47,28 @@ struct PurgedBytesTests {
         await store.close()
     }
 
+    @Test("a body whose page record was lost is purged with its list; with everything, one that nothing names is, too")
+    func orphans() async throws {
+        for lost in [["page"], ["page", "identity"]] {
+            let (folder, store, query) = try await bench()
+            try Connection(path: folder.store).execute(lost.map { "DELETE FROM \($0);" }.joined())
+            _ = lost.count == 1 ? try await store.purge([query]) : try await store.purgeAll()
+            #expect(try !holdsNeedle(folder), "\(lost)")
+            #expect(try await store.verify().isSound)
+            await store.close()
+        }
+    }
+
+    @Test("a list's purge leaves a body that another list's page names")
+    func foreignBody() async throws {
+        let (folder, store, query) = try await bench()
+        let other = try await store.register(QueryKey("other"), at: noon).id
+        try Connection(path: folder.store).execute("UPDATE identity SET query = \(other.rawValue)")
+        _ = try await store.purge([other])
+        #expect(try await store.window(of: query, 0..<1)?.parts.count == 1)
+        await store.close()
+    }
+
     @Test("a reader in the log is reported, and the next commit after it has left finishes the purge")
     func nextCommit() async throws {
         let (folder, store, query) = try await bench()

@@ -32,6 +32,8 @@ final class Connection {
     var unreachable: Set<UnreachableRow> = []
     /// The log and the shared memory, as they were when this connection was opened.
     var companions: [(path: String, identity: FileIdentity)] = []
+    /// Whether the index of names was found to lead to each record, see `QueryNames`.
+    var hasSoundNames = false
     /// Whether a write transaction is under way.
     var isWriting = false
 

@@ -28,6 +28,10 @@ extension StorageError {
         if refusals.contains(code & 0xff), StoreFile.isOnReadOnlyFileSystem(path) {
             return StorageError(.permission, "\(what) \(path): the file system is read-only", cause: cause)
         }
+        // SQLite has no code for a header with a schema format that it does not know.
+        if code & 0xff == SQLITE_ERROR, text == "unsupported file format" {
+            return StorageError(.damaged, "\(what) \(path): \(text)", cause: cause)
+        }
         let isFull = growing.contains(code) && limits.contains(reason)
         return StorageError(isFull ? .full : meaning(of: code), "\(what) \(path): \(text)", cause: cause)
     }
@@ -46,7 +50,8 @@ extension StorageError {
         case SQLITE_BUSY, SQLITE_LOCKED: .busy
         case SQLITE_FULL: .full
         case SQLITE_IOERR: .inputOutput
-        case SQLITE_CORRUPT: .damaged
+        // Our own statements keep every constraint of a store that is whole.
+        case SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_MISMATCH: .damaged
         case SQLITE_NOTADB: .notAStore
         case SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH: .permission
         case SQLITE_CANTOPEN: .cannotCreate

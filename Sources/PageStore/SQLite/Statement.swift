@@ -143,6 +143,7 @@ final class Statement {
         }
     }
 
+    fileprivate func isBlob(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_BLOB }
     fileprivate func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
     fileprivate func int(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
 
@@ -184,6 +185,7 @@ struct Row: ~Copyable {
     func int(_ column: Int) -> Int { Int(statement.int(Int32(column))) }
     func bool(_ column: Int) -> Bool { statement.int(Int32(column)) != 0 }
     func hash(_ column: Int) -> UInt64 { UInt64(bitPattern: statement.int(Int32(column))) }
+    func isBlob(_ column: Int) -> Bool { statement.isBlob(Int32(column)) }
     func text(_ column: Int) -> String { statement.text(Int32(column)) }
     func blob(_ column: Int) -> [UInt8] { statement.blob(Int32(column)) }
     func time(_ column: Int) -> Timestamp { Timestamp(milliseconds: statement.int(Int32(column))) }

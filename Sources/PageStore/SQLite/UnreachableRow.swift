@@ -7,6 +7,8 @@ enum UnreachableRow: Hashable {
     case newBodies
     case identities
     case accesses
+    /// The greatest id in a table, by the table's place in `QueryNumbers`.
+    case greatestID(Int)
 }
 
 extension Connection {

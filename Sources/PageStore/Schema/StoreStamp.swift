@@ -54,9 +54,15 @@ struct StoreStamp: Equatable {
         StorageError(.damaged, "\(path) was overwritten while it was open")
     }
 
-    /// Returns `nil` when there is no stamp, or a damaged one.
+    /// Returns `nil` when there is no stamp, or one that is damaged or cannot be read.
     static func intact(in connection: Connection) throws(StorageError) -> Int64? {
-        let row = try connection.first(stored) { row throws(StorageError) in (stamp: row.int64(0), seal: row.hash(1)) }
+        let row: (stamp: Int64, seal: UInt64)?
+        do throws(StorageError) {
+            row = try connection.first(stored) { row throws(StorageError) in (stamp: row.int64(0), seal: row.hash(1)) }
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return nil
+        }
         guard let row, row.seal == seal(of: row.stamp) else { return nil }
         return row.stamp
     }

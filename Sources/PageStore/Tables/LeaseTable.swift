@@ -19,12 +19,13 @@ enum LeaseTable {
         return try isAlive(held.owner)
     }
 
+    // A count that no code of ours wrote must not overflow: `verify` reports it.
     private static let take = SQL(
         """
         INSERT INTO ledger (query, offset, state, attempts, last_attempt_at, lease_token, lease_owner, lease_until, lease_boot)
         VALUES (?1, ?2, 'in_flight', 1, ?3, ?4, ?5, ?6, ?7)
         ON CONFLICT DO UPDATE SET
-            attempts = CASE state WHEN 'ok' THEN 1 ELSE attempts + 1 END, state = 'in_flight', last_attempt_at = ?3,
+            attempts = CASE state WHEN 'ok' THEN 1 ELSE min(max(attempts, 0), \(StoredBounds.counters.upperBound - 1)) + 1 END, state = 'in_flight', last_attempt_at = ?3,
             next_attempt_at = CASE WHEN error_retryable THEN ?8 END, lease_token = ?4, lease_owner = ?5, lease_until = ?6,
             lease_boot = ?7
         """)

@@ -26,12 +26,12 @@ enum QueryTable {
             ON j.query = q.id AND j.counter = (SELECT max(counter) FROM journal WHERE query = q.id)
         ORDER BY id
         """)
-    private static let ids = SQL("SELECT id FROM query")
+    private static let ids = SQL("SELECT id FROM query NOT INDEXED ORDER BY id")
     private static let insert = SQL(
         """
         INSERT INTO query (
-            scope, key, name_hash, generation, revision, total_kind, created_at, allows_duplicates, paging, source, pinned, seal
-        ) VALUES (?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', 0, 0)
+            id, scope, key, name_hash, generation, revision, total_kind, created_at, allows_duplicates, paging, source, pinned, seal
+        ) VALUES (?, ?, ?, ?, 1, 0, 'unknown', ?, 0, '', '', 0, ?)
         """)
     private static let update = SQL(
         """
@@ -129,17 +129,6 @@ enum QueryTable {
 
     private static let upwards = SQL("SELECT \(unversioned) FROM query AS q WHERE id >= ? AND id < ? ORDER BY id")
     private static let downwards = SQL("SELECT \(unversioned) FROM query AS q WHERE id >= ? AND id < ? ORDER BY id DESC")
-    private static let names = SQL("SELECT id, scope, key FROM query INDEXED BY sqlite_autoindex_query_1 ORDER BY scope, key")
-
-    /// The names in the index of names, where the records themselves cannot be read; as many as can be read.
-    static func indexedNames(in connection: Connection) -> [QueryID: QueryKey] {
-        var found: [QueryID: QueryKey] = [:]
-        try? connection.each(names) { row throws(StorageError) in
-            found[QueryID(rawValue: row.int64(0))] = QueryKey(row.text(2), scope: row.text(1))
-        }
-        return found
-    }
-
     static func ids(in connection: Connection) throws(StorageError) -> [QueryID] {
         do throws(StorageError) {
             var found: [QueryID] = []
@@ -156,24 +145,23 @@ enum QueryTable {
         _ key: QueryKey, at now: Timestamp, in connection: Connection
     ) throws(StorageError) -> (record: QueryRecord, isNew: Bool) {
         if let known = try find(key, in: connection) { return (known, false) }
-        try connection.run(
-            insert, .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(key)), .time(now.stored))
+        try QueryNames.check(in: connection)
         let made = QueryRecord(
-            id: QueryID(rawValue: connection.lastInsertedRow), key: key, version: ListVersion(generation: 1, revision: 0),
+            id: try QueryNumbers.next(in: connection), key: key, version: ListVersion(generation: 1, revision: 0),
             total: .unknown, end: nil, validatedAt: nil, createdAt: now.stored, allowsDuplicates: false, paging: "", source: "")
-        // The number is part of the seal, and known only now.
-        try save(made, in: connection)
+        let sealed = SealedQuery(made)
+        try connection.run(
+            insert, .int(made.id.rawValue), .text(key.scope), .text(key.text), .hash(sealed.nameHash), .time(made.createdAt),
+            .hash(sealed.seal))
         return (made, true)
     }
 
     /// Stores a name whose record was lost. Its seal does not hold: `Repair` makes the record anew.
     static func insertUnsealed(_ key: QueryKey, as id: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(
-            insert, .text(key.scope), .text(key.text), .hash(SealedQuery.nameHash(key)), .time(Timestamp(milliseconds: 0)))
-        try connection.run(renumber, .int(connection.lastInsertedRow), .int(id.rawValue))
+            insert, .int(id.rawValue), .text(key.scope), .text(key.text), .hash(QueryNames.hash(of: key, id)),
+            .time(Timestamp(milliseconds: 0)), .hash(0))
     }
-
-    private static let renumber = SQL("UPDATE query SET id = ?2 WHERE id = ?1")
 
     static func save(_ record: QueryRecord, in connection: Connection) throws(StorageError) {
         let sealed = SealedQuery(record)
@@ -196,105 +184,5 @@ enum QueryTable {
             throw StorageError(.damaged, "the record of query \(read.record.id.rawValue) in \(connection.path) is damaged")
         }
         return read.record
-    }
-}
-
-/// A query's record with the checks that stand beside it.
-struct SealedQuery {
-    var record: QueryRecord
-    var nameHash: UInt64
-    var seal: UInt64
-    private var sealHolds = true
-    /// What the record does not keep as a number.
-    private var isInBounds = true
-
-    /// Everything is as it was stored, and possible.
-    var isWhole: Bool {
-        sealHolds && hasItsName && isInBounds
-            && [record.total.count, record.end, record.sweep?.position].allSatisfy { StoredBounds.positions.contains($0 ?? 0) }
-            && [record.version.generation, record.version.revision].allSatisfy { StoredBounds.counters.contains($0) }
-            && [record.createdAt, record.validatedAt, record.invalidatedAt, record.sweep?.startedAt].allSatisfy { StoredBounds.contains($0) }
-            && record.freshFor == record.freshFor?.keptFreshness
-    }
-
-    /// At least scope and key are as they were stored.
-    var hasItsName: Bool { nameHash == SealedQuery.nameHash(record.key) }
-
-    init(_ record: QueryRecord) {
-        self.record = record
-        nameHash = SealedQuery.nameHash(record.key)
-        seal = 0
-        seal = computedSeal
-    }
-
-    fileprivate init(_ row: borrowing Row) {
-        let total: Total =
-            switch row.text(6) {
-            case "exact": .exact(row.int(7))
-            case "estimate": .estimate(row.int(7))
-            default: .unknown
-            }
-        let sweep = row.optionalTime(16).map {
-            SweepProgress(
-                position: row.optionalInt(14) ?? 0, cursor: row.optionalText(15).map { PageCursor($0) }, startedAt: $0)
-        }
-        record = QueryRecord(
-            id: QueryID(rawValue: row.int64(0)), key: QueryKey(row.text(2), scope: row.text(1)),
-            version: ListVersion(generation: row.int(4), revision: row.int(5)), total: total, end: row.optionalInt(8),
-            validatedAt: row.optionalTime(10), createdAt: row.time(9), allowsDuplicates: row.bool(11),
-            paging: row.text(12), source: row.text(13), sweep: sweep, isPinned: row.bool(17),
-            invalidatedAt: row.optionalTime(18), freshFor: row.optionalInt(19).map { .milliseconds($0) },
-            contentVersion: ContentVersion(counter: min(max(row.int(21), 0), Total.largest), stamp: row.hash(22)))
-        nameHash = row.hash(3)
-        seal = row.hash(20)
-        isInBounds = [11, 17].allSatisfy { StoredBounds.flags.contains(row.int($0)) }
-            && (sweep != nil || row.optionalInt(14) == nil && row.optionalText(15) == nil)
-            && record.total.count == row.optionalInt(7)
-        var found = Seal(Seal.query)
-        row.mix(20, into: &found)
-        sealHolds = found.value == seal
-    }
-
-    static func nameHash(_ key: QueryKey) -> UInt64 {
-        var seal = Seal(Seal.query)
-        seal.mix(key.scope)
-        seal.mix(key.text)
-        return seal.value
-    }
-
-    /// In milliseconds.
-    var freshFor: Int? { record.freshFor.map { Int($0.wholeMilliseconds) } }
-
-    var totalKind: String {
-        switch record.total {
-        case .exact: "exact"
-        case .estimate: "estimate"
-        case .unknown: "unknown"
-        }
-    }
-
-    private var computedSeal: UInt64 {
-        var seal = Seal(Seal.query)
-        seal.mix(record.id.rawValue)
-        seal.mix(record.key.scope)
-        seal.mix(record.key.text)
-        seal.mix(nameHash)
-        seal.mix(record.version.generation)
-        seal.mix(record.version.revision)
-        seal.mix(totalKind)
-        seal.mix(record.total.count)
-        seal.mix(record.end)
-        seal.mix(record.createdAt.milliseconds)
-        seal.mix(record.validatedAt)
-        seal.mix(record.allowsDuplicates ? 1 : 0)
-        seal.mix(record.paging)
-        seal.mix(record.source)
-        seal.mix(record.sweep?.position)
-        seal.mix(record.sweep?.cursor?.text)
-        seal.mix(record.sweep?.startedAt)
-        seal.mix(record.isPinned ? 1 : 0)
-        seal.mix(record.invalidatedAt)
-        seal.mix(freshFor)
-        return seal.value
     }
 }

@@ -3,8 +3,15 @@ import PageModel
 /// Removing queries for good.
 enum Purge {
     private static let pageCount = SQL("SELECT count(*) FROM page WHERE query = ?")
-    // By the list's own rows, whole or not; what they do not lead to is found by `repair`.
+    // By the list's own rows, whole or not, and by its item hashes: they name the bodies of pages whose records were lost. A body that a
+    // page of another list names stays.
     private static let removals = [
+        SQL(
+            """
+            DELETE FROM body WHERE id IN (
+                SELECT body FROM identity WHERE query = ?1 EXCEPT SELECT body FROM page WHERE query = ?1
+            ) AND id NOT IN (SELECT body FROM page)
+            """),
         SQL("DELETE FROM access WHERE body IN (SELECT body FROM page WHERE query = ?)"),
         SQL("DELETE FROM body WHERE id IN (SELECT body FROM page WHERE query = ?)"),
         SQL("DELETE FROM identity WHERE query = ?"),
@@ -15,7 +22,10 @@ enum Purge {
     ]
     private static let exists = SQL("SELECT 1 FROM query WHERE id = ?")
 
-    static func run(_ queries: [QueryID], in session: Session) throws(StorageError) -> PurgeReport {
+    /// - Parameter withOrphans: whether what nothing leads to is removed, too. Default: false.
+    static func run(
+        _ queries: [QueryID], withOrphans: Bool = false, in session: Session
+    ) throws(StorageError) -> PurgeReport {
         session.identities.forgetAll()
         let connection = session.connection
         // What is purged shall not be readable in the file afterwards.
@@ -31,7 +41,10 @@ enum Purge {
                 try remove(query, in: connection)
                 session.note(ChangeSet(query: query, version: nil, changes: [.purged]))
             }
-            if report.queries > 0 { try UpkeepTable.noteLog(in: connection) }
+            if withOrphans {
+                for deletion in Orphans.deletions { try connection.run(deletion) }
+            }
+            if report.queries > 0 || withOrphans { try UpkeepTable.noteLog(in: connection) }
             return report
         }
         report.mayRemainInLog = try !returnSpace(in: session, isUrgent: true)

@@ -43,12 +43,34 @@ enum Quarantine {
 
     private static func name(for file: String, at now: Timestamp) -> String { "\(file).corrupt-\(name(of: now))" }
 
-    /// A name for a damaged file that nothing has yet.
+    /// A name for a damaged file that nothing has yet: where the moment's own name is taken, `-2` and so on follow it.
     static func freeName(for file: String, at now: Timestamp) throws(StorageError) -> String {
-        let target = name(for: file, at: now)
-        var status = stat()
-        guard lstat(target, &status) != 0 else { throw StorageError(.cannotCreate, "\(target) exists already") }
-        return target
+        let first = name(for: file, at: now)
+        for number in 1...mostNamesAMoment {
+            let target = number == 1 ? first : "\(first)-\(number)"
+            var status = stat()
+            if lstat(target, &status) != 0 { return target }
+        }
+        throw StorageError(.cannotCreate, "\(first) exists already")
+    }
+
+    /// Damaged files of one second; more than a person makes.
+    private static let mostNamesAMoment = 1_000
+
+    /// The damaged files of a store that lie beside it, by name. Their bytes are those of the store at that time.
+    static func setAside(of file: String) -> [String] {
+        let slash = file.lastIndex(of: "/")
+        let (folder, name) = (slash.map { String(file[...$0]) } ?? "./", slash.map { String(file[file.index(after: $0)...]) } ?? file)
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var found: [String] = []
+        while let entry = readdir(directory) {
+            let other = withUnsafePointer(to: &entry.pointee.d_name) { start in
+                start.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+            }
+            if other.hasPrefix("\(name).corrupt-") { found.append((slash == nil ? "" : folder) + other) }
+        }
+        return found.sorted()
     }
 
     /// The moment as ISO 8601 writes it without punctuation, in UTC: 20261121T120000Z.

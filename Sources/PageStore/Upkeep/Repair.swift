@@ -28,22 +28,22 @@ struct Repair {
         session.identities.forgetAll()
         var repair = Repair(session, now)
         for query in incomplete { repair.changes[query] = [] }
-        var before = try session.connection.transaction(.read) { () throws(StorageError) in Verification.run(in: session.connection) }
+        let before = try session.connection.transaction(.read) { () throws(StorageError) in Verification.run(in: session.connection) }
         // Writing to a b-tree that is damaged could damage it further.
         guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
-        before = try session.write { () throws(StorageError) in
-            let before = Verification.run(in: session.connection)
-            if !before.damage.isTreeDamaged { try repair.mend(before.damage) }
-            return before
-        }
-        guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
-        if before.damage.isFileDamaged {
-            // What SQLite finds wrong in the file's structure goes away when the file is written anew from its rows.
-            // SQLite attaches the new file to itself while it does.
-            try session.connection.allowingAttached(1) { () throws(StorageError) in try session.connection.execute("VACUUM") }
-        }
-        let after = try session.connection.transaction(.read) { () throws(StorageError) in
-            Verification.run(in: session.connection)
+        var after = before
+        do throws(StorageError) {
+            // What was hidden by damage that is mended comes to light: a page that cannot be found is dropped, and then its body is an
+            // orphan.
+            for _ in 0..<mostPasses {
+                guard let found = try repair.pass() else { return .needsNewFile(before.report) }
+                after = found
+                if after.report.isSound { break }
+            }
+        } catch {
+            // What can be read cannot be changed: it goes to another file.
+            guard error.isUnreadableRow else { throw error }
+            return .needsNewFile(before.report)
         }
         guard !after.damage.isFileDamaged else { return .needsNewFile(before.report) }
         var report = RepairReport(found: before.report, left: after.report)
@@ -53,12 +53,35 @@ struct Repair {
         return .mended(report)
     }
 
+    private static let mostPasses = 3
+
+    /// Looks for damage, mends it, and looks again. Returns nil where a new file is needed.
+    private mutating func pass() throws(StorageError) -> Verification? {
+        let found = try session.write { () throws(StorageError) in
+            let found = Verification.run(in: connection)
+            if !found.damage.isTreeDamaged { try mend(found.damage) }
+            return found
+        }
+        guard !found.damage.isTreeDamaged else { return nil }
+        if found.damage.isFileDamaged {
+            // What SQLite finds wrong in the file's structure goes away when the file is written anew from its rows.
+            // SQLite attaches the new file to itself while it does.
+            try connection.allowingAttached(1) { () throws(StorageError) in try connection.execute("VACUUM") }
+        }
+        return try connection.transaction(.read) { () throws(StorageError) in Verification.run(in: connection) }
+    }
+
     private init(_ session: Session, _ now: Timestamp) {
         self.session = session
         self.now = now
     }
 
+    /// The indexes that are not tables of their own, anew from their tables.
+    private static let reindex = "REINDEX sqlite_autoindex_query_1; REINDEX ledger_due"
+
     private mutating func mend(_ damage: Verification.Damage) throws(StorageError) {
+        // Deleting a row that an index lacks would fail.
+        if damage.isFileDamaged { try connection.execute(Repair.reindex) }
         if damage.hasLostNotes {
             try Migrator.renewNotes(in: connection, now: now)
             try StoreStamp.renewUnlessIntact(in: connection)
@@ -74,7 +97,19 @@ struct Repair {
             journals[place.query, default: JournalDraft(session.journalBound)].beginAnew()
         }
         for place in damage.pages { try drop(place) }
-        for query in damage.queries { try renew(query) }
+        for query in damage.namesakes {
+            try Purge.remove(query, in: connection)
+            queriesDropped += 1
+        }
+        // One of them may be the record of a lost one, under another id.
+        for query in damage.queries where damage.names[query.record.id] == nil {
+            try Purge.remove(query.record.id, in: connection)
+            queriesDropped += 1
+        }
+        for query in damage.lost { try QueryTable.insertUnsealed(damage.names[query]!, as: query, in: connection) }
+        for query in damage.queries {
+            if let name = damage.names[query.record.id] { try renew(query, name) }
+        }
         for query in damage.journals {
             mended += 1
             journals[query, default: JournalDraft(session.journalBound)].beginAnew()
@@ -110,20 +145,19 @@ struct Repair {
         mended += 1
     }
 
-    /// A record whose name is whole is made anew from its pages: what else it said is asked of the origin again.
-    private mutating func renew(_ query: SealedQuery) throws(StorageError) {
-        guard query.hasItsName else {
-            try Purge.remove(query.record.id, in: connection)
-            queriesDropped += 1
-            return
-        }
+    /// A record is made anew from its pages: what else it said is asked of the origin again.
+    /// - Parameter name: the one that is bound to its id.
+    private mutating func renew(_ query: SealedQuery, _ name: QueryKey) throws(StorageError) {
         let pages = try PageTable.rows(of: query.record.id, in: connection)
         var record = query.record
+        record.key = name
         record.version = ListVersion(
             generation: pages.map(\.summary.generation).max() ?? 1, revision: (pages.map(\.summary.revision).max() ?? 0) + 1)
         record.total = .unknown
         record.end = nil
-        record.validatedAt = nil
+        // As old as page one, or as the oldest page: what is held is shown.
+        record.validatedAt = (pages.first { $0.summary.offset == 0 }?.summary ?? pages.map(\.summary).min { $0.validatedAt < $1.validatedAt })?
+            .validatedAt
         record.invalidatedAt = nil
         record.freshFor = nil
         record.sweep = nil

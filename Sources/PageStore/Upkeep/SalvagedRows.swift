@@ -37,10 +37,14 @@ struct SalvagedRows {
     private func copyQueries() throws(StorageError) -> [QueryID] {
         var copied: [QueryID] = []
         try new.transaction(.write) { () throws(StorageError) in
-            for query in try QueryTable.ids(in: old) where try copy(SalvagedRows.query, [.int(query.rawValue)]) { copied.append(query) }
-            // Their records are lost and their names are not: `Repair` makes such a record anew from its pages.
-            for (query, key) in QueryTable.indexedNames(in: old).sorted(by: { $0.key.rawValue < $1.key.rawValue })
-            where !copied.contains(query) {
+            var broken: Set<QueryID> = []
+            let names = QueryNames.bound(in: old)
+            _ = try? QueryTable.all(in: old) { broken.insert($0.record.id) }
+            for query in try orNil({ () throws(StorageError) in try QueryTable.ids(in: old) }) ?? [] {
+                if !broken.contains(query), try copy(SalvagedRows.query, [.int(query.rawValue)]) { copied.append(query) }
+            }
+            // Their records are lost, or not whole, and their names are bound to their ids: `Repair` makes such a record anew from its pages.
+            for (query, key) in names.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !copied.contains(query) {
                 try QueryTable.insertUnsealed(key, as: query, in: new)
                 copied.append(query)
             }
@@ -173,7 +177,7 @@ struct SalvagedRows {
             try new.run("INSERT OR IGNORE INTO \(table) VALUES (\(places))", values)
         } catch {
             // A value that the schema does not allow was never stored by us.
-            guard error.code == .internal || error.code == .tooLarge else { throw error }
+            guard error.code == .damaged || error.code == .tooLarge else { throw error }
         }
     }
 

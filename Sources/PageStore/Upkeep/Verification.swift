@@ -21,6 +21,12 @@ struct Verification {
         /// Pages whose item hashes are to be made anew.
         var identities: [Place] = []
         var queries: [SealedQuery] = []
+        /// Names that are bound to the ids of records that are not whole, or lost.
+        var names: [QueryID: QueryKey] = [:]
+        /// Those of them whose records are lost.
+        var lost: [QueryID] = []
+        /// Records with the name of another one, which is kept.
+        var namesakes: [QueryID] = []
         var ledger: [Place] = []
         /// Lists whose journals are begun anew.
         var journals: [QueryID] = []
@@ -108,16 +114,54 @@ struct Verification {
             report.findings.append(Finding(.file, "records of queries cannot be read, or are not in order"))
         }
         var broken: [SealedQuery] = []
-        let records = try QueryTable.all(in: connection) { broken.append($0) }
+        var records = try QueryTable.all(in: connection) { broken.append($0) }
         for query in broken {
             report.findings.append(
                 Finding(.query, query: query.record.id, "the record of query \(query.record.id.rawValue) is damaged"))
         }
+        findNames(besides: records, &broken)
+        findNamesakes(&records, &broken)
         damage.queries = broken
         for record in records { try check(record) }
         // Their pages may be whole: then only the record is made anew.
-        for query in broken where query.hasItsName { try check(query.record, isWhole: false) }
+        for query in broken where damage.names[query.record.id] != nil { try check(query.record, isWhole: false) }
         report.queries = records.count + broken.count
+    }
+
+    /// Looks for the names of records that are not whole, and for records that are lost.
+    private mutating func findNames(besides records: [QueryRecord], _ broken: inout [SealedQuery]) {
+        damage.names = QueryNames.bound(in: connection)
+        for record in records { damage.names[record.id] = nil }
+        for index in broken.indices {
+            if let name = damage.names[broken[index].record.id] { broken[index].record.key = name }
+        }
+        let known = Set(broken.map(\.record.id))
+        for (query, name) in damage.names.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !known.contains(query) {
+            damage.lost.append(query)
+            report.findings.append(Finding(.query, query: query, "the record of query \(query.rawValue) is lost"))
+            broken.append(SealedQuery(QueryRecord(
+                id: query, key: name, version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil, validatedAt: nil,
+                createdAt: Timestamp(milliseconds: 0), allowsDuplicates: false, paging: "", source: "")))
+        }
+    }
+
+    /// Of records with one name the one that is whole is kept, and of several the oldest.
+    private mutating func findNamesakes(_ records: inout [QueryRecord], _ broken: inout [SealedQuery]) {
+        var kept: [QueryKey: QueryID] = [:]
+        let named = broken.map(\.record).filter { damage.names[$0.id] != nil }
+        for record in [records, named].flatMap({ $0.sorted { $0.id.rawValue < $1.id.rawValue } }) {
+            guard let other = kept[record.key] else {
+                kept[record.key] = record.id
+                continue
+            }
+            damage.namesakes.append(record.id)
+            report.findings.append(
+                Finding(.query, query: record.id, "query \(record.id.rawValue) has the name of query \(other.rawValue)"))
+        }
+        let dropped = Set(damage.namesakes)
+        records.removeAll { dropped.contains($0.id) }
+        broken.removeAll { dropped.contains($0.record.id) }
+        damage.lost.removeAll { dropped.contains($0) }
     }
 
     private mutating func check(_ record: QueryRecord, isWhole: Bool = true) throws(StorageError) {

@@ -1,12 +1,12 @@
 import PageModel
 
-/// Rows that nothing leads to.
+/// Rows that nothing leads to. The index of names is not asked: where it is damaged, it lacks lists that are whole.
 enum Orphans {
     private static let conditions: [(table: String, condition: String, what: String)] = [
-        ("page", "query NOT IN (SELECT id FROM query)", "page records of queries that are gone"),
-        ("ledger", "query NOT IN (SELECT id FROM query)", "fetch records of queries that are gone"),
-        ("tally", "query NOT IN (SELECT id FROM query)", "tallies of queries that are gone"),
-        ("journal", "query NOT IN (SELECT id FROM query)", "records of changes of queries that are gone"),
+        ("page", "query NOT IN (SELECT id FROM query NOT INDEXED)", "page records of queries that are gone"),
+        ("ledger", "query NOT IN (SELECT id FROM query NOT INDEXED)", "fetch records of queries that are gone"),
+        ("tally", "query NOT IN (SELECT id FROM query NOT INDEXED)", "tallies of queries that are gone"),
+        ("journal", "query NOT IN (SELECT id FROM query NOT INDEXED)", "records of changes of queries that are gone"),
         ("body", "id NOT IN (SELECT body FROM page)", "bodies without a page"),
         (
             "identity", "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",

@@ -61,7 +61,7 @@ struct Purge: AsyncParsableCommand {
                 if !doomed.isEmpty { try consent.ask("purge", about: "remove \(sentence(report))") }
                 report = all ? try await store.purgeAll() : try await store.purge(doomed.map(\.outline.record.id))
             }
-            write(report, doomed)
+            write(report, doomed, consent.dryRun || report.queries == 0 && !all ? [] : store.filesSetAside)
         }
     }
 
@@ -94,7 +94,7 @@ struct Purge: AsyncParsableCommand {
         "\(report.queries) \(report.queries == 1 ? "query" : "queries"), \(SizeText.count(report.pages, "page", "pages")), \(SizeText.bytes(report.bytes))"
     }
 
-    private func write(_ report: PurgeReport, _ doomed: [QuerySummary]) {
+    private func write(_ report: PurgeReport, _ doomed: [QuerySummary], _ setAside: [String]) {
         let terminal = Terminal.standard
         let members: [(String, JSONOutput)] = [
             ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
@@ -107,6 +107,9 @@ struct Purge: AsyncParsableCommand {
         }
         let text = "\(consent.dryRun ? "would remove" : "removed") \(sentence(report))"
         ResultTable.render(one: members, common.outputFormat, sentence: text, to: terminal)
+        if !setAside.isEmpty {
+            terminal.warn("bytes of it may still be in damaged files that were set aside: \(setAside.joined(separator: ", ")); delete them once nobody needs them")
+        }
         if report.mayRemainInLog {
             terminal.warn(
                 "bytes of it may still be in the log of the store, because a reader is in the way; once it is gone, the next command that writes removes them, for example 'pagecache gc --max-age 3650d'")

@@ -42,8 +42,14 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         if setAside { return try moveAway() }
+        let mode = repair && !consent.dryRun ? PageStore.Mode.mustExist : .readOnly
         do {
-            try await common.withStore(repair && !consent.dryRun ? .mustExist : .readOnly) { store in try await look(at: store) }
+            do {
+                try await common.withStore(mode) { store in try await look(at: store) }
+            } catch let error as StorageError where error.code == .damaged && mode == .mustExist {
+                guard try PageStore.admitShortFile(at: common.storePath) else { throw error }
+                try await common.withStore(mode) { store in try await look(at: store) }
+            }
         } catch let error as StorageError where error.code == .damaged {
             throw unreadable(error)
         }

@@ -1,0 +1,49 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+import PageModel
+
+/// A store whose file was cut off: its header states more pages than there are, and SQLite refuses all of them
+/// (https://www.sqlite.org/fileformat2.html#in_header_database_size).
+enum ShortFile {
+    /// Makes the header state the pages that there are. What leads to the others cannot be read then, and a repair reads around it.
+    /// - Returns: whether the header stated more. Otherwise nothing was changed.
+    /// - Throws: `busy` when something has the file open.
+    static func admit(_ path: String) throws(StorageError) -> Bool {
+        guard try pagesThatAre(in: path) != nil else { return false }
+        let inUse = StorageError(.busy, "\(path) is in use; end what has it open first")
+        return try Recreation.whileAlone(with: path, otherwise: inUse) { () throws(StorageError) in
+            guard let pages = try pagesThatAre(in: path) else { return false }
+            let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+            guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
+            // The locks of `whileAlone` go with the descriptor: nothing needs them any more.
+            defer { close(descriptor) }
+            let count = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: pages >> $0) }
+            guard pwrite(descriptor, count, 4, countPlace) == 4, fsync(descriptor) == 0 else {
+                throw StoreFile.failure(.inputOutput, "cannot write \(path)")
+            }
+            return true
+        }
+    }
+
+    private static let countPlace: off_t = 28
+
+    /// How many pages the file has, where its header states more. `nil` for a file of the stated length, or one that is not a store.
+    private static func pagesThatAre(in path: String) throws(StorageError) -> Int? {
+        guard try StoreFile.kind(of: path) == .store else { return nil }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
+        defer { close(descriptor) }
+        var header = [UInt8](repeating: 0, count: 100)
+        guard pread(descriptor, &header, 100, 0) == 100 else { return nil }
+        let stated = Int(header[16]) << 8 | Int(header[17])
+        let pageSize = stated == 1 ? 65_536 : stated
+        guard pageSize >= 512 else { return nil }
+        let pages = StoreFile.size(path) / pageSize
+        return pages > 0 && header[28..<32].reduce(0) { $0 << 8 | Int($1) } > pages ? pages : nil
+    }
+}
