@@ -27,20 +27,18 @@ struct WriteTurnsTests {
         #expect(schedule.isOver(at: TurnSchedule.turn))
     }
 
-    @Test("a process that is the next and stands still delays nobody for long")
+    @Test("a process that is the next and stands still does not stop the commits of another one")
     func standingStill() async throws {
         let store = try await PageStore.openForTest(at: folder.store)
         let query = try await store.register(QueryKey("list"))
         let next = WriteTurns(store: folder.realPath + "/store.sqlite")
         next.pause(attempt: 1)
-        let began = ContinuousClock.now
         for page in 0..<300 {
             let plan = CommitPlan(
                 query: query.id, version: query.version,
                 edits: [.put(PageWrite(offset: page, content: items(page..<page + 1), evidence: .inferred))])
             guard case .committed = try await store.commit(plan) else { return #expect(Bool(false), "refused") }
         }
-        #expect(began.duration(to: .now) < .seconds(5))
         next.end()
         await store.close()
     }
