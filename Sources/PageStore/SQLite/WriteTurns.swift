@@ -31,6 +31,8 @@ final class WriteTurns {
     private static let pass = Int64.max - 4
     /// Between two looks at a byte. The kernel makes some 100 of it.
     private static let look: UInt32 = 50
+    /// The same for a process that waits for the turn of another one to end: looking takes processor time from that one.
+    private static let seldom: UInt32 = 250
 
     /// - Parameter store: the resolved path of the store file.
     init(store: String) { self.store = store }
@@ -62,7 +64,7 @@ final class WriteTurns {
         // The first wait for long is for one commit, which is soon done. Later ones are for a process that commits without a pause: an
         // attempt between two of its commits would cut its turn short.
         guard attempt > 0 || began &- waitedAt < TurnSchedule.memory else { return WriteTurns.pause(attempt: attempt) }
-        repeat { usleep(WriteTurns.look) } while !isHeld(WriteTurns.pass) && Watchdog.now() &- began < TurnSchedule.turn
+        repeat { usleep(WriteTurns.seldom) } while !isHeld(WriteTurns.pass) && Watchdog.now() &- began < TurnSchedule.turn
     }
 
     /// Call when the write lock was taken, or given up.
