@@ -96,7 +96,6 @@ extension PageStore {
                 journalBound: options.journal, stamps: stamps,
                 openLocker: { () throws(StorageError) in try StoreOpening.openLocker(path, identity, options: options) },
                 announce: { announcer.announce($0) })
-            LogOwner.note(session.fileStamp, beside: path)
             session.resumePurges()
             return session
         }

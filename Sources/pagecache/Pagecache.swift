@@ -27,7 +27,7 @@ struct Pagecache: AsyncParsableCommand {
               75  incomplete for now; also: the store is busy
               77  permission
               78  the store is of a newer version
-             130  stopped by SIGINT, and everything kept that was fetched; 129 by SIGHUP, 143 by SIGTERM
+             130  stopped by SIGINT; what was fetched is kept. 129: SIGHUP, 143: SIGTERM
             """,
         version: toolVersion,
         // Each says its name: without one the parser makes it from the type, for all of them and whatever is asked, and that took a

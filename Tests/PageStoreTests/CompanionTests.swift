@@ -82,6 +82,20 @@ struct CompanionTests {
         let own = try await open("", at: copy, .mustExist)
         #expect(try await own.records().map(\.key).contains(QueryKey("ours")))
         await own.close()
+        // Its file and log, put where another store was killed, whose `-owners` stays.
+        let restored = "\(folder.path)/restored.sqlite"
+        let killed = try await open("killed", at: restored)
+        try leaveBehind(killed, at: "\(folder.path)/killed.sqlite", ["-owners"])
+        await killed.close()
+        for suffix in ["", "-wal"] {
+            try? FileManager.default.removeItem(atPath: restored + suffix)
+            try FileManager.default.copyItem(atPath: left + suffix, toPath: restored + suffix)
+        }
+        try? FileManager.default.removeItem(atPath: restored + "-owners")
+        try FileManager.default.copyItem(atPath: "\(folder.path)/killed.sqlite-owners", toPath: restored + "-owners")
+        let backup = try await open("", at: restored, .mustExist)
+        #expect(try await backup.records().map(\.key).contains(QueryKey("ours")))
+        await backup.close()
         // Another store in its place.
         let other = try await open("theirs", at: "\(folder.path)/other.sqlite")
         await other.close()

@@ -98,12 +98,12 @@ struct LeaseTests {
         await again.close()
     }
 
-    @Test("the file of locks is private, and holds the stamp of the store and nothing else")
+    @Test("the file of locks is private, and holds whose log lies beside the store and nothing else")
     func file() async throws {
         let bench = try await Bench()
         _ = try await bench.store.claim([0], of: bench.query, until: minute, at: noon)
         let attributes = try FileManager.default.attributesOfItem(atPath: bench.folder.store + "-owners")
         #expect(attributes[.posixPermissions] as? Int == 0o600)
-        #expect(attributes[.size] as? Int == 24)
+        #expect(attributes[.size] as? Int == 32)
     }
 }

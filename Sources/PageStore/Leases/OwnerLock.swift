@@ -11,7 +11,7 @@ import PageModel
 /// that byte is its name in leases. When it dies, however it dies, the kernel drops the lock, and everybody can see
 /// that its leases are worth nothing. A pid would not do: it is reused, and means nothing in another container.
 ///
-/// The file holds the stamp of the store and nothing else (`LogOwner`), and is never deleted: locks may lie beyond its end. Locks belong to the open file and not to
+/// The file holds whose log lies beside it and nothing else (`LogOwner`), and is never deleted: locks may lie beyond its end. Locks belong to the open file and not to
 /// the process ("open file description locks", fcntl(2)), so that two stores in one process are two owners.
 final class OwnerLock: Sendable {
     /// The name that this owner's leases carry.

@@ -8,8 +8,10 @@ import PageModel
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
-    private(set) var fileStamp: StoreStamp?
+    private var fileStamp: StoreStamp?
     private var fileCheckedAt: UInt64 = 0
+    /// Whether the log's owner was noted, see `LogOwner`.
+    private var hasNotedLog = false
     private let accesses: AccessLog
     let merger: LogMerger
     private let announce: @Sendable ([ChangeSet]) -> Void
@@ -72,6 +74,10 @@ final class Session {
             left = toLeave
         }
         toLeave = nil
+        if !hasNotedLog {
+            hasNotedLog = true
+            LogOwner.note(fileStamp, beside: connection.path)
+        }
         if !pending.isEmpty { announce(pending) }
         // Room for a few; not that of the largest transaction there was.
         if pending.count > 16 { pending = [] } else { pending.removeAll(keepingCapacity: true) }
