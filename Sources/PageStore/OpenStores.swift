@@ -21,6 +21,8 @@ enum OpenStores {
         var count = 0
         /// By suffix. All connections of a process use one shared memory (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
         var companions: [String: FileIdentity] = [:]
+        /// A descriptor of the shared memory, see `StoreFile.fillSharedMemory`. Closed when nothing in this process has the store open.
+        var sharedMemory: Int32?
     }
 
     private static let entries = Mutex<[FileIdentity: Entry]>([:])
@@ -38,13 +40,17 @@ enum OpenStores {
     fileprivate static func leave(_ file: FileIdentity) {
         entries.withLock { entries in
             entries[file]?.count -= 1
-            if entries[file]?.count == 0 { entries[file] = nil }
+            guard entries[file]?.count == 0 else { return }
+            if let descriptor = entries[file]?.sharedMemory { close(descriptor) }
+            entries[file] = nil
         }
     }
 
     /// The log and the shared memory beside a store that is open: those that its first connection found.
-    /// - Throws: `moved` when there are others by now.
-    static func companions(of file: FileIdentity, at path: String) throws(StorageError) -> [(path: String, identity: FileIdentity)] {
+    /// - Throws: `moved` when there are others by now; `full` when the shared memory has holes and there is no room to fill them.
+    static func companions(
+        of file: FileIdentity, at path: String, fillingSharedMemory: Bool
+    ) throws(StorageError) -> [(path: String, identity: FileIdentity)] {
         try entries.withLock { entries throws(StorageError) in
             var found: [(path: String, identity: FileIdentity)] = []
             for suffix in ["-wal", "-shm"] {
@@ -54,6 +60,9 @@ enum OpenStores {
                 guard let companion else { continue }
                 entries[file]?.companions[suffix] = companion
                 found.append((path + suffix, companion))
+            }
+            if fillingSharedMemory, entries[file]?.count == 1, entries[file]?.sharedMemory == nil {
+                entries[file]?.sharedMemory = try StoreFile.fillSharedMemory(path)
             }
             return found
         }
@@ -120,8 +129,9 @@ extension Connection {
     /// Remembers which files the log and the shared memory are. Call when the connection has read for the first time: from then on
     /// both exist until the last connection is closed. Where nothing can be written, or one process has the store for itself, they may
     /// be missing.
-    func rememberCompanions(of file: FileIdentity) throws(StorageError) {
-        companions = try OpenStores.companions(of: file, at: path)
+    /// - Parameter isAlone: whether this process has the store for itself, and uses no shared memory.
+    func rememberCompanions(of file: FileIdentity, isAlone: Bool) throws(StorageError) {
+        companions = try OpenStores.companions(of: file, at: path, fillingSharedMemory: !isAlone)
     }
 
     /// The error `moved` in place of another one, when the store that this connection has open is gone from its place.

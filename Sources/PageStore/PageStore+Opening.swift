@@ -20,10 +20,16 @@ extension PageStore {
         let file = mode == .createIfMissing ? try StoreFile.place(path) : try StoreFile.locate(path)
         try StoreFile.checkCompanions(of: file)
         var attempts = 3
+        var options = options
         while true {
             do throws(StorageError) {
                 return try await open(file: file, mode, options, clock, stamps)
             } catch {
+                if error.code == .full, options.fileSystem == nil {
+                    // There may be room for everything but the shared memory.
+                    options.fileSystem = StoreFile.exclusiveFileSystem
+                    continue
+                }
                 // Another process replaced the file meanwhile: the new one is to be opened.
                 attempts -= 1
                 guard error.code == .moved, attempts > 0 else { throw error }
@@ -38,7 +44,9 @@ extension PageStore {
         // From here on the file is not replaced, until SQLite's own locks see to that.
         var gate = mode == .createIfMissing ? try await make(file, options) : nil
         // A file that is not ours is refused here, before anything is made beside it, and before SQLite touches it.
+        var hasRoom = true
         let place = try OpenStore(file) { () throws(StorageError) in
+            hasRoom = StoreFile.hasRoomForSharedMemory(file)
             guard try StoreFile.kind(of: file) == .blank else { return try LogOwner.check(file) }
             guard mode != .readOnly else { throw StorageError(.notFound, "\(file) is an empty file") }
             StoreFile.makePrivate(file)
@@ -51,7 +59,9 @@ extension PageStore {
         guard FileIdentity(file) == place.identity else { throw .moved(file) }
         var options = options
         // Without shared memory the store is this process's alone (https://www.sqlite.org/vfs.html#standard_unix_vfses).
-        if options.fileSystem == nil, !StoreFile.hasRoomForSharedMemory(file) { options.fileSystem = StoreFile.exclusiveFileSystem }
+        if options.fileSystem == nil, !hasRoom { options.fileSystem = StoreFile.exclusiveFileSystem }
+        // The log and the file need room at the same time.
+        options.checkpointBytes = min(options.checkpointBytes, max(StoreFile.room(beside: file) / 4, 64 << 10))
         let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, clock: clock, place: place)
         if mode == .readOnly {
             // The first reader checks the file.

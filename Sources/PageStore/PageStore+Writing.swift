@@ -122,7 +122,7 @@ extension PageStore {
         _ = try Recreation.empty(path, because: cause)
         try await upkeep.run { () throws(StorageError) in
             guard let identity = FileIdentity(path) else { throw .moved(path) }
-            try rows.write(to: try StoreOpening.openWriter(path, identity, options: options, now: now))
+            try rows.write(to: try StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false))
         }
         while let portion = eviction.next() { eviction.removed(portion) }
         return eviction.report
@@ -136,7 +136,7 @@ extension PageStore {
         place.withLock { $0 = nil }
         let bytes = try Recreation.empty(path, because: cause)
         // An empty store rather than an empty file, if there is room for that much.
-        _ = try? StoreOpening.openWriter(path, identity, options: options, now: now)
+        _ = try? StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false)
         announcer.announce(queries.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
         return PurgeReport(queries: queries.count, pages: 0, bytes: bytes)
     }

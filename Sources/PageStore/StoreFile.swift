@@ -117,18 +117,68 @@ enum StoreFile {
         return stat(path + "-wal", &status) != 0 || status.st_size == 0
     }
 
+    /// Bytes that the file system of the store can still take. `Int.max` where it does not say.
+    static func room(beside path: String) -> Int {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return .max }
+        return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+    }
+
+    /// Whether SQLite, which makes its shared memory longer by one byte in each 4 KiB, leaves holes in it here.
+    private static func hasSmallBlocks(_ path: String) -> Bool {
+        var status = statvfs()
+        return statvfs(path, &status) == 0 && status.f_bsize < 4_096
+    }
+
+    /// Whether a process has the shared memory in use: each connection holds one byte of it. Otherwise it is left over, and SQLite makes it anew.
+    static func isInUse(sharedMemory descriptor: Int32) -> Bool {
+        var region = flock()
+        region.l_type = Int16(F_WRLCK)
+        region.l_whence = Int16(SEEK_SET)
+        region.l_start = 128
+        region.l_len = 1
+        return fcntl(descriptor, OwnerLock.getCommand, &region) == 0 && region.l_type != Int16(F_UNLCK)
+    }
+
+    /// Has the file system set aside every byte of the shared memory, where its blocks are smaller than the pages by which SQLite makes
+    /// the file longer. A write to a hole of a mapped file ends the process by `SIGBUS` when the disk is full.
+    /// - Returns: a descriptor that must stay open for as long as this process has the store open: closing it drops SQLite's locks. `nil`
+    ///   where there is nothing to do.
+    /// - Throws: `full` when there is no room.
+    static func fillSharedMemory(_ path: String) throws(StorageError) -> Int32? {
+        let length = size(path + "-shm")
+        guard length > 0, hasSmallBlocks(path) else { return nil }
+        let descriptor = open(path + "-shm", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        #if os(Linux)
+        let result = posix_fallocate(descriptor, 0, off_t(length))
+        if result == ENOSPC || result == EDQUOT {
+            // Closing drops the locks of a connection that is given up now.
+            close(descriptor)
+            throw StorageError(.full, "no room for \(path)-shm: \(String(cString: strerror(result)))")
+        }
+        #endif
+        return descriptor
+    }
+
     /// SQLite's VFS that keeps the index of the log in the memory of one process, and others away from the store.
     static let exclusiveFileSystem = "unix-excl"
 
     /// Whether the file system has room for the shared memory beside the store, which SQLite maps in parts of 32 KiB. SQLite cannot
     /// open a store without it, not even to delete something; on a file system with small blocks the process would end by `SIGBUS`.
+    ///
+    /// Call while nothing in this process has the store open, see `OpenStores`.
     static func hasRoomForSharedMemory(_ path: String) -> Bool {
         #if os(Linux)
-        var status = statvfs()
         let bytes = 64 << 10
-        guard size(path + "-shm") < 32 << 10, statvfs(path, &status) == 0,
-            UInt64(status.f_bavail) * UInt64(status.f_frsize) < 1 << 20
-        else { return true }
+        guard room(beside: path) < 1 << 20 else { return true }
+        let shared = open(path + "-shm", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        if shared >= 0 {
+            defer { close(shared) }
+            // Another process has made it, and filled it.
+            if isInUse(sharedMemory: shared) { return true }
+        }
+        guard !hasSmallBlocks(path) else { return false }
         // O_TMPFILE, a macro that Swift does not import: a file without a name.
         let descriptor = open(split(path).directory, O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o600)
         guard descriptor >= 0 else { return errno != ENOSPC && errno != EDQUOT }

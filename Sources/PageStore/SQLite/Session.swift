@@ -11,7 +11,7 @@ final class Session {
     private var fileStamp: StoreStamp?
     private var fileCheckedAt: UInt64 = 0
     /// Whether the log's owner was noted, see `LogOwner`.
-    private var hasNotedLog = false
+    private var hasNotedLog: Bool
     private let accesses: AccessLog
     let merger: LogMerger
     private let announce: @Sendable ([ChangeSet]) -> Void
@@ -43,12 +43,14 @@ final class Session {
     ///   - journalBound: how much of a list's journal is kept.
     ///   - stamps: draws the stamps of versions (R51).
     ///   - openLocker: opens a second connection, which holds the write lock during merges.
+    ///   - notesLog: whether the log's owner is noted beside the file, see `LogOwner`. Default: true.
     ///   - announce: receives the changes of each commit, on the thread that committed.
     init(
         connection: Connection, accesses: AccessLog, clock: any StorageClock, mergeBytes: Int, journalBound: JournalBound,
         stamps: any RandomNumberGenerator, openLocker: @escaping () throws(StorageError) -> Connection,
-        announce: @escaping @Sendable ([ChangeSet]) -> Void
+        notesLog: Bool = true, announce: @escaping @Sendable ([ChangeSet]) -> Void
     ) throws(StorageError) {
+        hasNotedLog = !notesLog
         self.journalBound = journalBound
         self.stamps = stamps
         self.clock = clock

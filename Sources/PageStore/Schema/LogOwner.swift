@@ -57,13 +57,7 @@ enum LogOwner {
         let descriptor = open(path + "-shm", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Each connection holds this byte; without it the index is left over, and SQLite makes it anew.
-        var region = flock()
-        region.l_type = Int16(F_WRLCK)
-        region.l_whence = Int16(SEEK_SET)
-        region.l_start = 128
-        region.l_len = 1
-        guard fcntl(descriptor, OwnerLock.getCommand, &region) == 0, region.l_type != Int16(F_UNLCK) else { return false }
+        guard StoreFile.isInUse(sharedMemory: descriptor) else { return false }
         var header = [UInt8](repeating: 0, count: 20)
         guard pread(descriptor, &header, header.count, 0) == header.count, header[12] == 1 else { return false }
         let (pageSize, frames) = header.withUnsafeBytes {

@@ -12,8 +12,10 @@ import Darwin
 /// How a connection is opened so that neither a hostile file nor a second process can surprise us.
 enum StoreOpening {
     /// The connection that writes: makes a blank file a store, migrates.
+    /// - Parameter withLog: whether commits go to a write-ahead log. Without it, a file that is made anew takes its own size and no more:
+    ///   for a full disk. Default: true.
     static func openWriter(
-        _ path: String, _ identity: FileIdentity, options: PageStore.Options, now: Timestamp
+        _ path: String, _ identity: FileIdentity, options: PageStore.Options, now: Timestamp, withLog: Bool = true
     ) throws(StorageError) -> Connection {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
@@ -23,7 +25,7 @@ enum StoreOpening {
         try stampIfBlank(connection, options)
         // What is not ours, or newer than we are, is refused here, before anything is written.
         try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
-        try switchToWAL(connection, options)
+        if withLog { try switchToWAL(connection, options) }
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
         // Freed pages of rewritten rows are overwritten where that costs nothing; purge overwrites always.
         try connection.execute("PRAGMA secure_delete = FAST")
@@ -36,7 +38,7 @@ enum StoreOpening {
         try Seal.define(in: connection)
         try Migrator.migrate(connection, now: now)
         try Migrator.checkSchema(of: connection)
-        try connection.rememberCompanions(of: identity)
+        try connection.rememberCompanions(of: identity, isAlone: options.fileSystem == StoreFile.exclusiveFileSystem)
         return connection
     }
 
@@ -52,7 +54,7 @@ enum StoreOpening {
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         _ = try connection.pragma("user_version")
         try identity.check(connection)
-        try connection.rememberCompanions(of: identity)
+        try connection.rememberCompanions(of: identity, isAlone: options.fileSystem == StoreFile.exclusiveFileSystem)
         return connection
     }
 
@@ -68,7 +70,7 @@ enum StoreOpening {
         connection.keepLogWhenClosing()
         try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
         try identity.check(connection)
-        try connection.rememberCompanions(of: identity)
+        try connection.rememberCompanions(of: identity, isAlone: options.fileSystem == StoreFile.exclusiveFileSystem)
         if isReadOnly {
             try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
             switch try Migrator.version(of: connection) {

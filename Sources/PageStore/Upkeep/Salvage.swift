@@ -86,7 +86,7 @@ enum Salvage {
             connection: connection, accesses: AccessLog(openedAt: now), clock: clock, mergeBytes: .max,
             journalBound: options.journal, stamps: SystemRandomNumberGenerator(),
             openLocker: { () throws(StorageError) in throw StorageError(.internal, "nothing is merged beside a repair") },
-            announce: { _ in })
+            notesLog: false, announce: { _ in })
         guard case .mended(var report) = try Repair.run(in: session, incomplete: rows.incomplete, at: now) else {
             throw StorageError(.damaged, "what can be read of \(old.path) makes no sound store")
         }

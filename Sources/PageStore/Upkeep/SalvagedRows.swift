@@ -21,8 +21,9 @@ struct SalvagedRows {
 
     mutating func copyAll() throws(StorageError) {
         let queries = try copyQueries()
-        for query in queries { try copyList(query) }
+        // First: a disk that is full in the middle leaves a sound store with fewer pages.
         try beginJournals(queries)
+        for query in queries { try copyList(query) }
         try copySequence()
         try copyTokens()
         for table in try otherTables() { try copyWhole(table) }
