@@ -64,12 +64,12 @@ struct OpeningTests {
         // As the file is before it is switched to a write-ahead log, which takes all locks.
         try other.execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
         var options = PageStore.Options()
-        options.busyBudget = .milliseconds(300)
+        options.busyBudget = .seconds(2)
         let began = ContinuousClock.now
         #expect(await code { _ = try await PageStore.openForTest(at: folder.store, mode: mode, options: options) } == .busy)
         let took = began.duration(to: .now)
-        // Each of thirty attempts once waited that long itself.
-        #expect(took >= options.busyBudget && took < .seconds(3), "\(took)")
+        // Each of thirty attempts once waited that long itself. Hundreds of other tests want the processor, too.
+        #expect(took >= options.busyBudget && took < .seconds(30), "\(took)")
         try other.execute("ROLLBACK")
     }
 
