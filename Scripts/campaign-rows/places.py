@@ -188,6 +188,17 @@ def read_only(bench, broken):
     return outcome
 
 
+def fill(folder):
+    """Writes a file, `filler`, until the file system has not a byte left."""
+    with open(f"{folder}/filler", "wb", buffering=0) as filler:
+        for size in [1 << 12, 1]:
+            try:
+                while filler.write(bytes(size)):
+                    pass
+            except OSError:
+                pass
+
+
 def full_at_rest(bench, broken):
     """A whole store on a file system without a free byte, of blocks as small as they come: served, and emptied by `gc`."""
     outcome = Outcome()
@@ -210,13 +221,7 @@ def full_at_rest(bench, broken):
                 continue
             try:
                 place.sync(url)
-                with open(f"{place.folder}/filler", "wb", buffering=0) as filler:
-                    for size in [1 << 12, 1]:
-                        try:
-                            while filler.write(bytes(size)):
-                                pass
-                        except OSError:
-                            pass
+                fill(place.folder)
                 # The control: another process has the store open, and nothing can be removed.
                 other = place.start("watch", "--quiet") if broken else None
                 if other:
@@ -273,12 +278,7 @@ def full_disk(bench, broken):
                     until(lambda: has_open(other, place.store))
                 if kind == "file system":
                     # Nothing is left, so that not even deleting fits.
-                    with open(f"{place.folder}/filler", "wb", buffering=0) as filler:
-                        try:
-                            while filler.write(bytes(1 << 12)):
-                                pass
-                        except OSError:
-                            pass
+                    fill(place.folder)
                     outcome.cases += 1
                     collected = place.run("gc", "--max-bytes", "200K", "--json")
                     outcome.expect_tidy(collected, f"{kind}: gc", {0})

@@ -14,7 +14,7 @@ public struct LeaseToken: Hashable, Comparable, Sendable {
 
 /// A name under which leases are taken and renewed together.
 ///
-/// A storage adds the name of its process, so that names need to be unique only among those who share one storage object.
+/// A storage adds the name of its process, so that a name need be unique only within one storage object.
 public struct LeaseOwner: Hashable, Sendable {
     /// The name.
     public var name: String
@@ -47,7 +47,7 @@ public struct Lease: Hashable, Sendable {
 }
 
 /// Asks for leases on pages that are about to be fetched (R30). A lease keeps other owners from fetching the page, and leaves a
-/// record of what was in flight when the process crashes (R31).
+/// record of the pages in flight when the process crashes (R31).
 public struct LeaseRequest: Hashable, Sendable {
     /// The pages, by the 0-based position of their first item.
     public var offsets: [Int]
@@ -62,7 +62,7 @@ public struct LeaseRequest: Hashable, Sendable {
     /// - Parameters:
     ///   - offsets: the pages, by the 0-based position of their first item.
     ///   - duration: how long a lease lasts, by the storage's clock.
-    ///   - owner: who takes the leases. Defaults to the process as a whole.
+    ///   - owner: the owner of the leases. Defaults to the process as a whole.
     ///   - surroundings: the positions whose outline the grant returns. Defaults to nil, which means none.
     public init(
         _ offsets: [Int], for duration: Duration, by owner: LeaseOwner = .process, telling surroundings: Range<Int>? = nil

@@ -130,14 +130,10 @@ enum StoreFile {
         return statvfs(path, &status) == 0 && status.f_bsize < 4_096
     }
 
-    /// Whether a process has the shared memory in use: each connection holds one byte of it. Otherwise it is left over, and SQLite makes it anew.
+    /// Whether a process has the shared memory in use: each connection of SQLite holds its byte 128. Otherwise it is left over, and SQLite makes
+    /// it anew.
     static func isInUse(sharedMemory descriptor: Int32) -> Bool {
-        var region = flock()
-        region.l_type = Int16(F_WRLCK)
-        region.l_whence = Int16(SEEK_SET)
-        region.l_start = 128
-        region.l_len = 1
-        return fcntl(descriptor, OwnerLock.getCommand, &region) == 0 && region.l_type != Int16(F_UNLCK)
+        ByteLock(descriptor: descriptor).isHeldElsewhere(at: 128) == true
     }
 
     /// Has the file system set aside every byte of the shared memory, where its blocks are smaller than the pages by which SQLite makes

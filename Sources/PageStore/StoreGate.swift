@@ -15,11 +15,6 @@ import PageModel
 ///
 /// The lock belongs to the open file description, so tasks of one process exclude each other, too. It ends with this object.
 final class StoreGate: Sendable {
-    enum Kind {
-        case shared
-        case exclusive
-    }
-
     private let store: String
     private let descriptor: Int32
     /// Behind the bytes that owners take, see `OwnerLock`.
@@ -42,14 +37,9 @@ final class StoreGate: Sendable {
 
     /// Takes the lock, or changes its kind. Waits for nothing.
     /// - Returns: whether it was free.
-    func lock(_ kind: Kind) -> Bool {
-        var region = flock()
-        region.l_type = Int16(kind == .shared ? F_RDLCK : F_WRLCK)
-        region.l_whence = Int16(SEEK_SET)
-        region.l_start = off_t(StoreGate.position)
-        region.l_len = 1
+    func lock(_ kind: ByteLock.Kind) -> Bool {
         // A file system without such locks gives another error: SQLite cannot share a store on it, either.
-        return fcntl(descriptor, OwnerLock.setCommand, &region) == 0 || ![EAGAIN, EACCES, EINTR].contains(errno)
+        ByteLock(descriptor: descriptor).set(kind, at: StoreGate.position) || ![EAGAIN, EACCES, EINTR].contains(errno)
     }
 
     /// Takes the lock exclusively; blocks the calling thread for as long as `budget`.

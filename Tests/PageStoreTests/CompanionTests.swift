@@ -10,15 +10,6 @@ import Testing
 struct CompanionTests {
     private let folder = Folder()
 
-    private func code<Value>(_ body: () async throws -> Value) async -> StorageError.Code? {
-        do {
-            _ = try await body()
-            return nil
-        } catch {
-            return (error as? StorageError)?.code
-        }
-    }
-
     /// A store with this list in it, open.
     private func open(_ key: String, at path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws -> PageStore {
         let store = try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
@@ -110,6 +101,25 @@ struct CompanionTests {
         let theirs = try await open("", at: left, .mustExist)
         #expect(try await theirs.records().map(\.key) == [QueryKey("theirs")])
         await theirs.close()
+    }
+
+    @Test("a log that was begun anew by another session of the store is its log, too")
+    func logOfSeveral() async throws {
+        var options = PageStore.Options()
+        options.checkpointBytes = 16 * 4_096
+        let one = try await PageStore.openForTest(at: folder.store, options: options)
+        let other = try await PageStore.openForTest(at: folder.store, options: options)
+        for number in 0..<60 {
+            for store in [one, other] { _ = try await store.register(QueryKey("\(number) \(store === one)")) }
+        }
+        let left = "\(folder.path)/left.sqlite"
+        try leaveBehind(one, at: left)
+        await one.close()
+        await other.close()
+        let theirs = try await open("theirs", at: "\(folder.path)/other.sqlite")
+        await theirs.close()
+        #expect(rename(theirs.path, left) == 0)
+        #expect(await code { try await PageStore.openForTest(at: left) } == .foreignLog)
     }
 
     @Test("whatever fails in a store that was taken away is called so")

@@ -14,15 +14,6 @@ struct PlaceTests {
         try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
     }
 
-    private func code<Value>(_ body: () async throws -> Value) async -> StorageError.Code? {
-        do {
-            _ = try await body()
-            return nil
-        } catch {
-            return (error as? StorageError)?.code
-        }
-    }
-
     /// Writes until a write fails: a file that was in its place within the last millisecond is not looked at again.
     private func codeOfWrites(_ store: PageStore) async -> StorageError.Code? {
         let end = ContinuousClock.now + .seconds(5)

@@ -22,6 +22,16 @@ public final class Folder: Sendable {
     public var contents: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
 }
 
+/// The code of the `StorageError` that a call ends with; `nil` when it succeeds, or ends with another error.
+public func code<Value>(_ body: () async throws -> Value) async -> StorageError.Code? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return (error as? StorageError)?.code
+    }
+}
+
 /// The moment at which everything in these tests happens.
 public let noon = Timestamp(milliseconds: 1_800_000_000_000)
 

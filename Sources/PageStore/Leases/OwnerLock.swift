@@ -27,7 +27,7 @@ final class OwnerLock: Sendable {
         }
         // Chance makes two owners meet once in 2^62; then one of them takes the next number.
         var number = Int64.random(in: 0..<1 << 62)
-        while !OwnerLock.lock(descriptor, number) {
+        while !ByteLock(descriptor: descriptor).set(.exclusive, at: number) {
             guard errno == EAGAIN || errno == EACCES, number < Int64.max - 1 else {
                 let error = StorageError(.inputOutput, "cannot lock \(path): \(String(cString: strerror(errno)))")
                 close(descriptor)
@@ -48,32 +48,7 @@ final class OwnerLock: Sendable {
         let process = owner.prefix { $0 != "/" }
         if process == name { return true }
         guard let number = Int64(process, radix: 36), number >= 0 else { return false }
-        var region = OwnerLock.region(number)
-        // "Could I lock this?" A question that fails is no proof of death.
-        guard fcntl(descriptor, OwnerLock.getCommand, &region) == 0 else { return true }
-        return region.l_type != Int16(F_UNLCK)
+        // A question that fails is no proof of death.
+        return ByteLock(descriptor: descriptor).isHeldElsewhere(at: number) ?? true
     }
-
-    private static func lock(_ descriptor: Int32, _ number: Int64) -> Bool {
-        var region = region(number)
-        return fcntl(descriptor, setCommand, &region) == 0
-    }
-
-    private static func region(_ number: Int64) -> flock {
-        var region = flock()
-        region.l_type = Int16(F_WRLCK)
-        region.l_whence = Int16(SEEK_SET)
-        region.l_start = off_t(number)
-        region.l_len = 1
-        return region
-    }
-
-    // F_OFD_GETLK and F_OFD_SETLK: macros that Swift does not import.
-    #if os(Linux)
-    static let getCommand: Int32 = 36
-    static let setCommand: Int32 = 37
-    #else
-    static let getCommand: Int32 = 92
-    static let setCommand: Int32 = 90
-    #endif
 }

@@ -76,12 +76,7 @@ final class NoticeFile: Sendable {
     /// the same moment may each miss the other's notice.
     private func takeRow() -> Int {
         for row in 0..<NoticeFile.rows - 1 {
-            var region = flock()
-            region.l_type = Int16(F_WRLCK)
-            region.l_whence = Int16(SEEK_SET)
-            region.l_start = off_t(row * NoticeHub.columns * 8)
-            region.l_len = 1
-            if fcntl(descriptor, OwnerLock.setCommand, &region) == 0 { return row }
+            if ByteLock(descriptor: descriptor).set(.exclusive, at: Int64(row * NoticeHub.columns * 8)) { return row }
         }
         return NoticeFile.rows - 1
     }

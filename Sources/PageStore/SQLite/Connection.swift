@@ -60,6 +60,7 @@ final class Connection {
 
     deinit {
         sqlite3_wal_hook(handle, nil, nil)
+        sqlite3_busy_handler(handle, nil, nil)
         statements.removeAll()
         sqlite3_close_v2(handle)
     }

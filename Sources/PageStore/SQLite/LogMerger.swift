@@ -28,6 +28,8 @@ final class LogMerger {
     private var schedule: MergeSchedule
     /// Pages in the log after the last commit of this connection; 0 before the first.
     private var pages = 0
+    /// Whether the log is another one than this session has seen so far: set by its first commit, and by one that began the log anew.
+    var isNew = false
     /// How often this type has committed. Such a commit can follow one of another connection.
     private(set) var commits = 0
     /// `true` while this type commits itself.
@@ -55,6 +57,7 @@ final class LogMerger {
     ///   - pages: how many pages the log has.
     ///   - pageSize: bytes of a page.
     func logHasGrown(to pages: Int, pageSize: Int) {
+        if pages <= self.pages || self.pages == 0 { isNew = true }
         self.pages = pages
         let size = pages * pageSize
         guard !isWorking, schedule.isDue(at: size) else { return }

@@ -10,8 +10,7 @@ final class Session {
     var identities = IdentityIndex()
     private var fileStamp: StoreStamp?
     private var fileCheckedAt: UInt64 = 0
-    /// Whether the log's owner was noted, see `LogOwner`.
-    private var hasNotedLog: Bool
+    private let notesLog: Bool
     private let accesses: AccessLog
     let merger: LogMerger
     private let announce: @Sendable ([ChangeSet]) -> Void
@@ -50,7 +49,7 @@ final class Session {
         stamps: any RandomNumberGenerator, openLocker: @escaping () throws(StorageError) -> Connection,
         notesLog: Bool = true, announce: @escaping @Sendable ([ChangeSet]) -> Void
     ) throws(StorageError) {
-        hasNotedLog = !notesLog
+        self.notesLog = notesLog
         self.journalBound = journalBound
         self.stamps = stamps
         self.clock = clock
@@ -76,9 +75,9 @@ final class Session {
             left = toLeave
         }
         toLeave = nil
-        if !hasNotedLog {
-            hasNotedLog = true
-            LogOwner.note(fileStamp, beside: connection.path)
+        if merger.isNew {
+            merger.isNew = false
+            if notesLog { LogOwner.note(fileStamp, beside: connection.path) }
         }
         if !pending.isEmpty { announce(pending) }
         // Room for a few; not that of the largest transaction there was.

@@ -29,9 +29,9 @@ final class WriteTurns {
     // Behind the bytes that owners take (`OwnerLock`), and before that of `StoreGate`.
     private static let next = Int64.max - 3
     private static let pass = Int64.max - 4
-    /// Between two looks at a byte. The kernel makes some 100 of it.
+    /// Microseconds between two looks at a byte. The kernel's timer makes about 100 of them.
     private static let look: UInt32 = 50
-    /// The same for a process that waits for the turn of another one to end: looking takes processor time from that one.
+    /// The same for a process that waits for the turn of another one to end: each look takes processor time from the other one.
     private static let seldom: UInt32 = 250
 
     /// - Parameter store: the resolved path of the store file.
@@ -44,12 +44,12 @@ final class WriteTurns {
         let began = Watchdog.now()
         guard schedule.isOver(at: began) else { return }
         var now = began
-        if isHeld(WriteTurns.next), set(WriteTurns.pass, F_WRLCK) {
+        if isHeld(WriteTurns.next), set(WriteTurns.pass, .exclusive) {
             repeat {
                 usleep(WriteTurns.look)
                 now = Watchdog.now()
             } while isHeld(WriteTurns.next) && now &- began < TurnSchedule.turn
-            _ = set(WriteTurns.pass, F_UNLCK)
+            _ = set(WriteTurns.pass, .none)
         }
         schedule.begin(at: now, after: now &- began)
     }
@@ -58,10 +58,10 @@ final class WriteTurns {
     /// - Parameter attempt: how many attempts have been made before the one that has just failed.
     func pause(attempt: Int) {
         let began = Watchdog.now()
-        if !isNext { isNext = set(WriteTurns.next, F_WRLCK) }
+        if !isNext { isNext = set(WriteTurns.next, .exclusive) }
         defer { waitedAt = Watchdog.now() }
         guard isNext else { return WriteTurns.pause(attempt: attempt + 4) }
-        // The first wait for long is for one commit, which is soon done. Later ones are for a process that commits without a pause: an
+        // A process that has not waited lately meets one commit, which ends soon. Otherwise another process commits without a pause, and an
         // attempt between two of its commits would cut its turn short.
         guard attempt > 0 || began &- waitedAt < TurnSchedule.memory else { return WriteTurns.pause(attempt: attempt) }
         repeat { usleep(WriteTurns.seldom) } while !isHeld(WriteTurns.pass) && Watchdog.now() &- began < TurnSchedule.turn
@@ -71,7 +71,7 @@ final class WriteTurns {
     func end() {
         guard isNext else { return }
         isNext = false
-        _ = set(WriteTurns.next, F_UNLCK)
+        _ = set(WriteTurns.next, .none)
         schedule.begin(at: Watchdog.now(), after: 0)
     }
 
@@ -84,27 +84,16 @@ final class WriteTurns {
 
     /// Whether another process, or another task of this one, holds a byte.
     private func isHeld(_ byte: Int64) -> Bool {
-        var region = WriteTurns.region(byte, F_WRLCK)
-        return isOpen() && fcntl(descriptor, OwnerLock.getCommand, &region) == 0 && region.l_type != Int16(F_UNLCK)
+        isOpen() && ByteLock(descriptor: descriptor).isHeldElsewhere(at: byte) == true
     }
 
-    private func set(_ byte: Int64, _ kind: Int32) -> Bool {
-        var region = WriteTurns.region(byte, kind)
-        return isOpen() && fcntl(descriptor, OwnerLock.setCommand, &region) == 0
+    private func set(_ byte: Int64, _ kind: ByteLock.Kind) -> Bool {
+        isOpen() && ByteLock(descriptor: descriptor).set(kind, at: byte)
     }
 
     private func isOpen() -> Bool {
         if descriptor < 0 { descriptor = open(store + "-owners", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600) }
         return descriptor >= 0
-    }
-
-    private static func region(_ byte: Int64, _ kind: Int32) -> flock {
-        var region = flock()
-        region.l_type = Int16(kind)
-        region.l_whence = Int16(SEEK_SET)
-        region.l_start = off_t(byte)
-        region.l_len = 1
-        return region
     }
 }
 
@@ -114,7 +103,7 @@ struct TurnSchedule: Equatable {
     static let turn: UInt64 = 20_000_000
     /// The longest time between two looks, while others stand still.
     static let longest: UInt64 = 1_000_000_000
-    /// How long a process that had to wait takes it that another one commits without a pause.
+    /// For how long after a wait a process assumes that another one commits without a pause.
     static let memory: UInt64 = 100_000_000
 
     private var began: UInt64 = 0

@@ -10,15 +10,16 @@ import PageModel
 /// Which store the write-ahead log beside a file belongs to.
 ///
 /// SQLite finds a log by its name and believes it. When another store takes the place of a file, as `mv` does it, the log of the old one
-/// stays behind, and SQLite would write its pages over the new one. So each process that commits notes in `<store>-owners` the store's
-/// stamp and which log it wrote to. That log is refused while the file beside it shows the stamp of another store.
+/// stays behind, and SQLite would write its pages over the new one. So the process whose commit begins a log notes the store's stamp and the
+/// log's salts in `<store>-owners`. That log is refused while the file beside it shows the stamp of another store.
 ///
 /// Everything else is believed: a log that was not noted came with its file, and a file that shows no stamp may be a new store, which
 /// shows none until its log is merged for the first time.
 enum LogOwner {
-    /// Notes whose log it is. Where that cannot be read or written, the log is believed, as without a note. Call after a commit.
+    /// Notes whose log it is. Where that cannot be read or written, the log is believed, as without a note. Call after a commit that began
+    /// the log, and after the first commit of a session.
     static func note(_ stamp: StoreStamp?, beside path: String) {
-        guard let stamp, let log = logID(path) else { return }
+        guard let stamp, let log = salts(path) else { return }
         let words = stamp.words + [log]
         guard words != LogOwner.words(of: path + "-owners", at: 0, count: words.count) else { return }
         let descriptor = open(path + "-owners", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
@@ -36,20 +37,16 @@ enum LogOwner {
             throw StorageError(.moved, "\(path)-wal was removed or cut while another process has \(path) open; end that process first")
         }
         guard let words = words(of: path + "-owners", at: 0, count: 4),
-            let owner = StoreStamp(position: Int64(bitPattern: words[0]), seal: words[1], number: words[2]), words[3] == logID(path),
+            let owner = StoreStamp(position: Int64(bitPattern: words[0]), seal: words[1], number: words[2]), words[3] == salts(path),
             let shown = LogOwner.words(of: path, at: owner.position - 8, count: 2),
             let other = StoreStamp(position: owner.position, seal: shown[0], number: shown[1]), other != owner
         else { return }
         throw StorageError(.foreignLog, "\(path)-wal is the log of another store, which \(path) has replaced")
     }
 
-    /// A number that a log keeps for as long as its file exists. When SQLite begins a log anew, it adds one to the count of
-    /// checkpoints and to the first salt, which is random at first (https://www.sqlite.org/fileformat2.html#walformat): their difference
-    /// stays. Returns `nil` where there is no log.
-    private static func logID(_ path: String) -> UInt64? {
-        guard let words = words(of: path + "-wal", at: 0, count: 3) else { return nil }
-        return UInt64(UInt32(truncatingIfNeeded: words[2] >> 32) &- UInt32(truncatingIfNeeded: words[1]))
-    }
+    /// The salts of the log: two numbers that change each time the log begins anew (https://www.sqlite.org/fileformat2.html#walformat).
+    /// Returns `nil` where there is no log.
+    private static func salts(_ path: String) -> UInt64? { words(of: path + "-wal", at: 16, count: 1)?.first }
 
     /// Whether a process that has the store open counts on more of the log than its file holds. The numbers are those of SQLite's
     /// index of the log (https://www.sqlite.org/walformat.html#the_wal_index_file_format).

@@ -52,12 +52,7 @@ enum Recreation {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
         defer { close(descriptor) }
-        var region = flock()
-        region.l_type = Int16(F_WRLCK)
-        region.l_whence = Int16(SEEK_SET)
-        region.l_start = off_t(0x4000_0000)
-        region.l_len = 512
-        guard fcntl(descriptor, OwnerLock.setCommand, &region) == 0 else { throw error }
+        guard ByteLock(descriptor: descriptor).set(.exclusive, at: 0x4000_0000, length: 512) else { throw error }
         return try body()
     }
 }

@@ -1,0 +1,60 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Locks on bytes of a file that belong to the open file description ("open file description locks", fcntl(2)).
+///
+/// Two descriptions exclude each other, those of one process included. The kernel drops a lock with the last descriptor of its
+/// description, however the process ends. Bytes beyond the end of the file can be locked.
+struct ByteLock {
+    enum Kind {
+        case none, shared, exclusive
+
+        fileprivate var word: Int16 {
+            switch self {
+            case .none: Int16(F_UNLCK)
+            case .shared: Int16(F_RDLCK)
+            case .exclusive: Int16(F_WRLCK)
+            }
+        }
+    }
+
+    /// The file. An exclusive lock needs a descriptor that writes.
+    let descriptor: Int32
+
+    /// Takes the lock on `length` bytes, changes its kind, or drops it. Waits for nothing.
+    /// - Returns: whether that was possible; `errno` says why not.
+    func set(_ kind: Kind, at position: Int64, length: Int64 = 1) -> Bool {
+        var region = ByteLock.region(kind, position, length)
+        return fcntl(descriptor, ByteLock.setCommand, &region) == 0
+    }
+
+    /// Whether another description, or SQLite in any process, holds a lock on the byte. Returns `nil` when the system does not say.
+    func isHeldElsewhere(at position: Int64) -> Bool? {
+        var region = ByteLock.region(.exclusive, position, 1)
+        guard fcntl(descriptor, ByteLock.getCommand, &region) == 0 else { return nil }
+        return region.l_type != Int16(F_UNLCK)
+    }
+
+    private static func region(_ kind: Kind, _ position: Int64, _ length: Int64) -> flock {
+        var region = flock()
+        region.l_type = kind.word
+        region.l_whence = Int16(SEEK_SET)
+        region.l_start = off_t(position)
+        region.l_len = off_t(length)
+        return region
+    }
+
+    // F_OFD_GETLK and F_OFD_SETLK: macros that Swift does not import.
+    #if os(Linux)
+    private static let getCommand: Int32 = 36
+    private static let setCommand: Int32 = 37
+    #else
+    private static let getCommand: Int32 = 92
+    private static let setCommand: Int32 = 90
+    #endif
+}
