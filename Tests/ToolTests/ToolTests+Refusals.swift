@@ -81,7 +81,7 @@ extension ToolTests {
             for (path, status) in [(text, 65), ("\(text)/store.sqlite", 73), (folder.path, 65), ("/proc/none/store.sqlite", 73)] as [(String, Int32)] {
                 let ended = try await Tool.run(["sync", "\(root)/items", "--store", path])
                 #expect(ended.status == status, "\(path): \(ended.errors)")
-                #expect(ended.errors.split(separator: "\n").count == 1)
+                #expect(ended.errors.split(separator: "\n").count == 1, "\(path): \(ended.errors)")
             }
             #expect(try String(contentsOfFile: text, encoding: .utf8) == "my notes")
             #expect(folder.contents == ["notes.txt"])
