@@ -2,7 +2,8 @@
 
 import PackageDescription
 
-// CI sets PAGECACHE_STRICT=1. A newer compiler's new warning must not break the build of someone who only depends on us.
+// CI sets PAGECACHE_STRICT=1. A newer compiler's new warning must not break the build of someone who only depends on
+// us.
 let strict = Context.environment["PAGECACHE_STRICT"] == "1"
 
 let settings: [SwiftSetting] =
@@ -65,7 +66,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(
-                    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])),
             ],
             swiftSettings: settings
         ),
@@ -106,9 +108,9 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system", condition: .when(traits: ["Tool"])),
             ],
             swiftSettings: settings,
-            // Dependencies name all of Foundation and use none of what FoundationEssentials lacks. To load it, with the data of
-            // ICU, takes longer than all else that the tool does before its first word. Who depends on a package by version may
-            // depend on no target with unsafe flags: the libraries must have none.
+            // Dependencies name all of Foundation and use none of what FoundationEssentials lacks. To load it, with the
+            // data of ICU, takes longer than all else that the tool does before its first word. Who depends on a
+            // package by version may depend on no target with unsafe flags: the libraries must have none.
             linkerSettings: [.unsafeFlags(["-Xlinker", "--as-needed"], .when(platforms: [.linux]))]
         ),
         .testTarget(name: "PageModelTests", dependencies: ["PageModel"], swiftSettings: settings),
@@ -133,7 +135,8 @@ let package = Package(
         .testTarget(
             name: "PageStoreTests",
             dependencies: [
-                "CSQLite", "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting", "FaultVFS", "StorageSupport", "StoreWorker",
+                "CSQLite", "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting", "FaultVFS",
+                "StorageSupport", "StoreWorker",
                 "ProgramSupport",
             ],
             swiftSettings: settings
@@ -168,7 +171,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(
-                    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])),
             ],
             swiftSettings: settings
         ),
@@ -213,7 +217,8 @@ let package = Package(
         .testTarget(
             name: "HostileOriginTests",
             dependencies: [
-                "pagecache", "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting", "HTTPPageSource", "HostileOrigin",
+                "pagecache", "PageModel", "PageStore", "PagedRepository", "PagedRepositoryTesting", "HTTPPageSource",
+                "HostileOrigin",
                 "ToolSupport", "ProgramSupport", "StorageSupport",
             ],
             swiftSettings: settings
@@ -221,7 +226,8 @@ let package = Package(
         .testTarget(
             name: "OriginTests",
             dependencies: [
-                "pagecache", "PageModel", "PageStore", "PagedRepository", "HTTPPageSource", "ToolSupport", "ProgramSupport",
+                "pagecache", "PageModel", "PageStore", "PagedRepository", "HTTPPageSource", "ToolSupport",
+                "ProgramSupport",
                 "StorageSupport",
             ],
             swiftSettings: settings

@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// Programs that use the public API and nothing else; README.md says what each shows. `Scripts/examples` builds and runs them;
-// `Scripts/snippets` compares `Snippets` with the pages that show them.
+// Programs that use the public API and nothing else; README.md says what each shows. `Scripts/examples` builds and runs
+// them; `Scripts/snippets` compares `Snippets` with the pages that show them.
 let strict = Context.environment["PAGECACHE_STRICT"] == "1"
 let settings: [SwiftSetting] = strict ? [.treatAllWarnings(as: .error)] : []
 

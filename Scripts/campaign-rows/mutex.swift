@@ -1,8 +1,8 @@
 // Put into each module that is built for the thread sanitizer, in a copy of the package.
 //
-// To those who use it this is `Synchronization.Mutex`, and it takes its place, being nearer. That one, where two want it at a time,
-// is handed over by the kernel on Linux, where the sanitizer does not see it (Swift 6.3): of two threads that only count under one
-// Mutex it says that they race. The C library's mutex it knows.
+// To those who use it this is `Synchronization.Mutex`, and it takes its place, being nearer. That one, where two want
+// it at a time, is handed over by the kernel on Linux, where the sanitizer does not see it (Swift 6.3): of two threads
+// that only count under one Mutex it says that they race. The C library's mutex it knows.
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)

@@ -27,6 +27,7 @@ struct DemoCatalogue: Sendable {
     private static func json(_ id: Int) -> String {
         let words = ["amber", "brass", "cedar", "delta", "ember", "fjord", "grove", "harbour"]
         let title = "\(words[id % 8]) \(words[id / 8 % 8]) \(words[id / 64 % 8])"
-        return #"{"id":"\#(name(id))","title":"\#(title)","price":\#(id % 900).50,"weight":1.0e\#(id % 3),"note":"größer als \#(id % 17) – exactly as sent"}"#
+        return
+            #"{"id":"\#(name(id))","title":"\#(title)","price":\#(id % 900).50,"weight":1.0e\#(id % 3),"note":"größer als \#(id % 17) – exactly as sent"}"#
     }
 }

@@ -90,7 +90,9 @@ public final class DemoOrigin: Sendable {
     private func answer(_ request: LoopbackServer.Request) async -> LoopbackServer.Answer {
         // Neither counts as a request: it is none that the list was asked.
         guard ["/items", "/pages", "/linked", "/feed"].contains(request.path) else { return .init(status: .notFound) }
-        guard [.GET, .HEAD].contains(request.method) else { return .init(status: .methodNotAllowed, headers: ["Allow": "GET, HEAD"]) }
+        guard [.GET, .HEAD].contains(request.method) else {
+            return .init(status: .methodNotAllowed, headers: ["Allow": "GET, HEAD"])
+        }
         let number = state.withLock { state in
             state.requests.append(request.target)
             return state.requests.count
@@ -125,7 +127,8 @@ public final class DemoOrigin: Sendable {
         func number(_ name: Substring) -> Int? { parameters[name].flatMap { Int($0) } }
         let catalogue = state.withLock { $0.catalogue }
         let total = catalogue.ids.count
-        let size = min(max(number(path == "/pages" ? "per_page" : path == "/linked" ? "n" : "limit") ?? pageSize, 1), 1_000)
+        let size = min(
+            max(number(path == "/pages" ? "per_page" : path == "/linked" ? "n" : "limit") ?? pageSize, 1), 1_000)
         var headers: HTTPHeaders = ["Content-Type": "application/json"]
         let body: String
         switch path {
@@ -133,26 +136,34 @@ public final class DemoOrigin: Sendable {
             let offset = max(number("offset") ?? 0, 0)
             let end = min(offset + size, total)
             let next = end < total ? #""/items?limit=\#(size)&offset=\#(end)""# : "null"
-            body = #"{"count":\#(total),"next":\#(next),"results":[\#(catalogue.json(min(offset, total)..<max(end, min(offset, total))).joined(separator: ","))]}"#
+            body =
+                #"{"count":\#(total),"next":\#(next),"results":[\#(catalogue.json(min(offset, total)..<max(end, min(offset, total))).joined(separator: ","))]}"#
             let tag = "\"\(fingerprint(body))\""
             headers.add(name: "ETag", value: tag)
-            if request.headers["If-None-Match"] == [tag] { return LoopbackServer.Answer(status: .notModified, headers: headers) }
+            if request.headers["If-None-Match"] == [tag] {
+                return LoopbackServer.Answer(status: .notModified, headers: headers)
+            }
         case "/pages":
             let start = min((max(number("page") ?? 1, 1) - 1) * size, total)
             headers.add(name: "X-Total-Count", value: String(total))
             let page = start / size + 1
-            if start + size < total { headers.add(name: "Link", value: "</pages?page=\(page + 1)&per_page=\(size)>; rel=\"next\"") }
+            if start + size < total {
+                headers.add(name: "Link", value: "</pages?page=\(page + 1)&per_page=\(size)>; rel=\"next\"")
+            }
             body = "[\(catalogue.json(start..<min(start + size, total)).joined(separator: ","))]"
         case "/linked":
             let range = after(parameters["after"], catalogue, size)
             if range.upperBound < total {
-                headers.add(name: "Link", value: "</linked?after=\(catalogue.ids[range.upperBound - 1])&n=\(size)>; rel=\"next\"")
+                headers.add(
+                    name: "Link",
+                    value: "</linked?after=\(catalogue.ids[range.upperBound - 1])&n=\(size)>; rel=\"next\"")
             }
             body = #"{"items":[\#(catalogue.json(range).joined(separator: ","))]}"#
         default:
             let range = after(parameters["after"], catalogue, size)
             let next = range.upperBound < total ? #""/feed?after=\#(catalogue.ids[range.upperBound - 1])""# : "null"
-            body = #"{"total":\#(total),"data":{"entries":[\#(catalogue.json(range).joined(separator: ","))]},"next":\#(next)}"#
+            body =
+                #"{"total":\#(total),"data":{"entries":[\#(catalogue.json(range).joined(separator: ","))]},"next":\#(next)}"#
         }
         return LoopbackServer.Answer(headers: headers, content: body)
     }

@@ -4,7 +4,8 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// HTTP/1.1 on a free port of the loopback interface, over swift-nio: requests without content, answers whose content is text.
+/// HTTP/1.1 on a free port of the loopback interface, over swift-nio: requests without content, answers whose content
+/// is text.
 struct LoopbackServer: Sendable {
     struct Request: Sendable {
         let method: HTTPMethod
@@ -16,7 +17,9 @@ struct LoopbackServer: Sendable {
         /// The query's parameters, as they were sent: nothing is decoded. Of several with a name the first counts.
         var parameters: [Substring: Substring] {
             let pairs = target.dropFirst(path.count + 1).split(separator: "&")
-            return Dictionary(pairs.map { ($0.prefix { $0 != "=" }, $0.drop { $0 != "=" }.dropFirst()) }) { first, _ in first }
+            return Dictionary(pairs.map { ($0.prefix { $0 != "=" }, $0.drop { $0 != "=" }.dropFirst()) }) { first, _ in
+                first
+            }
         }
     }
 
@@ -53,8 +56,8 @@ struct LoopbackServer: Sendable {
     }
 }
 
-/// The connections that are open. swift-nio's asynchronous channels would know them as well, and end the process when one comes in
-/// while they are being cancelled.
+/// The connections that are open. swift-nio's asynchronous channels would know them as well, and end the process when
+/// one comes in while they are being cancelled.
 ///
 /// State: the channels, and whether it is over, under a mutex.
 private final class Connections: Sendable {
@@ -112,12 +115,18 @@ private final class Exchange: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    private static func write(_ answer: LoopbackServer.Answer, to asked: HTTPRequestHead, _ channel: any Channel) async throws {
+    private static func write(_ answer: LoopbackServer.Answer, to asked: HTTPRequestHead, _ channel: any Channel)
+        async throws
+    {
         var headers = answer.headers
         // RFC 9110, 8.6: none with 304, where it would have to be that of a 200; with HEAD, what a GET would have.
-        if answer.status != .notModified { headers.replaceOrAdd(name: "Content-Length", value: String(answer.content.utf8.count)) }
+        if answer.status != .notModified {
+            headers.replaceOrAdd(name: "Content-Length", value: String(answer.content.utf8.count))
+        }
         if !asked.isKeepAlive { headers.replaceOrAdd(name: "Connection", value: "close") }
-        channel.write(HTTPServerResponsePart.head(.init(version: asked.version, status: answer.status, headers: headers)), promise: nil)
+        channel.write(
+            HTTPServerResponsePart.head(.init(version: asked.version, status: answer.status, headers: headers)),
+            promise: nil)
         // RFC 9110, 9.3.2: what a GET would have in its header, and no content.
         if asked.method != .HEAD, !answer.content.isEmpty {
             channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: answer.content))), promise: nil)

@@ -39,7 +39,8 @@ extension HTTPPageSource {
     /// Page one, of this size.
     func firstPage(_ size: Int?) -> OriginURL { sized(url, size, state.withLock { $0.description }) }
 
-    /// A URL with a size; not a larger one than the origin says it gives, and none where it refuses to be asked for one.
+    /// A URL with a size; not a larger one than the origin says it gives, and none where it refuses to be asked for
+    /// one.
     func sized(_ url: OriginURL, _ size: Int?, _ description: SourceDescription?) -> OriginURL {
         guard let size, description?.limitParameter != nil || description?.ignoresSize != true else { return url }
         var url = url
@@ -50,19 +51,23 @@ extension HTTPPageSource {
         return url
     }
 
-    /// Whether page one was refused for the name that the size was guessed to have: some origins refuse what they do not know.
-    func isSizeRefused(_ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?) -> Bool {
+    /// Whether page one was refused for the name that the size was guessed to have: some origins refuse what they do
+    /// not know.
+    func isSizeRefused(_ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?) -> Bool
+    {
         description == nil && request.target == .first && request.size != nil && configuration.limitParameter == nil
             && [400, 422].contains(response.status)
     }
 
-    /// Page one without a size, where it came empty with one and does not without: under the name that the size was guessed to have
-    /// some origins filter (Kinto, json-server). Nil where it is empty all the same, and where no name was guessed.
+    /// Page one without a size, where it came empty with one and does not without: under the name that the size was
+    /// guessed to have some origins filter (Kinto, json-server). Nil where it is empty all the same, and where no name
+    /// was guessed.
     func unfiltered(
         _ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?
     ) async throws -> HTTPPageResponse? {
         guard description == nil, request.target == .first, request.size != nil, configuration.limitParameter == nil,
-            ParameterNames.size(in: url) == nil, response.status == 200, count(response, of: firstPage(request.size)) == 0
+            ParameterNames.size(in: url) == nil, response.status == 200,
+            count(response, of: firstPage(request.size)) == 0
         else { return nil }
         let whole = try await send(url, [])
         return whole.status == 200 && count(whole, of: url) ?? 0 > 0 ? whole : nil

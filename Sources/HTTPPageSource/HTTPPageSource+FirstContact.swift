@@ -26,7 +26,8 @@ extension HTTPPageSource {
             // It refused the usual name, and shows no other.
             draft.description.ignoresSize = true
             draft.warnings.append(
-                "no size is asked for (--limit-param names its parameter); the origin gives \(contact.content.count) items a page")
+                "no size is asked for (--limit-param names its parameter); the origin gives \(contact.content.count) items a page"
+            )
         }
 
         try await askHead(&draft, contact)
@@ -55,14 +56,16 @@ extension HTTPPageSource {
             state.earlier = nil
         }
         if description != known {
-            page.lesson = SourceLesson(paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
+            page.lesson = SourceLesson(
+                paging: description.style.rawValue, source: description.json, warnings: draft.warnings)
         }
         return page
     }
 
     func reader(_ draft: DetectionDraft, _ contact: FirstContact) -> PageReader {
         PageReader(
-            answer: contact.answer, description: draft.description, base: contact.answer.url, isFirst: true, limits: configuration.limits)
+            answer: contact.answer, description: draft.description, base: contact.answer.url, isFirst: true,
+            limits: configuration.limits)
     }
 
     /// Requests that may still be spent on this first contact.
@@ -80,15 +83,18 @@ extension HTTPPageSource {
         return searched.items == draft.evidence.count && searched.total == draft.evidence.total.count
     }
 
-    /// A size was asked for in the usual parameter, and the next URL shows that it has another name here: page one is asked for
-    /// once more. Positions on another grid than that of all later pages would be of no use.
+    /// A size was asked for in the usual parameter, and the next URL shows that it has another name here: page one is
+    /// asked for once more. Positions on another grid than that of all later pages would be of no use.
     private func askForSize(_ size: Int?, _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
-        guard let size, let name = draft.description.limitParameter, contact.answer.url.value(of: name) == nil, draft.evidence.count != size,
+        guard let size, let name = draft.description.limitParameter, contact.answer.url.value(of: name) == nil,
+            draft.evidence.count != size,
             left(contact) > 0
         else { return }
         var url = self.url
         url.set(name, String(size))
-        guard case .page(let again) = try await ask(url, contact), let better = try? Detector.describe(again, configuration) else { return }
+        guard case .page(let again) = try await ask(url, contact),
+            let better = try? Detector.describe(again, configuration)
+        else { return }
         draft = better
         contact.answer = again
     }

@@ -18,8 +18,8 @@ extension HTTPPageSource {
         SourceDescription(json: source)?.url
     }
 
-    /// Whether a list was fetched by somebody else than this source asks for (R45): two accounts must never share a list
-    /// by accident. False for a list of which nothing is stored.
+    /// Whether a list was fetched by somebody else than this source asks for (R45): two accounts must never share a
+    /// list by accident. False for a list of which nothing is stored.
     public func belongsToAnother(stored source: String) -> Bool {
         guard let known = SourceDescription(json: source) else { return false }
         guard let text = known.credential else { return credential != nil }
@@ -27,13 +27,15 @@ extension HTTPPageSource {
         return !check.matches(credential)
     }
 
-    /// R45: under the key of its URL, a list is that of one credential. Under a key or a scope of the caller's own, the caller
-    /// has said whose it is.
-    /// - Throws: `FetchFailure` with class `forbidden` for a list that was fetched with another credential, or with none.
+    /// R45: under the key of its URL, a list is that of one credential. Under a key or a scope of the caller's own, the
+    /// caller has said whose it is.
+    /// - Throws: `FetchFailure` with class `forbidden` for a list that was fetched with another credential, or with
+    ///   none.
     public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
         let isNamed = list.key != QueryKey(url.canonicalText(without: Set(configuration.pagingParameters)))
         guard isNamed || !belongsToAnother(stored: list.source) else {
-            throw FetchFailure(.forbidden, "the list was fetched with another credential, or with none", isRetryable: false)
+            throw FetchFailure(
+                .forbidden, "the list was fetched with another credential, or with none", isRetryable: false)
         }
         guard let known = SourceDescription(json: list.source) else { return }
         state.withLock { $0.check = known.credential ?? $0.check }
@@ -52,11 +54,13 @@ extension HTTPPageSource {
         }
     }
 
-    /// What is stored of the credential. The salt stays as long as the credential does: a list that did not change is not
-    /// written again (R6).
+    /// What is stored of the credential. The salt stays as long as the credential does: a list that did not change is
+    /// not written again (R6).
     var check: String? {
         guard let credential else { return nil }
-        if let known = state.withLock({ $0.check }), CredentialCheck(known)?.matches(credential) == true { return known }
+        if let known = state.withLock({ $0.check }), CredentialCheck(known)?.matches(credential) == true {
+            return known
+        }
         return CredentialCheck(of: credential).text
     }
 }

@@ -2,9 +2,9 @@ import PageModel
 
 // Next links that leave out what page one was asked with: a filter, an order, an expansion.
 extension HTTPPageSource {
-    /// Whether such parameters have to be put back is decided by two answers: the link as it is, and with them. When both bring
-    /// the same items, the link is right as it is: its token stands for them. When they differ, or the link alone is refused,
-    /// what page one was asked with goes on being asked.
+    /// Whether such parameters have to be put back is decided by two answers: the link as it is, and with them. When
+    /// both bring the same items, the link is right as it is: its token stands for them. When they differ, or the link
+    /// alone is refused, what page one was asked with goes on being asked.
     func mendLinks(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         guard !draft.isInterrupted, draft.description.style == .link || draft.description.style == .nextURL,
             let text = try? reader(draft, contact).next(behind: contact.content)?.text, let next = OriginURL(text),
@@ -45,7 +45,8 @@ extension HTTPPageSource {
         case .silent, .spent: return .unknown
         case .page(let answer):
             let reader = PageReader(
-                answer: answer, description: draft.description, base: contact.answer.url, isFirst: false, limits: configuration.limits)
+                answer: answer, description: draft.description, base: contact.answer.url, isFirst: false,
+                limits: configuration.limits)
             return (try? reader.content()).map { .items($0.identities.map(\.key)) } ?? .refused
         }
     }

@@ -19,7 +19,9 @@ extension HTTPPageSource {
         do {
             let response = try await send(url, [], most: most)
             switch response.status {
-            case 200, 203, 206: return .page(try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits))
+            case 200, 203, 206:
+                return .page(
+                    try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits))
             case 408, 425, 429, 502, 503, 504: return .silent("answered \(response.status)")
             // Some origins fall over what they do not know.
             case _: return .refused("answered \(response.status)")
@@ -27,7 +29,8 @@ extension HTTPPageSource {
         } catch {
             if Task.isCancelled { throw CancellationError() }
             let failure = error as? FetchFailure
-            return failure?.isRetryable == false ? .refused(failure?.message ?? "no answer") : .silent(failure?.message ?? "no answer")
+            return failure?.isRetryable == false
+                ? .refused(failure?.message ?? "no answer") : .silent(failure?.message ?? "no answer")
         }
     }
 
@@ -43,7 +46,9 @@ extension HTTPPageSource {
         guard !draft.isInterrupted else { return }
         for candidate in candidates {
             guard left(contact) > 0 else {
-                draft.explain("paging", name(of: candidate), .failed, "not tried: \(HTTPPageSource.detectionBudget) requests are the most")
+                draft.explain(
+                    "paging", name(of: candidate), .failed,
+                    "not tried: \(HTTPPageSource.detectionBudget) requests are the most")
                 break
             }
             switch try await judge(candidate, draft, contact) {
@@ -67,7 +72,8 @@ extension HTTPPageSource {
         case interrupted(String)
     }
 
-    private func judge(_ candidate: Candidate, _ draft: DetectionDraft, _ contact: FirstContact) async throws -> Verdict {
+    private func judge(_ candidate: Candidate, _ draft: DetectionDraft, _ contact: FirstContact) async throws -> Verdict
+    {
         var url = contact.answer.url
         let count = contact.content.count
         switch candidate {
@@ -79,21 +85,25 @@ extension HTTPPageSource {
             var trial = draft.description
             trial.style = .cursor
             trial.cursorParameter = candidate.parameter
-            let reader = PageReader(answer: contact.answer, description: trial, base: url, isFirst: true, limits: configuration.limits)
-            guard let next = try reader.next(behind: contact.content).flatMap({ OriginURL($0.text) }) else { return .failed("no token") }
+            let reader = PageReader(
+                answer: contact.answer, description: trial, base: url, isFirst: true, limits: configuration.limits)
+            guard let next = try reader.next(behind: contact.content).flatMap({ OriginURL($0.text) }) else {
+                return .failed("no token")
+            }
             return try await compare(next, draft, contact) { ProbeFinding.following($0, $1) }
         case .keyset(let name, let key):
             var trial = draft.description
             trial.key = key
-            let reader = PageReader(answer: contact.answer, description: trial, base: url, isFirst: true, limits: configuration.limits)
+            let reader = PageReader(
+                answer: contact.answer, description: trial, base: url, isFirst: true, limits: configuration.limits)
             guard let last = reader.key(ofItemAt: count - 1) else { return .failed("the last item has no key") }
             url.set(name, last)
             return try await compare(url, draft, contact) { ProbeFinding.following($0, $1) }
         }
     }
 
-    /// Asked for page one's last item, an origin that counts from 1 answers with one more of its items. So does one whose list has
-    /// grown by an item meanwhile: page one, asked for again, tells them apart.
+    /// Asked for page one's last item, an origin that counts from 1 answers with one more of its items. So does one
+    /// whose list has grown by an item meanwhile: page one, asked for again, tells them apart.
     private func judgeOffset(
         _ name: String, _ first: Int, _ draft: DetectionDraft, _ contact: FirstContact
     ) async throws -> Verdict {
@@ -114,8 +124,8 @@ extension HTTPPageSource {
         }
     }
 
-    /// Which number page one has, and whether the parameter numbers pages at all. A page that looks different is not enough:
-    /// where items differ at every call, so does page one. The number of page one has to bring page one.
+    /// Which number page one has, and whether the parameter numbers pages at all. A page that looks different is not
+    /// enough: where items differ at every call, so does page one. The number of page one has to bring page one.
     private func judgePages(
         _ name: String, _ said: Int?, _ draft: DetectionDraft, _ contact: FirstContact
     ) async throws -> Verdict {
@@ -133,7 +143,8 @@ extension HTTPPageSource {
         case .proved:
             break
         // A list of two pages, numbered from 0, has no page 2.
-        case .failed(let detail) where detail == ProbeFinding.nothing.detail || detail.hasSuffix("404") || detail.hasSuffix("416"):
+        case .failed(let detail)
+        where detail == ProbeFinding.nothing.detail || detail.hasSuffix("404") || detail.hasSuffix("416"):
             break
         case let verdict:
             return verdict
@@ -142,7 +153,9 @@ extension HTTPPageSource {
         case .failed(let detail) where detail == ProbeFinding.pageOne.detail:
             return .proved(first: 1)
         case .proved:
-            guard case .failed(ProbeFinding.pageOne.detail) = try await look(0) else { return .failed("no number brings page one") }
+            guard case .failed(ProbeFinding.pageOne.detail) = try await look(0) else {
+                return .failed("no number brings page one")
+            }
             return .proved(first: 0)
         case let verdict:
             return verdict
@@ -158,12 +171,14 @@ extension HTTPPageSource {
         case .silent(let detail): return .interrupted(detail)
         case .page(let answer):
             let reader = PageReader(
-                answer: answer, description: draft.description, base: contact.answer.url, isFirst: false, limits: configuration.limits)
+                answer: answer, description: draft.description, base: contact.answer.url, isFirst: false,
+                limits: configuration.limits)
             guard let content = try? reader.content() else { return .failed("brought no items") }
             let finding = find(contact.content.identities.map(\.key), content.identities.map(\.key))
             guard finding == .proved else { return .failed(finding.detail) }
             let total = PageReader.total(of: answer, draft.description).total
-            return ProbeFinding.isFiltered(draft.evidence.total, total) ? .failed("brought another list, of \(total.count ?? 0) items")
+            return ProbeFinding.isFiltered(draft.evidence.total, total)
+                ? .failed("brought another list, of \(total.count ?? 0) items")
                 : .proved(first: nil)
         }
     }

@@ -10,12 +10,14 @@ extension HTTPPageSource {
         SecretWords(headers: configuration.headers.filter { configuration.isCredential($0.name) }, parameters: secrets)
     }
 
-    /// The request for a URL, complete: with everything that was configured for the origin itself, with next to nothing for
-    /// another one that is allowed.
+    /// The request for a URL, complete: with everything that was configured for the origin itself, with next to nothing
+    /// for another one that is allowed.
     func request(for target: OriginURL, _ conditions: [HTTPField], method: String) -> HTTPPageRequest {
         var target = target
         let isHome = policy.isHome(target)
-        if isHome { target.parameters += secrets.filter { secret in !target.parameters.contains { $0.name == secret.name } } }
+        if isHome {
+            target.parameters += secrets.filter { secret in !target.parameters.contains { $0.name == secret.name } }
+        }
         var headers = [HTTPField("Accept", "application/json"), HTTPField("User-Agent", "pagecache")]
         for field in (isHome ? configuration.headers : []) + conditions {
             headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
@@ -30,7 +32,8 @@ extension HTTPPageSource {
         func refusal(_ message: String) -> FetchFailure {
             FetchFailure(.hostile, message, isRetryable: false, httpStatus: response.status)
         }
-        guard let location = response.values("Location").first?.trimmingSpaces(), var next = current.resolving(location) else {
+        guard let location = response.values("Location").first?.trimmingSpaces(), var next = current.resolving(location)
+        else {
             throw refusal("the origin redirects to what is not an http or https URL")
         }
         // What it echoes is put back by ourselves where it belongs.
@@ -65,8 +68,8 @@ extension HTTPPageSource {
         response.renewed(sent).flatMap { secretWords.isIn($0.entityTag ?? "") ? nil : $0 }
     }
 
-    /// What an answer brings into the store: nothing of the caller's secrets, wherever the origin echoes them, and what it says
-    /// about being kept. Items are as they came (R7).
+    /// What an answer brings into the store: nothing of the caller's secrets, wherever the origin echoes them, and what
+    /// it says about being kept. Items are as they came (R7).
     func sealed(_ page: FetchedPage, _ response: HTTPPageResponse) throws(FetchFailure) -> FetchedPage {
         var page = page
         let words = secretWords
@@ -107,6 +110,7 @@ extension HTTPSourceConfiguration {
         if ParameterNames.isCredentialHeader(name) { return true }
         if secretHeaders.contains(where: { $0.lowercased() == name.lowercased() }) { return true }
         let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
-        return plain.hasSuffix("key") || ["signature", "password", "credential", "jwt", "bearer"].contains { plain.contains($0) }
+        return plain.hasSuffix("key")
+            || ["signature", "password", "credential", "jwt", "bearer"].contains { plain.contains($0) }
     }
 }

@@ -6,14 +6,16 @@ extension HTTPPageSource {
     /// What the headers of an answer without a body say of the list's length.
     func totalInHeaders(_ response: HTTPPageResponse, _ description: SourceDescription?) -> Total {
         guard case .header(let name) = description?.total,
-            let number = response.header(name).flatMap({ $0.split(separator: "/").last }).flatMap({ JSONText.wholeNumber(String($0)) })
+            let number = response.header(name).flatMap({ $0.split(separator: "/").last }).flatMap({
+                JSONText.wholeNumber(String($0))
+            })
         else { return .unknown }
         let total = Total(claimed: number)
         return description?.isEstimate == true ? total.count.map { .estimate($0) } ?? .unknown : total
     }
 
-    /// Asks HEAD for the total where it was learned that it stands there; unknown elsewhere, and when no answer comes: page one
-    /// is not lost for that.
+    /// Asks HEAD for the total where it was learned that it stands there; unknown elsewhere, and when no answer comes:
+    /// page one is not lost for that.
     func totalByHead(_ url: OriginURL, _ description: SourceDescription?) async throws -> Total {
         guard let description, description.isTotalByHead == true else { return .unknown }
         do {
@@ -54,14 +56,15 @@ extension HTTPPageSource {
         default: return .nothing("answered \(response.status)")
         }
         var described = description
-        described.total = isTotalHeaderSaid ? configuration.total : Detector.totalPlace(inHeaders: response, atLeast: count)
+        described.total =
+            isTotalHeaderSaid ? configuration.total : Detector.totalPlace(inHeaders: response, atLeast: count)
         guard let place = described.total else { return .nothing("no total there") }
         let total = totalInHeaders(response, described)
         return total == .unknown ? .nothing("no total there") : .total(place, total)
     }
 
-    /// First contact: page one shows no total. Once HEAD is asked, where knowing it changes what is done next: the list goes on,
-    /// or may go on.
+    /// First contact: page one shows no total. Once HEAD is asked, where knowing it changes what is done next: the list
+    /// goes on, or may go on.
     func askHead(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         if case .body = configuration.total { return }
         guard draft.evidence.total == .unknown, draft.evidence.count > 0, !PagingChoice.isWhole(draft.evidence),
@@ -79,7 +82,8 @@ extension HTTPPageSource {
             draft.explain("total", "HEAD", .failed, detail)
         case .silent(let detail):
             draft.description.unansweredHeads = (contact.earlier?.unansweredHeads ?? 0) + 1
-            draft.warnings.append("whether HEAD tells the total could not be found out now (\(detail)); the next run asks again")
+            draft.warnings.append(
+                "whether HEAD tells the total could not be found out now (\(detail)); the next run asks again")
             draft.explain("total", "HEAD", .failed, detail)
         case .wantsQuiet:
             interrupt(&draft, "answered 429")
@@ -87,14 +91,19 @@ extension HTTPPageSource {
         }
     }
 
-    /// RFC 9110, 10.2.1: `Allow` lists what is allowed. What was tried in vain on an earlier first contact is not tried again.
+    /// RFC 9110, 10.2.1: `Allow` lists what is allowed. What was tried in vain on an earlier first contact is not tried
+    /// again.
     private func mayAskHead(_ contact: FirstContact) -> Bool {
-        if let earlier = contact.earlier, earlier.searched != nil, earlier.isTotalByHead != true, !earlier.awaitsHead { return false }
+        if let earlier = contact.earlier, earlier.searched != nil, earlier.isTotalByHead != true, !earlier.awaitsHead {
+            return false
+        }
         return contact.answer.response.header("Allow").map { $0.uppercased().contains("HEAD") } ?? true
     }
 
     /// HEAD once more, with a later page one: a bad minute on first contact does not cost the list its total for good.
-    func totalByHeadAgain(_ url: OriginURL, _ description: inout SourceDescription, atLeast count: Int) async throws -> Total {
+    func totalByHeadAgain(_ url: OriginURL, _ description: inout SourceDescription, atLeast count: Int) async throws
+        -> Total
+    {
         let finding = try await findTotalByHead(url, description, atLeast: count)
         var (total, reason) = (Total.unknown, Explained("total", "HEAD", .failed))
         switch finding {

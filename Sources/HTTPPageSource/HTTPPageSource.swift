@@ -8,8 +8,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A paginated JSON API over HTTP. Point it at a URL; how the origin pages is worked out from its first answer and a few
-/// questions, unless it is said or was stored: see Documentation/Detection.md.
+/// A paginated JSON API over HTTP. Point it at a URL; how the origin pages is worked out from its first answer and a
+/// few questions, unless it is said or was stored: see Documentation/Detection.md.
 public final class HTTPPageSource: PageSource {
     // Guarded by the mutex: what is known of the origin, and what was spent on it. Nothing is awaited while it is held.
     struct State {
@@ -39,11 +39,12 @@ public final class HTTPPageSource: PageSource {
     let clock: any SyncClock
     let state: Mutex<State>
 
-    /// A URL of a later page (`page=3`, `offset=40`) stands for its list, which begins with page one; with `paging` said to be `none`
-    /// it is asked as it is.
+    /// A URL of a later page (`page=3`, `offset=40`) stands for its list, which begins with page one; with `paging`
+    /// said to be `none` it is asked as it is.
     /// - Parameters:
     ///   - configuration: the URL, and whatever shall not be detected.
-    ///   - stored: what an earlier `SourceLesson` said; ignored when the configuration says otherwise. Default: nil, nothing.
+    ///   - stored: what an earlier `SourceLesson` said; ignored when the configuration says otherwise. Default: nil,
+    ///     nothing.
     ///   - transport: what sends requests; it is not closed here.
     ///   - clock: the time by which dates of the origin are understood. Default: the wall clock.
     /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL.
@@ -66,7 +67,10 @@ public final class HTTPPageSource: PageSource {
         url.removeParameters { ParameterNames.isSecret($0) }
         places = url.removePlace(configuration)
         self.url = url
-        let proofs = configuration.headers.filter { configuration.isCredential($0.name) }.map { "\($0.name.lowercased()):\($0.value)" }
+        let proofs =
+            configuration.headers.filter { configuration.isCredential($0.name) }.map {
+                "\($0.name.lowercased()):\($0.value)"
+            }
             + secrets.map { "\($0.name)=\($0.value ?? "")" }
         credential = proofs.isEmpty ? nil : proofs.sorted().joined(separator: "\n")
         self.configuration = configuration
@@ -94,13 +98,14 @@ public final class HTTPPageSource: PageSource {
 
     /// A few items where the origin is known to take a size; whole pages where that was never tried.
     public var probeSize: Int? {
-        guard let known = state.withLock({ $0.description }), known.style == .offset, known.limitParameter != nil, known.ignoresSize != true
+        guard let known = state.withLock({ $0.description }), known.style == .offset, known.limitParameter != nil,
+            known.ignoresSize != true
         else { return nil }
         return 4
     }
 
-    /// R21: where any offset can be asked for, as many as the options say; elsewhere pages lie on a grid, or hand over to each
-    /// other, and nothing is asked for twice.
+    /// R21: where any offset can be asked for, as many as the options say; elsewhere pages lie on a grid, or hand over
+    /// to each other, and nothing is asked for twice.
     public var largestOverlap: Int? {
         switch state.withLock({ $0.description?.style }) {
         case .offset, nil: nil
@@ -108,14 +113,17 @@ public final class HTTPPageSource: PageSource {
         }
     }
 
-    /// Asks the origin for one page, with what is known of how it pages; page one also teaches that, with eight requests at most.
+    /// Asks the origin for one page, with what is known of how it pages; page one also teaches that, with eight
+    /// requests at most.
     /// - Throws: `FetchFailure` as R27 has it: `hostile` past a limit (R43), `forbidden` for a list of another
     ///   credential (R45), `undecodable` where there are no items; `CancellationError`.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         var lesson: SourceLesson?
         if request.target != .first, state.withLock({ $0.description }) == nil {
             // A page from the middle does not show how its list pages: page one is asked for first.
-            if case .page(let first) = try await fetch(PageRequest(.first, size: request.size)) { lesson = first.lesson }
+            if case .page(let first) = try await fetch(PageRequest(.first, size: request.size)) {
+                lesson = first.lesson
+            }
             guard state.withLock({ $0.description }) != nil else {
                 throw FetchFailure(.undecodable, "page one does not show how its list goes on", isRetryable: false)
             }
@@ -132,9 +140,9 @@ public final class HTTPPageSource: PageSource {
         var url = try pageURL(for: request)
         let description = state.withLock { $0.description }
         var conditions: [HTTPField] = []
-        // R1: a validator goes with the request that it answered, and with no other.
-        // Nor is it sent before it is known how to read what comes, or while HEAD is to be asked again: a "not modified" would teach
-        // nothing, and keep nothing of what HEAD says.
+        // R1: a validator goes with the request that it answered, and with no other. Nor is it sent before it is known
+        // how to read what comes, or while HEAD is to be asked again: a "not modified" would teach nothing, and keep
+        // nothing of what HEAD says.
         let isKnown = description != nil && !(description?.awaitsHead ?? false && request.target == .first)
         let sent = request.validator.flatMap { $0.request == url.text && isKnown ? $0 : nil }
         if let tag = sent?.entityTag { conditions.append(HTTPField("If-None-Match", tag)) }
@@ -149,7 +157,9 @@ public final class HTTPPageSource: PageSource {
             response = whole
         }
         let isBeyondFirst = if case .offset = request.target { true } else { false }
-        switch AnswerStatus(response, isConditional: !conditions.isEmpty, isBeyondFirst: isBeyondFirst, now: clock.now()) {
+        switch AnswerStatus(
+            response, isConditional: !conditions.isEmpty, isBeyondFirst: isBeyondFirst, now: clock.now())
+        {
         case .page:
             break
         case .empty:
@@ -170,13 +180,16 @@ public final class HTTPPageSource: PageSource {
             return .page(try sealed(await firstContact(answer, request.size, requestsBefore), response))
         }
         let reader = PageReader(
-            answer: answer, description: description, base: firstPage(request.size), isFirst: isFirst, limits: configuration.limits)
+            answer: answer, description: description, base: firstPage(request.size), isFirst: isFirst,
+            limits: configuration.limits)
         var page = try reader.page()
         if isFirst {
             var latest = description
             if page.total == .unknown {
-                page.total = description.awaitsHead
-                    ? try await totalByHeadAgain(url, &latest, atLeast: page.content.count) : try await totalByHead(url, description)
+                page.total =
+                    description.awaitsHead
+                    ? try await totalByHeadAgain(url, &latest, atLeast: page.content.count)
+                    : try await totalByHead(url, description)
             }
             adopt(&page, latest, known: description, PageReader.total(of: answer, description).nonsense)
         }
@@ -190,7 +203,9 @@ public final class HTTPPageSource: PageSource {
     ) {
         var description = latest
         let isWhole = page.total.exactCount.map { $0 <= page.content.count } ?? false
-        let isOtherGrid = description.style == .page && !page.content.isEmpty && !isWhole && description.gridSize != page.content.count
+        let isOtherGrid =
+            description.style == .page && !page.content.isEmpty && !isWhole
+            && description.gridSize != page.content.count
         if isOtherGrid { description.gridSize = page.content.count }
         guard description != known || nonsense != nil else { return }
         state.withLock { [description] in $0.description = description }

@@ -4,8 +4,8 @@ public struct ChangeSet: Hashable, Sendable {
     public var query: QueryID
     /// The list's version afterwards; nil when the query is gone.
     public var version: ListVersion?
-    /// Which content readers see afterwards (R51); nil when the query is gone. A transaction that changed nothing but the
-    /// ledger, or a pin, leaves it as it was.
+    /// Which content readers see afterwards (R51); nil when the query is gone. A transaction that changed nothing but
+    /// the ledger, or a pin, leaves it as it was.
     public var contentVersion: ContentVersion?
     /// What was done, in order; never empty when a storage tells it.
     public var changes: [Change]
@@ -50,8 +50,8 @@ public enum Change: Hashable, Sendable {
     case validated
     /// The fetch records at these offsets changed.
     case ledger([Int])
-    /// How the origin pages, how it is asked, for how long it calls page one fresh, whether ids repeat, a sweep's progress, a
-    /// pin; or the list was invalidated.
+    /// How the origin pages, how it is asked, for how long it calls page one fresh, whether ids repeat, a sweep's
+    /// progress, a pin; or the list was invalidated.
     case described
     /// The query is gone, with all it held.
     case purged
@@ -59,7 +59,8 @@ public enum Change: Hashable, Sendable {
     /// Whether any item, or the place of any item, is another than before (R6).
     public var changesItems: Bool {
         switch self {
-        case .stored, .rearranged, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated, .purged: true
+        case .stored, .rearranged, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated, .purged:
+            true
         case .registered, .confirmed, .total, .end, .validated, .ledger, .described: false
         }
     }

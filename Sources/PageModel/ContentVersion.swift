@@ -1,7 +1,7 @@
 /// Which content of a list a read returned (R51).
 ///
-/// The counter is one higher with every commit that changes what a reader can see. The stamp is a random number that the
-/// same transaction stores. Two reads with equal counters and equal stamps returned the same content.
+/// The counter is one higher with every commit that changes what a reader can see. The stamp is a random number that
+/// the same transaction stores. Two reads with equal counters and equal stamps returned the same content.
 ///
 /// The counter alone proves nothing: a restored backup gives a counter again, with other content.
 ///

@@ -14,12 +14,13 @@ public struct FreshnessPolicy: Hashable, Sendable {
     public enum OriginWord: Hashable, Sendable {
         /// Nothing: every list goes stale after `staleAfter`.
         case ignored
-        /// It stands in for `staleAfter`, kept within these bounds. A bound below zero is zero; where the two cross, `atMost`
-        /// holds. Defaults: 0 and 1 hour.
+        /// It stands in for `staleAfter`, kept within these bounds. A bound below zero is zero; where the two cross,
+        /// `atMost` holds. Defaults: 0 and 1 hour.
         case taken(atLeast: Duration = .zero, atMost: Duration = .seconds(3_600))
     }
 
-    /// Age at which a page wants a refresh, where the origin does not say, or is not listened to. 0…. Default: 60 seconds.
+    /// Age at which a page wants a refresh, where the origin does not say, or is not listened to. 0…. Default: 60
+    /// seconds.
     public var staleAfter: Duration
     /// Age at which a page is served only because there is nothing better (R15); nil means never. 0….
     /// Default: nil.
@@ -61,8 +62,8 @@ public struct FreshnessPolicy: Hashable, Sendable {
         list.validatedAt.map { freshness(ofPageValidatedAt: $0, in: list, now: now) }
     }
 
-    /// The freshness of one page of a list, which may be older or newer than page one (R23). Nothing of an invalidated list is
-    /// fresh.
+    /// The freshness of one page of a list, which may be older or newer than page one (R23). Nothing of an invalidated
+    /// list is fresh.
     public func freshness(ofPageValidatedAt validatedAt: Timestamp, in list: QueryRecord, now: Timestamp) -> Freshness {
         freshness(validatedAt: validatedAt, freshFor: list.freshFor, isInvalidated: list.isInvalidated, now: now)
     }

@@ -1,5 +1,5 @@
-/// The ids of a page's items, in order; nil where the origin gives none. An id becomes a `String` when somebody looks at it: most
-/// who read a page do not.
+/// The ids of a page's items, in order; nil where the origin gives none. An id becomes a `String` when somebody looks
+/// at it: most who read a page do not.
 public struct ItemIDs: RandomAccessCollection, Sendable {
     private let places: [PageContent.Place]
     private let text: [UInt8]
@@ -19,8 +19,8 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
         withID(at: index) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    /// The id of the item at `index` in UTF-8, for comparing: as texts, two ways to write one letter are equal, as ids they are not
-    /// (R5).
+    /// The id of the item at `index` in UTF-8, for comparing: as texts, two ways to write one letter are equal, as ids
+    /// they are not (R5).
     package func bytes(at index: Int) -> [UInt8]? {
         withID(at: index) { $0.map { Array($0) } }
     }
@@ -29,7 +29,9 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
     private func withID<Value>(at index: Int, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
         let place = places[index]
         guard place.idCount >= 0 else { return body(nil) }
-        return text.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[place.idStart..<place.idStart + place.idCount])) }
+        return text.withUnsafeBytes {
+            body(UnsafeRawBufferPointer(rebasing: $0[place.idStart..<place.idStart + place.idCount]))
+        }
     }
 }
 

@@ -7,8 +7,8 @@ public struct JournalEntry: Hashable, Sendable {
     public var version: ContentVersion
     /// When the commit was made.
     public var at: Timestamp
-    /// In order; positions in a change are those that hold after the changes before it. Empty where no item changed: then
-    /// ages, evidence, the total or the end did.
+    /// In order; positions in a change are those that hold after the changes before it. Empty where no item changed:
+    /// then ages, evidence, the total or the end did.
     public var changes: [JournalChange]
 
     /// An entry of these changes.
@@ -34,9 +34,9 @@ public enum JournalChange: Hashable, Sendable {
 
 /// Items that were deleted, inserted, moved or edited in one step.
 ///
-/// The new list is the old one without `removed`, with places put in so that they have the positions of `added`. The items
-/// at the added places are those of `inserted`, `moved` and `edited`; the other added places are not held. What only shifts
-/// along with its neighbours is in none of the lists.
+/// The new list is the old one without `removed`, with places put in so that they have the positions of `added`. The
+/// items at the added places are those of `inserted`, `moved` and `edited`; the other added places are not held. What
+/// only shifts along with its neighbours is in none of the lists.
 public struct JournalRearrangement: Hashable, Sendable {
     /// An item that the origin no longer has.
     public struct Deletion: Hashable, Sendable {
@@ -141,8 +141,8 @@ public struct JournalRearrangement: Hashable, Sendable {
 
 /// What a list's journal returns since a version (R48).
 public enum ListChanges: Hashable, Sendable {
-    /// The entries after that version, oldest first, and the version that they lead to. `hasMore` is true where the list has
-    /// newer ones: ask again since `reached`.
+    /// The entries after that version, oldest first, and the version that they lead to. `hasMore` is true where the
+    /// list has newer ones: ask again since `reached`.
     case entries([JournalEntry], reached: ContentVersion, hasMore: Bool)
     /// The journal does not reach back to that version, or the list never had it: a backup was restored, a clock or a
     /// counter began again (R51). Read the list anew; `current` is its version now.
@@ -151,9 +151,9 @@ public enum ListChanges: Hashable, Sendable {
 
 /// How much a storage keeps of a list's journal.
 ///
-/// What changed within ten minutes always stays, and so does the version before it. Older entries go, oldest first, when
-/// the list's journal takes more than `bytes`; then until three quarters of it are left, so that most commits remove nothing.
-/// A single commit that would take more than `bytes` is not recorded: readers begin anew.
+/// What changed within ten minutes always stays, and so does the version before it. Older entries go, oldest first,
+/// when the list's journal takes more than `bytes`; then until three quarters of it are left, so that most commits
+/// remove nothing. A single commit that would take more than `bytes` is not recorded: readers begin anew.
 public struct JournalBound: Hashable, Sendable {
     /// For how long an entry stays in any case: 10 minutes.
     public static let age = Duration.seconds(600)
@@ -210,7 +210,8 @@ extension JournalChange {
     package var cost: Int {
         guard case .rearranged(let parts) = self else { return 16 }
         return 16 + 16 * (parts.removed.count + parts.added.count) + parts.deleted.reduce(0) { $0 + $1.item.cost }
-            + parts.edited.reduce(0) { $0 + $1.before.cost } + parts.inserted.reduce(0) { $0 + 16 + ($1.id?.utf8.count ?? 0) }
+            + parts.edited.reduce(0) { $0 + $1.before.cost }
+            + parts.inserted.reduce(0) { $0 + 16 + ($1.id?.utf8.count ?? 0) }
             + parts.moved.reduce(0) { $0 + 16 + ($1.id?.utf8.count ?? 0) }
     }
 }
@@ -228,7 +229,9 @@ extension ListChanges {
     ///   - rest: the entries after `version`, oldest first; one more than `limit` is enough.
     ///   - version: the version that was asked for.
     ///   - limit: the most entries to return.
-    package static func page(_ rest: some Sequence<JournalEntry>, since version: ContentVersion, limit: Int) -> ListChanges {
+    package static func page(_ rest: some Sequence<JournalEntry>, since version: ContentVersion, limit: Int)
+        -> ListChanges
+    {
         var entries: [JournalEntry] = []
         var bytes = 0
         for entry in rest {

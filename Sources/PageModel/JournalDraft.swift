@@ -1,5 +1,5 @@
-/// Collects what a commit changes in a list's items, for the journal (R48). Every storage builds its entries with it, so that
-/// all of them record the same.
+/// Collects what a commit changes in a list's items, for the journal (R48). Every storage builds its entries with it,
+/// so that all of them record the same.
 package struct JournalDraft: Sendable {
     /// A page that is taken out of the list, as it was held.
     package typealias TakenOut = (offset: Int, content: PageContent)
@@ -99,7 +99,10 @@ extension JournalRearrangement {
                 position = range.upperBound == .max ? .max : position + range.count
             case .written(let page, _):
                 for (index, identity) in page.content.identities.enumerated() {
-                    new.append(Candidate(position: position + index, slot: slot, identity: identity, page: pages.count, index: index))
+                    new.append(
+                        Candidate(
+                            position: position + index, slot: slot, identity: identity, page: pages.count, index: index)
+                    )
                 }
                 pages.append(page.content)
                 added.add(position..<position + page.content.count)
@@ -111,7 +114,8 @@ extension JournalRearrangement {
         }
         let partners = JournalRearrangement.partners(of: new, among: old)
         let staying = JournalRearrangement.staying(new, old, partners)
-        removed = rearrangement.takenOut.without(new.indices.compactMap { staying[$0] ? old[partners[$0]!].position : nil })
+        removed = rearrangement.takenOut.without(
+            new.indices.compactMap { staying[$0] ? old[partners[$0]!].position : nil })
         added = added.without(new.indices.compactMap { staying[$0] ? new[$0].position : nil })
         var isMatched = [Bool](repeating: false, count: old.count)
         for (index, candidate) in new.enumerated() {
@@ -130,7 +134,9 @@ extension JournalRearrangement {
             }
         }
         for (index, candidate) in old.enumerated() where !isMatched[index] {
-            deleted.append(Deletion(position: candidate.position, item: takenOut[candidate.page].content.item(at: candidate.index)))
+            deleted.append(
+                Deletion(position: candidate.position, item: takenOut[candidate.page].content.item(at: candidate.index))
+            )
         }
     }
 
@@ -138,7 +144,9 @@ extension JournalRearrangement {
     private static func partners(of new: [Candidate], among old: [Candidate]) -> [Int?] {
         guard !new.isEmpty, !old.isEmpty else { return Array(repeating: nil, count: new.count) }
         var places: [UInt64: [Int]] = [:]
-        for (index, candidate) in old.enumerated().reversed() { places[candidate.identity.key, default: []].append(index) }
+        for (index, candidate) in old.enumerated().reversed() {
+            places[candidate.identity.key, default: []].append(index)
+        }
         return new.map { places[$0.identity.key]?.popLast() }
     }
 

@@ -1,5 +1,5 @@
-/// The number of one grant of a lease (R30). A storage never gives a number twice, so a token fences off every earlier holder of
-/// the page.
+/// The number of one grant of a lease (R30). A storage never gives a number twice, so a token fences off every earlier
+/// holder of the page.
 public struct LeaseToken: Hashable, Comparable, Sendable {
     /// The number.
     public var rawValue: Int64
@@ -46,8 +46,8 @@ public struct Lease: Hashable, Sendable {
     }
 }
 
-/// Asks for leases on pages that are about to be fetched (R30). A lease keeps other owners from fetching the page, and leaves a
-/// record of the pages in flight when the process crashes (R31).
+/// Asks for leases on pages that are about to be fetched (R30). A lease keeps other owners from fetching the page, and
+/// leaves a record of the pages in flight when the process crashes (R31).
 public struct LeaseRequest: Hashable, Sendable {
     /// The pages, by the 0-based position of their first item.
     public var offsets: [Int]
@@ -65,7 +65,8 @@ public struct LeaseRequest: Hashable, Sendable {
     ///   - owner: the owner of the leases. Defaults to the process as a whole.
     ///   - surroundings: the positions whose outline the grant returns. Defaults to nil, which means none.
     public init(
-        _ offsets: [Int], for duration: Duration, by owner: LeaseOwner = .process, telling surroundings: Range<Int>? = nil
+        _ offsets: [Int], for duration: Duration, by owner: LeaseOwner = .process,
+        telling surroundings: Range<Int>? = nil
     ) {
         self.offsets = offsets
         self.duration = duration
@@ -80,8 +81,8 @@ public struct LeaseGrant: Hashable, Sendable {
     public var leases: [Lease]
     /// The storage's time of the grant. Not part of equality.
     public var grantedAt: Timestamp
-    /// The outline of the request's surroundings, read in the same transaction after everything else in it. `nil` when none were
-    /// asked for, or the query is gone.
+    /// The outline of the request's surroundings, read in the same transaction after everything else in it. `nil` when
+    /// none were asked for, or the query is gone.
     public var list: ListOutline?
 
     /// A grant of these leases.
@@ -110,8 +111,8 @@ public struct CommitReceipt: Hashable, Sendable {
     public var outcome: CommitOutcome
     /// The leases that the commit took. `nil` when none were asked for, and when the plan was not applied.
     public var grant: LeaseGrant?
-    /// The tokens in the plan's ledger edits whose lease had been lost. Those edits changed nothing (R30). Empty when the plan was
-    /// not applied.
+    /// The tokens in the plan's ledger edits whose lease had been lost. Those edits changed nothing (R30). Empty when
+    /// the plan was not applied.
     public var lostLeases: Set<LeaseToken>
 
     /// A receipt of this outcome.

@@ -18,8 +18,8 @@ public struct LedgerEntry: Hashable, Sendable {
     public var retryAfterUntil: Timestamp?
     /// Who has the page in flight.
     public var leaseOwner: String?
-    /// The end of the lease, as a wall time of the storage at the moment of the read; a time that is over when the lease is.
-    /// `nil` when the page is not in flight (R30).
+    /// The end of the lease, as a wall time of the storage at the moment of the read; a time that is over when the
+    /// lease is. `nil` when the page is not in flight (R30).
     public var leaseExpiresAt: Timestamp?
     /// The token of the lease. `nil` when the page is not in flight.
     public var leaseToken: LeaseToken?
@@ -73,20 +73,21 @@ public enum FetchState: String, Hashable, Sendable, CaseIterable {
 ///
 /// - The row is found by the token, wherever a shift has moved it; the edit's `offset` says where to look first.
 /// - A stale token changes nothing, and the caller learns that the lease was lost.
-/// - `nil` means that the caller never had a lease. Such an edit skips a page that is in flight under a lease that still counts:
-///   the page's holder records the result. A lease counts until its end, while its owner lives.
-/// - An earlier edit of the same call may have ended the token, and so may the list edits of the same plan. The token then still
-///   permits the edit, which applies at its own offset like one without a token.
+/// - `nil` means that the caller never had a lease. Such an edit skips a page that is in flight under a lease that
+///   still counts: the page's holder records the result. A lease counts until its end, while its owner lives.
+/// - An earlier edit of the same call may have ended the token, and so may the list edits of the same plan. The token
+///   then still permits the edit, which applies at its own offset like one without a token.
 public enum LedgerEdit: Hashable, Sendable {
     /// The page arrived.
     case succeeded(offset: Int, lease: LeaseToken? = nil)
-    /// The fetch failed. The next attempt is due after `nextAttemptIn`; `nil` means that no automatic trigger will try again.
+    /// The fetch failed. The next attempt is due after `nextAttemptIn`; `nil` means that no automatic trigger will try
+    /// again.
     case failed(offset: Int, failure: FetchFailure, nextAttemptIn: Duration?, lease: LeaseToken? = nil)
-    /// The fetch was given up without a result (shutdown, a page that is no longer wanted): back to `pending`. That attempt does
-    /// not count, and a page that was being tried again is due at once.
+    /// The fetch was given up without a result (shutdown, a page that is no longer wanted): back to `pending`. That
+    /// attempt does not count, and a page that was being tried again is due at once.
     case released(offset: Int, lease: LeaseToken)
-    /// Somebody wants the page now: what failed, for good too, is due at once, and a `Retry-After` is set aside (R33). Attempts and
-    /// failure stay. Ignored for pages that are not failing: one that is in flight keeps its lease.
+    /// Somebody wants the page now: what failed, for good too, is due at once, and a `Retry-After` is set aside (R33).
+    /// Attempts and failure stay. Ignored for pages that are not failing: one that is in flight keeps its lease.
     case hastened(offset: Int)
     /// The record is gone: the position no longer exists, or the record is of no use.
     case forgotten(offset: Int, lease: LeaseToken? = nil)

@@ -1,7 +1,7 @@
 /// Who observes which query, and whether it has changed since somebody looked: a plain value.
 ///
-/// Changes are counted whether anybody observes or not, in as many columns as a query can fall into: what is counted for one
-/// query is, now and then, another one's change, and costs whoever asks a read in vain.
+/// Changes are counted whether anybody observes or not, in as many columns as a query can fall into: what is counted
+/// for one query is, now and then, another one's change, and costs whoever asks a read in vain.
 struct NoticeAudience {
     /// Observers by number; under nil, of all queries. Who asked twice is in here twice.
     private var observers: [QueryID?: [Int]] = [:]

@@ -2,10 +2,11 @@ import Synchronization
 
 /// Hands notices to observers, each at its own pace.
 ///
-/// State: the observers by number, for each query who observes it, and how often each column of queries has changed; all of it
-/// under one mutex, which is never held while anybody's code runs. An observer's entry dies with its stream.
+/// State: the observers by number, for each query who observes it, and how often each column of queries has changed;
+/// all of it under one mutex, which is never held while anybody's code runs. An observer's entry dies with its stream.
 public final class NoticeHub: Sendable {
-    /// How many columns queries fall into, where changes are counted and told to other processes without a place for each query.
+    /// How many columns queries fall into, where changes are counted and told to other processes without a place for
+    /// each query.
     public static let columns = 256
 
     /// The column of a query, in `0..<columns`. Several queries share one; the others are looked at in vain.
@@ -77,8 +78,9 @@ public final class NoticeHub: Sendable {
             onCancel: { registration.end() })
     }
 
-    /// A number that is another one once a change to the query was told, and was never one before: whoever has read the query
-    /// after asking for it has read what is stored for as long as it stays the same. Nil after `close`: then nobody counts.
+    /// A number that is another one once a change to the query was told, and was never one before: whoever has read the
+    /// query after asking for it has read what is stored for as long as it stays the same. Nil after `close`: then
+    /// nobody counts.
     public func changeCount(of query: QueryID) -> UInt64? {
         state.withLock { $0.isClosed ? nil : $0.audience.changeCount(of: query) }
     }
@@ -88,7 +90,8 @@ public final class NoticeHub: Sendable {
         deliver(sets.lazy.map { (query: $0.query, notice: .changed($0)) })
     }
 
-    /// Tells the observers of queries in these columns that they may have changed; those who observe everything are told `known`.
+    /// Tells the observers of queries in these columns that they may have changed; those who observe everything are
+    /// told `known`.
     public func publishElsewhere(known: [QueryID], columns: Set<Int>) {
         let (observed, observesAll) = state.withLock { state in
             state.audience.changed(columns: columns)
@@ -144,7 +147,9 @@ public final class NoticeHub: Sendable {
     private func next(_ number: Int) async -> StorageNotice? {
         await withCheckedContinuation { continuation in
             let ready: StorageNotice?? = state.withLock { state in
-                guard var observer = state.observers[number], !observer.isClosed || !observer.pending.isEmpty else { return .some(nil) }
+                guard var observer = state.observers[number], !observer.isClosed || !observer.pending.isEmpty else {
+                    return .some(nil)
+                }
                 guard observer.pending.isEmpty else {
                     let notice = observer.pending.removeFirst()
                     state.observers[number] = observer

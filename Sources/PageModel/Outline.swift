@@ -7,11 +7,11 @@ public struct ListOutline: Hashable, Sendable {
     public var pages: [PageSummary]
     /// By offset, ascending.
     public var ledger: [LedgerEntry]
-    /// Positions whose page records the storage cannot read, or does not believe; ascending. They hold no page. An empty range marks a
-    /// damaged place that hides no position. Default: none.
+    /// Positions whose page records the storage cannot read, or does not believe; ascending. They hold no page. An
+    /// empty range marks a damaged place that hides no position. Default: none.
     public var damaged: [Range<Int>]
-    /// The storage's time of the read: what the times in the outline are compared with (R52). Not part of equality: the same list
-    /// read twice is equal.
+    /// The storage's time of the read: what the times in the outline are compared with (R52). Not part of equality: the
+    /// same list read twice is equal.
     public var readAt: Timestamp
 
     /// An outline; `pages`, `ledger` and `damaged` have to ascend. `damaged` defaults to none.
@@ -26,7 +26,8 @@ public struct ListOutline: Hashable, Sendable {
     }
 
     public static func == (left: ListOutline, right: ListOutline) -> Bool {
-        left.record == right.record && left.pages == right.pages && left.ledger == right.ledger && left.damaged == right.damaged
+        left.record == right.record && left.pages == right.pages && left.ledger == right.ledger
+            && left.damaged == right.damaged
     }
 
     public func hash(into hasher: inout Hasher) {
@@ -79,8 +80,9 @@ public struct ListOutline: Hashable, Sendable {
         heldPages.reduce(inferredOuterSeams.count) { $0 + $1.innerInferredSeams.count }
     }
 
-    /// Those among ``inferredSeams`` where the page behind was reached by the very cursor the page before it gave: the origin's own
-    /// word for what comes next. No answer ever holds both sides of such a seam, so a sweep does not prove it either (R23).
+    /// Those among ``inferredSeams`` where the page behind was reached by the very cursor the page before it gave: the
+    /// origin's own word for what comes next. No answer ever holds both sides of such a seam, so a sweep does not prove
+    /// it either (R23).
     public var chainedSeams: Int {
         inferredOuterSeams.count { left, right in right.isReached(from: left) }
     }
@@ -137,8 +139,8 @@ public struct ListWindow: Hashable, Sendable {
     public var range: Range<Int>
     /// By offset, ascending.
     public var parts: [Part]
-    /// Positions in the window whose page record or items cannot be read, or fail their checksum: a miss, never wrong bytes. An empty
-    /// range marks a damaged place that hides no position.
+    /// Positions in the window whose page record or items cannot be read, or fail their checksum: a miss, never wrong
+    /// bytes. An empty range marks a damaged place that hides no position.
     public var damaged: [Range<Int>]
     /// The storage's time of the read: what the times in the window are compared with (R52). Not part of equality.
     public var readAt: Timestamp
@@ -153,7 +155,8 @@ public struct ListWindow: Hashable, Sendable {
     }
 
     public static func == (left: ListWindow, right: ListWindow) -> Bool {
-        left.record == right.record && left.range == right.range && left.parts == right.parts && left.damaged == right.damaged
+        left.record == right.record && left.range == right.range && left.parts == right.parts
+            && left.damaged == right.damaged
     }
 
     public func hash(into hasher: inout Hasher) {

@@ -84,7 +84,8 @@ public struct PageSummary: Hashable, Sendable {
     /// A summary; each parameter is the property of its name.
     public init(
         offset: Int, count: Int, generation: Int, revision: Int, evidence: Evidence, evidenceAt: Timestamp,
-        innerInferredSeams: [InnerSeam] = [], fetchedAt: Timestamp, validatedAt: Timestamp, fingerprint: UInt64, cursorIn: PageCursor?,
+        innerInferredSeams: [InnerSeam] = [], fetchedAt: Timestamp, validatedAt: Timestamp, fingerprint: UInt64,
+        cursorIn: PageCursor?,
         cursorOut: PageCursor?, validator: Validator?
     ) {
         self.offset = offset
@@ -105,7 +106,8 @@ public struct PageSummary: Hashable, Sendable {
     /// The positions it holds.
     public var range: Range<Int> { offset..<offset + count }
 
-    /// Whether this page was asked for with the very cursor that the page before it gave: the origin's own word for what comes next.
+    /// Whether this page was asked for with the very cursor that the page before it gave: the origin's own word for
+    /// what comes next.
     public func isReached(from before: PageSummary) -> Bool {
         before.cursorOut != nil && before.cursorOut == cursorIn
     }

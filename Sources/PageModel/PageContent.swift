@@ -57,7 +57,8 @@ public struct PageContent: Sendable {
         }
     }
 
-    /// A page from its stored parts, which fit together: ends ascend, the last is that of `bytes`, and ids lie within `text`.
+    /// A page from its stored parts, which fit together: ends ascend, the last is that of `bytes`, and ids lie within
+    /// `text`.
     package init(bytes: [UInt8], places: [Place], text: [UInt8]) {
         self.bytes = bytes
         self.places = places

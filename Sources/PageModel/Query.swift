@@ -53,7 +53,9 @@ extension String.UTF8View {
 
     fileprivate func hash(into hasher: inout Hasher) {
         hasher.combine(count)
-        guard withContiguousStorageIfAvailable({ hasher.combine(bytes: UnsafeRawBufferPointer($0)) }) == nil else { return }
+        guard withContiguousStorageIfAvailable({ hasher.combine(bytes: UnsafeRawBufferPointer($0)) }) == nil else {
+            return
+        }
         Array(self).withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 }
@@ -115,11 +117,11 @@ public struct QueryRecord: Hashable, Sendable {
     public var end: Int?
     /// When the origin last confirmed page one; nil until it answered once.
     public var validatedAt: Timestamp?
-    /// Since when somebody knows that the list is not right any more; nil once page one, asked for since, has been had. What is
-    /// held is stale until then, for everybody, whenever the origin confirmed it.
+    /// Since when somebody knows that the list is not right any more; nil once page one, asked for since, has been had.
+    /// What is held is stale until then, for everybody, whenever the origin confirmed it.
     public var invalidatedAt: Timestamp?
-    /// For how long the origin calls page one fresh (RFC 9111, 5.2.2.1: `max-age`), in whole milliseconds from 0 to a year; nil
-    /// where it does not say. What that is worth, `FreshnessPolicy` says.
+    /// For how long the origin calls page one fresh (RFC 9111, 5.2.2.1: `max-age`), in whole milliseconds from 0 to a
+    /// year; nil where it does not say. What that is worth, `FreshnessPolicy` says.
     public var freshFor: Duration?
     /// When the query was registered.
     public var createdAt: Timestamp

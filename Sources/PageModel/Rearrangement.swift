@@ -1,5 +1,5 @@
-/// A list as it shall be, piece by piece: what stays, what is new, what is not known. One value for everything that moves
-/// positions (shift, splice, trim, open a gap), so that a repair is one step however many changes it mends.
+/// A list as it shall be, piece by piece: what stays, what is new, what is not known. One value for everything that
+/// moves positions (shift, splice, trim, open a gap), so that a repair is one step however many changes it mends.
 public struct Rearrangement: Hashable, Sendable {
     /// One stretch of the list as it shall be.
     public enum Piece: Hashable, Sendable {
@@ -64,7 +64,8 @@ public struct Rearrangement: Hashable, Sendable {
     /// Whether positions are others afterwards, so that plans made before must be made again (R4).
     public var movesPositions: Bool {
         guard let moves = kept(), moves.last?.range.upperBound == .max else { return true }
-        return moves.contains { $0.distance != 0 } || pieces.contains { if case .gap(let count) = $0 { count > 0 } else { false } }
+        return moves.contains { $0.distance != 0 }
+            || pieces.contains { if case .gap(let count) = $0 { count > 0 } else { false } }
     }
 
     /// The first position at which the list is another afterwards; nil when it is the same.
@@ -77,8 +78,8 @@ public struct Rearrangement: Hashable, Sendable {
         return position == .max ? nil : position
     }
 
-    /// Where pieces meet, in new positions, ascending, and whether what follows is written, so that its page says itself why it
-    /// stands there.
+    /// Where pieces meet, in new positions, ascending, and whether what follows is written, so that its page says
+    /// itself why it stands there.
     public var seams: [(position: Int, isWritten: Bool)] {
         var seams: [(position: Int, isWritten: Bool)] = []
         var position = 0

@@ -26,8 +26,8 @@ public struct Uptime: Hashable, Sendable {
     }
 }
 
-/// One reading of a storage's clock: a transaction takes one, and judges and stores everything by it. Its times are within
-/// `StoredBounds`.
+/// One reading of a storage's clock: a transaction takes one, and judges and stores everything by it. Its times are
+/// within `StoredBounds`.
 package struct StorageMoment: Hashable, Sendable {
     package var now: Timestamp
     package var uptime: Uptime

@@ -1,13 +1,15 @@
 /// The values that a number in a storage can have.
 ///
-/// A checksum shows that a row is as it was written, and not who wrote it. A number outside of these bounds makes its row damaged (R46):
-/// no reading returns the row, and `verify` reports it. Within the bounds no sum of two numbers overflows.
+/// A checksum shows that a row is as it was written, and not who wrote it. A number outside of these bounds makes its
+/// row damaged (R46): no reading returns the row, and `verify` reports it. Within the bounds no sum of two numbers
+/// overflows.
 package enum StoredBounds {
     /// Positions in a list, and the position behind the last item of a page: 0 to 2^53 (R44).
     package static let positions = 0...Total.largest
     /// Sizes in items or bytes, and tallies: 0 to 2^53.
     package static let sizes = 0...Total.largest
-    /// Numbers that a commit counts up: generations, revisions and attempts. 0 to 2^52, so that the next number is representable, too.
+    /// Numbers that a commit counts up: generations, revisions and attempts. 0 to 2^52, so that the next number is
+    /// representable, too.
     package static let counters = 0...(1 << 52)
     /// Milliseconds since 1970: 2^53 either way, about 285,000 years.
     package static let milliseconds = -Int64(Total.largest)...Int64(Total.largest)

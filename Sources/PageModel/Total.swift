@@ -13,8 +13,8 @@ public enum Total: Hashable, Sendable {
     /// No list is as long as this, 2^50: a claim beyond it is an estimate at best, and no list is shifted by it (R44).
     static let incredible = 1 << 50
 
-    /// The total for a number an origin claims: negative ones are `unknown`, huge ones are clamped, and no more than estimates
-    /// (R44).
+    /// The total for a number an origin claims: negative ones are `unknown`, huge ones are clamped, and no more than
+    /// estimates (R44).
     public init(claimed number: Int) {
         switch number {
         case ..<0: self = .unknown

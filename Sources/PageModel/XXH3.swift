@@ -1,8 +1,8 @@
 /// XXH3 in its 64-bit form, without a seed, after its published specification
 /// (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md).
 ///
-/// It hashes the items of a page, where nearly all bytes that are hashed lie: more of them at a time than XXH64. Like that one it
-/// resists no adversary, and need not.
+/// It hashes the items of a page, where nearly all bytes that are hashed lie: more of them at a time than XXH64. Like
+/// that one it resists no adversary, and need not.
 package enum XXH3 {
     private static let prime32 = (one: UInt64(0x9E37_79B1), two: UInt64(0x85EB_CA77), three: UInt64(0xC2B2_AE3D))
     private static let prime64 = (
@@ -79,11 +79,12 @@ package enum XXH3 {
 
     // MARK: More
 
-    /// Eight lanes over stripes of 64 bytes. What the specification adds to a lane's neighbour is summed up beside the lanes, and
-    /// added at the end of a block: nothing looks at a lane before that, and no word has to change places.
+    /// Eight lanes over stripes of 64 bytes. What the specification adds to a lane's neighbour is summed up beside the
+    /// lanes, and added at the end of a block: nothing looks at a lane before that, and no word has to change places.
     private static func long(_ bytes: UnsafeRawBufferPointer, _ secret: UnsafeRawBufferPointer) -> UInt64 {
         var lanes = SIMD8(
-            prime32.three, prime64.one, prime64.two, prime64.three, prime64.four, prime32.two, prime64.five, prime32.one)
+            prime32.three, prime64.one, prime64.two, prime64.three, prime64.four, prime32.two, prime64.five, prime32.one
+        )
         var sums = SIMD8<UInt64>.zero
         var offset = 0
         // A block is as many stripes as the secret has places for; the last byte is in none that is whole.
@@ -172,5 +173,5 @@ private let secret: [UInt64] = [
     0xCB00_C391_BB52_283C, 0xA32E_531B_8B65_D088, 0x4EF9_0DA2_9748_6471, 0xD8AC_DEA9_46EF_1938,
     0x3F34_9CE3_3F76_FAA8, 0x1D4F_0BC7_C7BB_DCF9, 0x3159_B4CD_4BE0_518A, 0x6473_78D9_C97E_9FC8,
     0xC3EB_D334_83AC_C5EA, 0xEB63_13FA_FFA0_81C5, 0x49DA_F0B7_51DD_0D17, 0x9E68_D429_2655_16D3,
-    0xFCA1_477D_58BE_162B, 0xCE31_D07A_D1B8_F88F, 0x2804_1695_8F3A_CB45, 0x7E40_4BBB_CAFB_D7AF
+    0xFCA1_477D_58BE_162B, 0xCE31_D07A_D1B8_F88F, 0x2804_1695_8F3A_CB45, 0x7E40_4BBB_CAFB_D7AF,
 ]

@@ -1,8 +1,8 @@
 /// XXH64, the 64-bit hash of the xxHash family, after its published specification
 /// (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md).
 ///
-/// It serves wherever something is hashed that is no item: ids, names, rows; items are hashed by `XXH3`. All need speed and spread,
-/// none needs to resist an adversary (where equality of ids matters, the ids themselves are compared).
+/// It serves wherever something is hashed that is no item: ids, names, rows; items are hashed by `XXH3`. All need speed
+/// and spread, none needs to resist an adversary (where equality of ids matters, the ids themselves are compared).
 public enum XXH64 {
     private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
     private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
@@ -42,7 +42,8 @@ public enum XXH64 {
             position += 8
         }
         if position <= length - 4 {
-            hash ^= UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))) &* prime1
+            hash ^=
+                UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))) &* prime1
             hash = rotate(hash, 23) &* prime2 &+ prime3
             position += 4
         }

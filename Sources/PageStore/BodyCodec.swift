@@ -10,7 +10,9 @@ enum BodyCodec {
 
     static func layout(of content: PageContent) -> [UInt8] {
         // No number in it is larger than the largest of these, or takes more bytes.
-        let (letters, longest) = content.places.reduce((0, 0)) { ($0.0 + max($1.idCount, 0), max($0.1, $1.idCount + 1)) }
+        let (letters, longest) = content.places.reduce((0, 0)) {
+            ($0.0 + max($1.idCount, 0), max($0.1, $1.idCount + 1))
+        }
         let width = (Int.bitWidth - max(content.bytes.count, content.count, longest, 1).leadingZeroBitCount + 6) / 7
         return Array(unsafeUninitializedCapacity: 1 + letters + width * (1 + 2 * content.count)) { buffer, used in
             var writer = Writer(bytes: UnsafeMutableRawBufferPointer(buffer))
@@ -23,7 +25,8 @@ enum BodyCodec {
                     start = place.end
                     writer.put(number: place.idCount + 1)
                     if place.idCount > 0 {
-                        writer.put(UnsafeRawBufferPointer(rebasing: text[place.idStart..<place.idStart + place.idCount]))
+                        writer.put(
+                            UnsafeRawBufferPointer(rebasing: text[place.idStart..<place.idStart + place.idCount]))
                     }
                 }
             }
@@ -31,9 +34,11 @@ enum BodyCodec {
         }
     }
 
-    /// The items; nil when these are not the bytes that the checksum was taken of. The ids stay where they lie, in a copy of the
-    /// layout.
-    static func content(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, checksum: UInt64) -> PageContent? {
+    /// The items; nil when these are not the bytes that the checksum was taken of. The ids stay where they lie, in a
+    /// copy of the layout.
+    static func content(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, checksum: UInt64)
+        -> PageContent?
+    {
         guard let places = places(in: layout, payload: payload.count) else { return nil }
         var seal = Seal(Seal.body)
         seal.mix(layout)
@@ -67,8 +72,8 @@ enum BodyCodec {
         return places
     }
 
-    /// The checksum of a body: of its layout, and of the content hash of each item, in order. Who stores a page has these hashes in
-    /// hand, and takes its bytes in once.
+    /// The checksum of a body: of its layout, and of the content hash of each item, in order. Who stores a page has
+    /// these hashes in hand, and takes its bytes in once.
     static func checksum(layout: [UInt8], _ identities: [ItemIdentity]) -> UInt64 {
         var seal = Seal(Seal.body)
         layout.withUnsafeBytes { seal.mix($0) }

@@ -8,8 +8,8 @@ import Darwin
 
 /// Locks on bytes of a file that belong to the open file description ("open file description locks", fcntl(2)).
 ///
-/// Two descriptions exclude each other, those of one process included. The kernel drops a lock with the last descriptor of its
-/// description, however the process ends. Bytes beyond the end of the file can be locked.
+/// Two descriptions exclude each other, those of one process included. The kernel drops a lock with the last descriptor
+/// of its description, however the process ends. Bytes beyond the end of the file can be locked.
 struct ByteLock {
     enum Kind {
         case none, shared, exclusive
@@ -33,7 +33,8 @@ struct ByteLock {
         return fcntl(descriptor, ByteLock.setCommand, &region) == 0
     }
 
-    /// Whether another description, or SQLite in any process, holds a lock on the byte. Returns `nil` when the system does not say.
+    /// Whether another description, or SQLite in any process, holds a lock on the byte. Returns `nil` when the system
+    /// does not say.
     func isHeldElsewhere(at position: Int64) -> Bool? {
         var region = ByteLock.region(.exclusive, position, 1)
         guard fcntl(descriptor, ByteLock.getCommand, &region) == 0 else { return nil }

@@ -4,7 +4,8 @@ import PageModel
 extension CommitTransaction {
     mutating func rearrange(_ rearrangement: Rearrangement) throws(StorageError) -> CommitOutcome? {
         guard let moves = rearrangement.kept() else {
-            throw StorageError(.invalidPlan, "a rearrangement whose pieces contradict each other, or lie beyond every position")
+            throw StorageError(
+                .invalidPlan, "a rearrangement whose pieces contradict each other, or lie beyond every position")
         }
         let reach = max(0, moves.map(\.distance).max() ?? 0)
         guard reach <= Total.largest / 2 else {
@@ -66,7 +67,9 @@ extension CommitTransaction {
             row.summary.innerInferredSeams.removeAll {
                 page.offset + $0.index > range.lowerBound && page.offset + $0.index < range.upperBound
             }
-            if page.offset >= range.lowerBound, page.range.upperBound <= range.upperBound { row.summary.validatedAt = now }
+            if page.offset >= range.lowerBound, page.range.upperBound <= range.upperBound {
+                row.summary.validatedAt = now
+            }
             if row.summary != page { try PageTable.store(row, of: query, in: connection) }
         }
         changes.append(.confirmed(range))
@@ -95,7 +98,8 @@ extension CommitTransaction {
         journal.truncated(at: position, out)
     }
 
-    /// G1: what comes together at `seam` was not seen together. Where the list begins there is nothing to come together.
+    /// G1: what comes together at `seam` was not seen together. Where the list begins there is nothing to come
+    /// together.
     func doubt(_ seam: Int) throws(StorageError) {
         guard var row = try PageTable.row(at: seam, of: query, in: connection) else { return }
         let evidence: Evidence = seam == 0 ? .verified : .inferred
@@ -142,8 +146,8 @@ extension CommitTransaction {
         }
     }
 
-    /// Joins the page at `position` with the one behind it, when one of the two is small. One that has just come as part of
-    /// a chain stays what it is.
+    /// Joins the page at `position` with the one behind it, when one of the two is small. One that has just come as
+    /// part of a chain stays what it is.
     private mutating func join(behind position: Int, isWritten: Bool) throws(StorageError) {
         guard let left = try PageTable.row(at: position, of: query, in: connection), left.summary.count > 0,
             !isWritten || left.summary.cursorOut == nil,
@@ -179,7 +183,9 @@ extension CommitTransaction {
         joined.cursorOut = right.summary.cursorOut
         joined.validator = nil
         content.append(contentsOf: rest)
-        let uses = [try AccessTable.usedAt(left.body, in: connection), try AccessTable.usedAt(right.body, in: connection)]
+        let uses = [
+            try AccessTable.usedAt(left.body, in: connection), try AccessTable.usedAt(right.body, in: connection),
+        ]
         try delete(left)
         try delete(right)
         try LedgerTable.forgetSuccess(at: right.summary.offset, query: query, in: connection)

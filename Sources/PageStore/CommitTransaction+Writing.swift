@@ -92,7 +92,8 @@ extension CommitTransaction {
         guard !KeyTable.repeatsKey(identities) else { return .duplicates([page.range]) }
         var conflicts: [Range<Int>] = []
         for (body, offset) in try session.identities.bodies(
-            holding: identities, in: query, at: record.contentVersion, connection) {
+            holding: identities, in: query, at: record.contentVersion, connection)
+        {
             // A row that is not whole, or not where it is said to be, holds nothing.
             // The index may be out of date, and hashes may be equal by chance: the items decide.
             guard let row = try PageTable.row(at: offset, of: query, in: connection), row.body == body,
@@ -120,7 +121,8 @@ extension CommitTransaction {
 
     /// The total that the validator of page one covers is not the list's any more.
     func uncoverTotal() throws(StorageError) {
-        guard var row = try PageTable.row(at: 0, of: query, in: connection), row.summary.validator?.coversTotal == true else { return }
+        guard var row = try PageTable.row(at: 0, of: query, in: connection), row.summary.validator?.coversTotal == true
+        else { return }
         row.summary.validator?.coversTotal = false
         try PageTable.store(row, of: query, in: connection)
     }

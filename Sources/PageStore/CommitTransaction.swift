@@ -55,7 +55,8 @@ struct CommitTransaction {
                     throw .abandoned
                 }
                 return CommitReceipt(
-                    .committed(transaction.record.version), grant: transaction.grant, lostLeases: transaction.lostLeases)
+                    .committed(transaction.record.version), grant: transaction.grant, lostLeases: transaction.lostLeases
+                )
             }
         } catch {
             session.identities.forgetAll()
@@ -105,7 +106,8 @@ struct CommitTransaction {
         session.leave(CommittedList(record: record, tail: tail))
         if !changes.isEmpty {
             session.note(
-                ChangeSet(query: query, version: record.version, contentVersion: record.contentVersion, changes: changes))
+                ChangeSet(
+                    query: query, version: record.version, contentVersion: record.contentVersion, changes: changes))
         }
         return nil
     }
@@ -189,7 +191,9 @@ struct CommitTransaction {
         var deleted: Set<Int> = []
         while true {
             var broken: [Int] = []
-            let rows = try PageTable.rows(meeting: range, of: query, in: connection) { if $0 != spared { broken.append($0) } }
+            let rows = try PageTable.rows(meeting: range, of: query, in: connection) {
+                if $0 != spared { broken.append($0) }
+            }
             guard !broken.isEmpty else { return rows }
             // A row that a scan returns and a search for its key does not find lies in the wrong part of the tree.
             guard deleted.isDisjoint(with: broken) else {

@@ -1,7 +1,7 @@
 import PageModel
 
-/// How the changes of a journal entry are written in its row: a byte for the format, then numbers in LEB128 and texts with
-/// their lengths before them.
+/// How the changes of a journal entry are written in its row: a byte for the format, then numbers in LEB128 and texts
+/// with their lengths before them.
 enum JournalCodec {
     private static let format: UInt8 = 1
 
@@ -139,7 +139,8 @@ enum JournalCodec {
         mutating func place() -> Int? { number().flatMap { $0 <= Total.largest ? $0 : nil } }
 
         mutating func range() -> Range<Int>? {
-            guard let lower = place(), let upper = number(), lower <= upper, upper <= Total.largest || upper == .max else { return nil }
+            guard let lower = place(), let upper = number(), lower <= upper, upper <= Total.largest || upper == .max
+            else { return nil }
             return lower..<upper
         }
 
@@ -187,7 +188,9 @@ enum JournalCodec {
                     return JournalRearrangement.Move(from: from, to: to, id: id)
                 }),
                 let edited = list({ reader -> JournalRearrangement.Edit? in
-                    guard let from = reader.place(), let to = reader.place(), let before = reader.item() else { return nil }
+                    guard let from = reader.place(), let to = reader.place(), let before = reader.item() else {
+                        return nil
+                    }
                     return JournalRearrangement.Edit(from: from, to: to, before: before)
                 })
             else { return nil }

@@ -33,7 +33,9 @@ struct LedgerEditing {
     mutating func recognise(_ edits: [LedgerEdit]) throws(StorageError) {
         for edit in edits {
             guard let token = edit.lease, known[token] == nil else { continue }
-            if try LeaseTable.place(of: token, near: edit.offset, query: query, in: connection) != nil { known[token] = .held }
+            if try LeaseTable.place(of: token, near: edit.offset, query: query, in: connection) != nil {
+                known[token] = .held
+            }
         }
     }
 
@@ -146,9 +148,11 @@ struct LedgerEditing {
         case .failed(_, let failure, let pause, _):
             let state: FetchState = failure.isRetryable ? .failedRetryable : .failedPermanent
             try connection.run(
-                LedgerEditing.fail, key, place, .text(state.rawValue), .time(now), .time(pause.map { (now + $0).stored }),
+                LedgerEditing.fail, key, place, .text(state.rawValue), .time(now),
+                .time(pause.map { (now + $0).stored }),
                 .text(failure.failureClass.rawValue), .bool(failure.isRetryable),
-                .optional(failure.httpStatus.map { min(max($0, 0), StoredBounds.statuses.upperBound) }), .text(failure.message),
+                .optional(failure.httpStatus.map { min(max($0, 0), StoredBounds.statuses.upperBound) }),
+                .text(failure.message),
                 .time(failure.retryAfter.map { (now + $0).stored }))
         case .released:
             try connection.run(LedgerEditing.release, key, place, .time(now))

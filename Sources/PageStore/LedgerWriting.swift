@@ -2,9 +2,13 @@ import PageModel
 
 /// Transactions that touch nothing but the ledger.
 enum LedgerWriting {
-    static func claim(_ request: LeaseRequest, of query: QueryID, in session: Session) throws(StorageError) -> LeaseGrant {
+    static func claim(_ request: LeaseRequest, of query: QueryID, in session: Session) throws(StorageError)
+        -> LeaseGrant
+    {
         try session.write { moment throws(StorageError) in
-            guard let record = try QueryTable.find(query, in: session.connection) else { return LeaseGrant([], at: moment.now) }
+            guard let record = try QueryTable.find(query, in: session.connection) else {
+                return LeaseGrant([], at: moment.now)
+            }
             let leases = try take(request, of: query, at: moment, in: session)
             if !leases.isEmpty {
                 session.note(
@@ -26,7 +30,9 @@ enum LedgerWriting {
         var leases: [Lease] = []
         for offset in request.offsets {
             try LedgerEditing.check(offset)
-            let isHeld = try LeaseTable.counts(offset, of: query, at: moment, in: session.connection) { lock.isAlive($0) }
+            let isHeld = try LeaseTable.counts(offset, of: query, at: moment, in: session.connection) {
+                lock.isAlive($0)
+            }
             guard !isHeld else { continue }
             let lease = Lease(offset: offset, token: try session.newToken())
             try LeaseTable.take(lease, of: query, by: owner, for: request.duration, at: moment, in: session.connection)
@@ -65,13 +71,18 @@ enum LedgerWriting {
     }
 
     /// The kernel lock proves that the owner lives; this proves that it has not stood still (R30).
-    static func heartbeat(_ owner: LeaseOwner, for duration: Duration, in session: Session) throws(StorageError) -> Set<LeaseToken> {
+    static func heartbeat(_ owner: LeaseOwner, for duration: Duration, in session: Session) throws(StorageError) -> Set<
+        LeaseToken
+    > {
         let leases = session.leases.leases(of: owner)
         guard !leases.isEmpty else { return [] }
         return try session.write { moment throws(StorageError) in
             var held: Set<LeaseToken> = []
             for (query, lease) in leases {
-                guard let offset = try LeaseTable.renew(lease, of: query, for: duration, at: moment, in: session.connection) else {
+                guard
+                    let offset = try LeaseTable.renew(
+                        lease, of: query, for: duration, at: moment, in: session.connection)
+                else {
                     session.leases.end(lease.token)
                     continue
                 }

@@ -11,24 +11,29 @@ import Synchronization
 /// The store files that this process has open, and how often.
 ///
 /// POSIX drops all locks of a process on a file when the process closes any descriptor of it
-/// (https://www.sqlite.org/howtocorrupt.html, 2.2). SQLite defers the closing of its own descriptors. A descriptor of ours would
-/// take SQLite's locks away. So a store file is made, or read without SQLite, only while nothing in this process has it open.
+/// (https://www.sqlite.org/howtocorrupt.html, 2.2). SQLite defers the closing of its own descriptors. A descriptor of
+/// ours would take SQLite's locks away. So a store file is made, or read without SQLite, only while nothing in this
+/// process has it open.
 ///
-/// State: how often each file is open, and which files its log and shared memory are, under a mutex that is held while a descriptor of
-/// ours is open.
+/// State: how often each file is open, and which files its log and shared memory are, under a mutex that is held while
+/// a descriptor of ours is open.
 enum OpenStores {
     private struct Entry {
         var count = 0
-        /// By suffix. All connections of a process use one shared memory (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
+        /// By suffix. All connections of a process use one shared memory
+        /// (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
         var companions: [String: FileIdentity] = [:]
-        /// A descriptor of the shared memory, see `StoreFile.fillSharedMemory`. Closed when nothing in this process has the store open.
+        /// A descriptor of the shared memory, see `StoreFile.fillSharedMemory`. Closed when nothing in this process has
+        /// the store open.
         var sharedMemory: Int32?
     }
 
     private static let entries = Mutex<[FileIdentity: Entry]>([:])
 
     /// Counts the file as open; `check` runs first if nothing in this process has it open.
-    fileprivate static func enter(_ path: String, check: () throws(StorageError) -> Void) throws(StorageError) -> FileIdentity {
+    fileprivate static func enter(_ path: String, check: () throws(StorageError) -> Void) throws(StorageError)
+        -> FileIdentity
+    {
         try entries.withLock { entries throws(StorageError) in
             guard let file = FileIdentity(path) else { throw StorageError(.notFound, "there is no store at \(path)") }
             if entries[file] == nil { try check() }
@@ -47,7 +52,8 @@ enum OpenStores {
     }
 
     /// The log and the shared memory beside a store that is open: those that its first connection found.
-    /// - Throws: `moved` when there are others by now; `full` when the shared memory has holes and there is no room to fill them.
+    /// - Throws: `moved` when there are others by now; `full` when the shared memory has holes and there is no room to
+    ///   fill them.
     static func companions(
         of file: FileIdentity, at path: String, fillingSharedMemory: Bool
     ) throws(StorageError) -> [(path: String, identity: FileIdentity)] {
@@ -119,16 +125,17 @@ struct FileIdentity: Hashable, Sendable {
 }
 
 extension Connection {
-    /// Checks that the paths of the store, its log and its shared memory still lead to the files that this connection has open.
-    /// A process that opens a store whose log was removed makes a new log, and two processes would each read their own.
+    /// Checks that the paths of the store, its log and its shared memory still lead to the files that this connection
+    /// has open. A process that opens a store whose log was removed makes a new log, and two processes would each read
+    /// their own.
     /// - Throws: `moved` when one of them was renamed, replaced or removed.
     func checkPlace() throws(StorageError) {
         guard !hasMoved, companions.allSatisfy({ FileIdentity($0.path) == $0.identity }) else { throw .moved(path) }
     }
 
-    /// Remembers which files the log and the shared memory are. Call when the connection has read for the first time: from then on
-    /// both exist until the last connection is closed. Where nothing can be written, or one process has the store for itself, they may
-    /// be missing.
+    /// Remembers which files the log and the shared memory are. Call when the connection has read for the first time:
+    /// from then on both exist until the last connection is closed. Where nothing can be written, or one process has
+    /// the store for itself, they may be missing.
     /// - Parameter isAlone: whether this process has the store for itself, and uses no shared memory.
     func rememberCompanions(of file: FileIdentity, isAlone: Bool) throws(StorageError) {
         companions = try OpenStores.companions(of: file, at: path, fillingSharedMemory: !isAlone)

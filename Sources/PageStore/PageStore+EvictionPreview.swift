@@ -2,8 +2,8 @@ public import PageModel
 
 // R40, for those who look first.
 extension PageStore {
-    /// What `evict` would remove now; nothing is removed, and a store that is open for reading only can tell, too. What this
-    /// process has read and not yet noted is not in it.
+    /// What `evict` would remove now; nothing is removed, and a store that is open for reading only can tell, too. What
+    /// this process has read and not yet noted is not in it.
     /// - Parameters:
     ///   - budget: what may be kept.
     ///   - exempt: queries that stay, besides those that are pinned or observed in this process.

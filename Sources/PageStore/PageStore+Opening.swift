@@ -14,7 +14,8 @@ extension PageStore {
     /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `damaged`,
     ///   `inputOutput`, `full` or `busy`.
     public static func open(
-        at path: String, mode: Mode = .createIfMissing, options: Options = Options(), clock: any StorageClock = SystemStorageClock(),
+        at path: String, mode: Mode = .createIfMissing, options: Options = Options(),
+        clock: any StorageClock = SystemStorageClock(),
         stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) async throws(StorageError) -> PageStore {
         let file = mode == .createIfMissing ? try StoreFile.place(path) : try StoreFile.locate(path)
@@ -58,7 +59,8 @@ extension PageStore {
         defer { withExtendedLifetime(gate) {} }
         guard FileIdentity(file) == place.identity else { throw .moved(file) }
         var options = options
-        // Without shared memory the store is this process's alone (https://www.sqlite.org/vfs.html#standard_unix_vfses).
+        // Without shared memory the store is this process's alone
+        // (https://www.sqlite.org/vfs.html#standard_unix_vfses).
         if options.fileSystem == nil, !hasRoom { options.fileSystem = StoreFile.exclusiveFileSystem }
         // The log and the file need room at the same time.
         options.checkpointBytes = min(options.checkpointBytes, max(StoreFile.room(beside: file) / 4, 64 << 10))
@@ -88,7 +90,9 @@ extension PageStore {
     }
 
     /// Tries again every two milliseconds, and lets other tasks run meanwhile.
-    private static func waiting(_ budget: Duration, for gate: StoreGate, _ attempt: () -> Bool) async throws(StorageError) {
+    private static func waiting(_ budget: Duration, for gate: StoreGate, _ attempt: () -> Bool)
+        async throws(StorageError)
+    {
         let deadline = ContinuousClock.now + budget
         while !attempt() {
             guard ContinuousClock.now < deadline else { throw gate.isTaken }
@@ -97,14 +101,18 @@ extension PageStore {
     }
 
     private func openWriter(_ stamps: any RandomNumberGenerator & Sendable) async throws(StorageError) {
-        let (path, identity, options, accesses, announcer, clock) = (path, identity, options, accesses, announcer, clock)
+        let (path, identity, options, accesses, announcer, clock) = (
+            path, identity, options, accesses, announcer, clock
+        )
         try await writer.open { () throws(StorageError) in
-            let connection = try StoreOpening.openWriter(path, identity, options: options, now: StorageMoment(clock).now)
+            let connection = try StoreOpening.openWriter(
+                path, identity, options: options, now: StorageMoment(clock).now)
             connection.turns = WriteTurns(store: path)
             let session = try Session(
                 connection: connection, accesses: accesses, clock: clock, mergeBytes: options.checkpointBytes,
                 journalBound: options.journal, stamps: stamps,
-                openLocker: { () throws(StorageError) in try StoreOpening.openLocker(path, identity, options: options) },
+                openLocker: { () throws(StorageError) in try StoreOpening.openLocker(path, identity, options: options)
+                },
                 announce: { announcer.announce($0) })
             session.resumePurges()
             return session

@@ -24,7 +24,8 @@ extension PageStore {
         /// How long one transaction may compute before it throws `tookTooLong`: what a damaged or crafted file could do
         /// for ever (R46). More than 0. Default: 60 seconds.
         public var timeLimit: Duration = .seconds(60)
-        /// How much of each list's journal of changes is kept (R48). Default: 1 MiB a list, and ten minutes in any case.
+        /// How much of each list's journal of changes is kept (R48). Default: 1 MiB a list, and ten minutes in any
+        /// case.
         public var journal = JournalBound()
         /// The SQLite VFS to use; nil for the default one. Tests put faults under a store with it.
         package var fileSystem: String?

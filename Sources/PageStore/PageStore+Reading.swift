@@ -3,7 +3,8 @@ public import PageModel
 // What others hold, as of one commit (R42).
 extension PageStore {
     public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
-        try await read(isBrief: true) { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection) }
+        try await read(isBrief: true) { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection)
+        }
     }
 
     public func records() async throws(StorageError) -> [QueryRecord] {
@@ -20,8 +21,8 @@ extension PageStore {
         try await read { reading throws(StorageError) in try reading.summary(of: query) }
     }
 
-    /// How many queries have a record that is damaged; records that cannot be read at all count as one. `summaries` leaves them out,
-    /// `verify` reports them, `repair` mends them.
+    /// How many queries have a record that is damaged; records that cannot be read at all count as one. `summaries`
+    /// leaves them out, `verify` reports them, `repair` mends them.
     /// - Throws: `StorageError`, as every reading does.
     public func damagedQueries() async throws(StorageError) -> Int {
         try await read { reading throws(StorageError) in
@@ -42,7 +43,8 @@ extension PageStore {
     }
 
     public func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
-        try await read(isBrief: isBrief(range)) { reading throws(StorageError) in try reading.excerpt(of: query, range) }
+        try await read(isBrief: isBrief(range)) { reading throws(StorageError) in try reading.excerpt(of: query, range)
+        }
     }
 
     public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {

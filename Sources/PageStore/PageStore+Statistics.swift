@@ -8,8 +8,8 @@ extension PageStore {
         try await read { reading throws(StorageError) in try reading.statistics() }
     }
 
-    /// Adds what a run did to what is counted for its query; ignored for queries that are gone. Nothing is decided by it, and
-    /// nobody who observes the query is told.
+    /// Adds what a run did to what is counted for its query; ignored for queries that are gone. Nothing is decided by
+    /// it, and nobody who observes the query is told.
     /// - Parameters:
     ///   - tally: the figures of the run; `beganAt` counts only where nothing was counted before.
     ///   - query: the list that it was run for.

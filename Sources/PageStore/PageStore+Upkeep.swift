@@ -21,12 +21,13 @@ extension PageStore {
     /// Drops what is damaged, makes anew what can be made from what is whole, and queues what is missing now. Writers
     /// wait as long as it takes.
     ///
-    /// Where rows cannot be read at all, the readable ones are written to a new file. The new file takes the place of the old one, which
-    /// is kept as `….corrupt-<time>` (``RepairReport/replacedFile``), and this store is closed. That needs twice the space of the file,
-    /// and the store for itself. A process that is killed meanwhile leaves the old store or the new one.
+    /// Where rows cannot be read at all, the readable ones are written to a new file. The new file takes the place of
+    /// the old one, which is kept as `….corrupt-<time>` (``RepairReport/replacedFile``), and this store is closed. That
+    /// needs twice the space of the file, and the store for itself. A process that is killed meanwhile leaves the old
+    /// store or the new one.
     /// - Returns: what was found, what was done, and what is still wrong: if anything is, set the store aside.
-    /// - Throws: `StorageError`, as every writing does; `busy` when a new file is needed and another process has the store open, and then
-    ///   this store is closed.
+    /// - Throws: `StorageError`, as every writing does; `busy` when a new file is needed and another process has the
+    ///   store open, and then this store is closed.
     public func repair() async throws(StorageError) -> RepairReport {
         let ending = try await withWriter { session throws(StorageError) in
             defer { session.connection.timeLimit = options.timeLimit }
@@ -50,15 +51,16 @@ extension PageStore {
         try await read { reading throws(StorageError) in try StoreTrees.areReadable(in: reading.connection) }
     }
 
-    /// Makes a store whose file was cut off one that can be opened, so that ``repair()`` can save what is left. Changes four bytes of its
-    /// header. No process may have it open.
+    /// Makes a store whose file was cut off one that can be opened, so that ``repair()`` can save what is left. Changes
+    /// four bytes of its header. No process may have it open.
     /// - Returns: whether the file was too short. Otherwise nothing was changed.
     /// - Throws: `StorageError` with `notFound`, `notAStore`, `busy`, `permission` or `inputOutput`.
     public static func admitShortFile(at path: String) throws(StorageError) -> Bool {
         try ShortFile.admit(try StoreFile.locate(path))
     }
 
-    /// The files beside the store that a repair, or ``setAside(at:now:)``, has left. They may hold what was purged since.
+    /// The files beside the store that a repair, or ``setAside(at:now:)``, has left. They may hold what was purged
+    /// since.
     public var filesSetAside: [String] { Quarantine.setAside(of: path) }
 
     /// Renames a store that cannot be read to `….corrupt-<time>`, so that the next opening makes a new one. Only when

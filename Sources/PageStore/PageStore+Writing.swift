@@ -10,10 +10,13 @@ extension PageStore {
             try session.write { moment throws(StorageError) in
                 var (record, isNew) = try QueryTable.register(key, at: moment.now, in: session.connection)
                 guard isNew else { return record }
-                record.contentVersion = try session.advance(record.id, JournalDraft(session.journalBound), at: moment.now).version
+                record.contentVersion = try session.advance(
+                    record.id, JournalDraft(session.journalBound), at: moment.now
+                ).version
                 session.note(
                     ChangeSet(
-                        query: record.id, version: record.version, contentVersion: record.contentVersion, changes: [.registered]))
+                        query: record.id, version: record.version, contentVersion: record.contentVersion,
+                        changes: [.registered]))
                 return record
             }
         }
@@ -28,28 +31,34 @@ extension PageStore {
     }
 
     public func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
-        try await withWriter { session throws(StorageError) in try LedgerWriting.claim(request, of: query, in: session) }
+        try await withWriter { session throws(StorageError) in try LedgerWriting.claim(request, of: query, in: session)
+        }
     }
 
     @discardableResult
     public func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken> {
-        try await withWriter { session throws(StorageError) in try LedgerWriting.record(edits, for: query, in: session) }
+        try await withWriter { session throws(StorageError) in try LedgerWriting.record(edits, for: query, in: session)
+        }
     }
 
     public func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
-        try await withWriter { session throws(StorageError) in try LedgerWriting.heartbeat(owner, for: duration, in: session) }
+        try await withWriter { session throws(StorageError) in
+            try LedgerWriting.heartbeat(owner, for: duration, in: session)
+        }
     }
 
     public func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError) {
         try await withWriter { session throws(StorageError) in
             try session.write { () throws(StorageError) in
-                guard var record = try QueryTable.find(query, in: session.connection), record.isPinned != isPinned else { return }
+                guard var record = try QueryTable.find(query, in: session.connection), record.isPinned != isPinned
+                else { return }
                 record.isPinned = isPinned
                 try QueryTable.save(record, in: session.connection)
                 // Not a version of its own: it says nothing of the list (R51).
                 session.note(
                     ChangeSet(
-                        query: query, version: record.version, contentVersion: record.contentVersion, changes: [.described]))
+                        query: query, version: record.version, contentVersion: record.contentVersion,
+                        changes: [.described]))
             }
         }
     }
@@ -58,23 +67,26 @@ extension PageStore {
         try await withWriter { session throws(StorageError) in try Purge.run(queries, in: session) }
     }
 
-    /// Removes everything, and closes the store if that took emptying its file. On a full disk, where nothing can be deleted any
-    /// more because deleting writes, the file is emptied instead; that needs the store for itself.
+    /// Removes everything, and closes the store if that took emptying its file. On a full disk, where nothing can be
+    /// deleted any more because deleting writes, the file is emptied instead; that needs the store for itself.
     /// - Throws: `full` when the disk is full and another process has the store open.
     public func purgeAll() async throws(StorageError) -> PurgeReport {
         guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
         let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
         do throws(StorageError) {
-            return try await withWriter { session throws(StorageError) in try Purge.run(queries, withOrphans: true, in: session) }
+            return try await withWriter { session throws(StorageError) in
+                try Purge.run(queries, withOrphans: true, in: session)
+            }
         } catch {
             guard error.code == .full || error.code == .damaged else { throw error }
             return try await recreate(removing: queries, because: error)
         }
     }
 
-    /// Removes pages until the budget is kept. On a full disk it removes fewer at a time, and merges the log in between. Where not even one
-    /// page can be removed, because deleting writes, what stays is held in memory while the file is made anew; that needs the store for
-    /// itself, and closes it. A process that is killed in that moment leaves a store that is sound and may be empty.
+    /// Removes pages until the budget is kept. On a full disk it removes fewer at a time, and merges the log in
+    /// between. Where not even one page can be removed, because deleting writes, what stays is held in memory while the
+    /// file is made anew; that needs the store for itself, and closes it. A process that is killed in that moment
+    /// leaves a store that is sound and may be empty.
     /// - Throws: `full` when the disk is full and another process has the store open, or more than 256 MiB stay.
     public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
         let exempt = exempt.union(announcer.hub.observedQueries)
@@ -90,16 +102,25 @@ extension PageStore {
         // In portions: nobody waits for the lock for longer than one of them takes.
         while let portion = eviction.next() {
             do throws(StorageError) {
-                let removed = try await withWriter { session throws(StorageError) in try Eviction.remove(portion, in: session) }
+                let removed = try await withWriter { session throws(StorageError) in
+                    try Eviction.remove(portion, in: session)
+                }
                 eviction.removed(removed)
             } catch {
                 guard error.code == .full else { throw error }
-                guard eviction.makeSmaller(portion) else { return try await evictAnew(eviction, portion, because: error) }
-                // What the log holds is merged, and its room is there for the next portion. On a full disk that may fail, too.
-                _ = try? await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: true) }
+                guard eviction.makeSmaller(portion) else {
+                    return try await evictAnew(eviction, portion, because: error)
+                }
+                // What the log holds is merged, and its room is there for the next portion. On a full disk that may
+                // fail, too.
+                _ = try? await withWriter { session throws(StorageError) in
+                    try Purge.returnSpace(in: session, isUrgent: true)
+                }
             }
             if eviction.isShortOfSpace {
-                _ = try? await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: true) }
+                _ = try? await withWriter { session throws(StorageError) in
+                    try Purge.returnSpace(in: session, isUrgent: true)
+                }
             }
         }
         _ = try await withWriter { session throws(StorageError) in try Purge.returnSpace(in: session, isUrgent: false) }

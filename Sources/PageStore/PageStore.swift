@@ -64,8 +64,8 @@ public final class PageStore: PageStorage {
         place.withLock { $0 = nil }
     }
 
-    /// Whether the store's path still leads to the file that was opened. Holds after closing, too: closing merges the log, and only then
-    /// it is certain that everything stored is at that place.
+    /// Whether the store's path still leads to the file that was opened. Holds after closing, too: closing merges the
+    /// log, and only then it is certain that everything stored is at that place.
     public var isInPlace: Bool { FileIdentity(path) == identity }
 
     /// The store on the caller's own thread, for callers that may block it.
@@ -75,8 +75,8 @@ public final class PageStore: PageStorage {
 
     // MARK: Plumbing
 
-    /// - Parameter isBrief: whether it reads a few rows by their keys. Then it runs where it is asked for, if nobody has to be
-    ///   waited for: waking another thread would take longer (Decision 0002).
+    /// - Parameter isBrief: whether it reads a few rows by their keys. Then it runs where it is asked for, if nobody
+    ///   has to be waited for: waking another thread would take longer (Decision 0002).
     func read<Value: Sendable>(
         isBrief: Bool = false, _ body: @Sendable (StoreReading) throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {

@@ -2,7 +2,8 @@ public import PageModel
 
 /// What runs that bring a list up to date have cost, and what they could leave alone: sums over the life of a query.
 ///
-/// Whoever runs a synchronisation may hand its figures to `PageStore.add(_:to:at:)`; `pagecache sync` and `pagecache retry` do.
+/// Whoever runs a synchronisation may hand its figures to `PageStore.add(_:to:at:)`; `pagecache sync` and `pagecache
+/// retry` do.
 public struct RunTally: Hashable, Sendable {
     /// Since when it is counted; nil where nothing ever was.
     public var beganAt: Timestamp?
@@ -33,8 +34,8 @@ public struct RunTally: Hashable, Sendable {
         self.bytesReceived = bytesReceived
     }
 
-    /// Requests that were not needed: without a store each run asks for every page of the list, and these runs sent `requests`.
-    /// Never below 0: an origin that fails all the time costs more requests than there are pages.
+    /// Requests that were not needed: without a store each run asks for every page of the list, and these runs sent
+    /// `requests`. Never below 0: an origin that fails all the time costs more requests than there are pages.
     public var requestsSaved: Int { max(0, pagesFetched + pagesUnchanged + pagesKept - requests) }
 
     /// Share of the pages that came without a body being taken, 0…1; nil before there was any.

@@ -24,13 +24,14 @@ enum StoreFile {
         let (directory, name) = split(path)
         guard let parent = realPath(directory) else {
             throw errno == EACCES
-                ? StorageError(.permission, "\(path): permission denied") : StorageError(.notFound, "there is no store at \(path)")
+                ? StorageError(.permission, "\(path): permission denied")
+                : StorageError(.notFound, "there is no store at \(path)")
         }
         return try checkLink(join(parent, name), asked: path)
     }
 
-    /// The place for a store at `path`, whether or not there is one: makes missing directories with mode 0700 (R9), and follows a
-    /// symbolic link of our own.
+    /// The place for a store at `path`, whether or not there is one: makes missing directories with mode 0700 (R9), and
+    /// follows a symbolic link of our own.
     static func place(_ path: String) throws(StorageError) -> String {
         let (directory, name) = split(path)
         try makeDirectories(directory, for: path)
@@ -44,8 +45,8 @@ enum StoreFile {
         return lstat(path, &status) == 0
     }
 
-    /// Makes an empty file with mode 0600 (R9), unless there is one. SQLite gives `-wal` and `-shm` the mode of the main file. The
-    /// directory entry is on the disk when this returns.
+    /// Makes an empty file with mode 0600 (R9), unless there is one. SQLite gives `-wal` and `-shm` the mode of the
+    /// main file. The directory entry is on the disk when this returns.
     static func make(_ file: String) throws(StorageError) {
         try OpenStores.making { () throws(StorageError) in
             let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -54,7 +55,8 @@ enum StoreFile {
                 throw failure(.cannotCreate, "cannot create \(file)")
             }
             close(descriptor)
-            // A log that is there already belongs to a store that was removed, and may still be in use by a process that has it open.
+            // A log that is there already belongs to a store that was removed, and may still be in use by a process
+            // that has it open.
             for suffix in ["-wal", "-shm", "-journal"] { unlink(file + suffix) }
             syncDirectory(split(file).directory)
         }
@@ -65,7 +67,8 @@ enum StoreFile {
         return lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Refuses what is no ordinary file under one of the names that belong to a store. Opening a FIFO would wait for ever.
+    /// Refuses what is no ordinary file under one of the names that belong to a store. Opening a FIFO would wait for
+    /// ever.
     static func checkCompanions(of file: String) throws(StorageError) {
         for suffix in ["-wal", "-shm", "-journal", "-owners", "-notices"] {
             var status = stat()
@@ -121,7 +124,8 @@ enum StoreFile {
     static func room(beside path: String) -> Int {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return .max }
-        return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+        return Int(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 
     /// Whether SQLite, which makes its shared memory longer by one byte in each 4 KiB, leaves holes in it here.
@@ -130,16 +134,17 @@ enum StoreFile {
         return statvfs(path, &status) == 0 && status.f_bsize < 4_096
     }
 
-    /// Whether a process has the shared memory in use: each connection of SQLite holds its byte 128. Otherwise it is left over, and SQLite makes
-    /// it anew.
+    /// Whether a process has the shared memory in use: each connection of SQLite holds its byte 128. Otherwise it is
+    /// left over, and SQLite makes it anew.
     static func isInUse(sharedMemory descriptor: Int32) -> Bool {
         ByteLock(descriptor: descriptor).isHeldElsewhere(at: 128) == true
     }
 
-    /// Has the file system set aside every byte of the shared memory, where its blocks are smaller than the pages by which SQLite makes
-    /// the file longer. A write to a hole of a mapped file ends the process by `SIGBUS` when the disk is full.
-    /// - Returns: a descriptor that must stay open for as long as this process has the store open: closing it drops SQLite's locks. `nil`
-    ///   where there is nothing to do.
+    /// Has the file system set aside every byte of the shared memory, where its blocks are smaller than the pages by
+    /// which SQLite makes the file longer. A write to a hole of a mapped file ends the process by `SIGBUS` when the
+    /// disk is full.
+    /// - Returns: a descriptor that must stay open for as long as this process has the store open: closing it drops
+    ///   SQLite's locks. `nil` where there is nothing to do.
     /// - Throws: `full` when there is no room.
     static func fillSharedMemory(_ path: String) throws(StorageError) -> Int32? {
         let length = size(path + "-shm")
@@ -160,8 +165,9 @@ enum StoreFile {
     /// SQLite's VFS that keeps the index of the log in the memory of one process, and others away from the store.
     static let exclusiveFileSystem = "unix-excl"
 
-    /// Whether the file system has room for the shared memory beside the store, which SQLite maps in parts of 32 KiB. SQLite cannot
-    /// open a store without it, not even to delete something; on a file system with small blocks the process would end by `SIGBUS`.
+    /// Whether the file system has room for the shared memory beside the store, which SQLite maps in parts of 32 KiB.
+    /// SQLite cannot open a store without it, not even to delete something; on a file system with small blocks the
+    /// process would end by `SIGBUS`.
     ///
     /// Call while nothing in this process has the store open, see `OpenStores`.
     static func hasRoomForSharedMemory(_ path: String) -> Bool {
@@ -202,8 +208,10 @@ enum StoreFile {
     private static func checkLink(_ file: String, asked path: String) throws(StorageError) -> String {
         var status = stat()
         guard lstat(file, &status) == 0 else {
-            throw StorageError(errno == EACCES ? .permission : .notFound, errno == EACCES
-                ? "\(path): permission denied" : "there is no store at \(path)")
+            throw StorageError(
+                errno == EACCES ? .permission : .notFound,
+                errno == EACCES
+                    ? "\(path): permission denied" : "there is no store at \(path)")
         }
         guard status.st_mode & S_IFMT == S_IFLNK else { return file }
         guard status.st_uid == geteuid() else {
@@ -231,8 +239,8 @@ enum StoreFile {
         syncDirectory(parent)
     }
 
-    /// Waits until the entries of a directory are on the disk. Without it a power loss could take a new store with all its commits.
-    /// A file system that cannot do this loses nothing else.
+    /// Waits until the entries of a directory are on the disk. Without it a power loss could take a new store with all
+    /// its commits. A file system that cannot do this loses nothing else.
     static func syncDirectory(_ directory: String) {
         let descriptor = open(directory, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         guard descriptor >= 0 else { return }

@@ -9,11 +9,13 @@ import PageModel
 
 /// Keeps the opening of a store apart from making, renaming, replacing and emptying its file.
 ///
-/// A process that has opened a file and not yet locked it holds nothing. If the file were renamed at that moment, and a new one made
-/// under its name, the process would use the old file with the log of the new one. So opening holds one byte of `<store>-owners`
-/// shared until SQLite holds a lock of its own, and every change of the file itself holds that byte exclusively.
+/// A process that has opened a file and not yet locked it holds nothing. If the file were renamed at that moment, and a
+/// new one made under its name, the process would use the old file with the log of the new one. So opening holds one
+/// byte of `<store>-owners` shared until SQLite holds a lock of its own, and every change of the file itself holds that
+/// byte exclusively.
 ///
-/// The lock belongs to the open file description, so tasks of one process exclude each other, too. It ends with this object.
+/// The lock belongs to the open file description, so tasks of one process exclude each other, too. It ends with this
+/// object.
 final class StoreGate: Sendable {
     private let store: String
     private let descriptor: Int32

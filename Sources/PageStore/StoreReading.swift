@@ -65,7 +65,8 @@ struct StoreReading {
         of query: QueryID, mostItems: Int, reading choose: (ListOutline) -> [Range<Int>]
     ) throws(StorageError) -> ShortList {
         guard let record = try QueryTable.find(query, in: connection) else { return .list(nil) }
-        guard try PageTable.isShort(query, in: connection), let list = try list(record, mostItems: mostItems, reading: choose)
+        guard try PageTable.isShort(query, in: connection),
+            let list = try list(record, mostItems: mostItems, reading: choose)
         else { return .tooLong }
         return .list(list)
     }
@@ -100,11 +101,14 @@ struct StoreReading {
     /// The items at `range`. Bytes that are not those that were stored are a miss, never an answer.
     func window(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListWindow? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
-        return try window(range, of: record, range.isEmpty ? PageRows() : PageTable.read(meeting: range, of: query, in: connection))
+        return try window(
+            range, of: record, range.isEmpty ? PageRows() : PageTable.read(meeting: range, of: query, in: connection))
     }
 
     /// - Parameter rows: those that hold positions in `range`, and maybe others.
-    private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: PageRows) throws(StorageError) -> ListWindow {
+    private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: PageRows) throws(StorageError)
+        -> ListWindow
+    {
         var window = ListWindow(record: record, range: range, parts: [], damaged: [], readAt: moment.now)
         for row in rows.rows where row.summary.count > 0 && row.summary.range.overlaps(range) {
             let page = row.summary
@@ -160,7 +164,8 @@ struct StoreReading {
             record: record, pages: rows.rows.map(\.summary),
             ledger: try LedgerTable.entries(of: record.id, in: connection, at: moment), readAt: moment.now)
         guard !rows.damaged.isEmpty else { return outline }
-        // How many positions are lost behind the last page that can be read is unknown, unless the list's length is known.
+        // How many positions are lost behind the last page that can be read is unknown, unless the list's length is
+        // known.
         let length = outline.length
         outline.damaged = rows.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
         return outline

@@ -1,7 +1,7 @@
 public import PageModel
 
-/// What a store holds and takes up, read in one transaction (R2); the sizes of the files are those of the same moment, as near
-/// as a file system tells them.
+/// What a store holds and takes up, read in one transaction (R2); the sizes of the files are those of the same moment,
+/// as near as a file system tells them.
 public struct StoreStatistics: Hashable, Sendable {
     /// One list.
     public struct Query: Hashable, Sendable {
@@ -65,9 +65,11 @@ extension StoreReading {
         let queries = try summaries().map {
             StoreStatistics.Query(summary: $0, tally: tallies[$0.outline.record.id] ?? RunTally())
         }
-        let (free, isTooMuch) = try connection.pragma("freelist_count").multipliedReportingOverflow(by: connection.pragma("page_size"))
+        let (free, isTooMuch) = try connection.pragma("freelist_count").multipliedReportingOverflow(
+            by: connection.pragma("page_size"))
         return StoreStatistics(
-            queries: queries, fileBytes: StoreFile.size(connection.path), logBytes: StoreFile.size(connection.path + "-wal"),
+            queries: queries, fileBytes: StoreFile.size(connection.path),
+            logBytes: StoreFile.size(connection.path + "-wal"),
             freeBytes: isTooMuch ? 0 : Int(free), schema: Int(try connection.pragma("user_version")))
     }
 }

@@ -1,7 +1,7 @@
 public import PageModel
 
-/// A store on the caller's own thread, for callers that may block it: request handlers with threads of their own, tools,
-/// crawlers. Each call is one transaction, and spares the way to another thread and back.
+/// A store on the caller's own thread, for callers that may block it: request handlers with threads of their own,
+/// tools, crawlers. Each call is one transaction, and spares the way to another thread and back.
 ///
 /// Not for `async` code: there a blocked thread is one of few.
 public struct SynchronousAccess: Sendable {
@@ -45,7 +45,9 @@ public struct SynchronousAccess: Sendable {
 
     /// What changed in a list since `version`; nil when the query is gone. See `PageStorage.changes(of:since:limit:)`.
     /// - Throws: `StorageError`, as every reading does.
-    public func changes(of query: QueryID, since version: ContentVersion, limit: Int) throws(StorageError) -> ListChanges? {
+    public func changes(of query: QueryID, since version: ContentVersion, limit: Int) throws(StorageError)
+        -> ListChanges?
+    {
         try read { reading throws(StorageError) in try reading.changes(of: query, since: version, limit: limit) }
     }
 
@@ -55,9 +57,10 @@ public struct SynchronousAccess: Sendable {
         try commit(plan, claiming: nil).outcome
     }
 
-    /// Applies a plan, wholly or not at all, and then takes leases (R1, R4, R30); see `PageStorage.commit(_:claiming:)`.
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow, or an offset that none can
-    ///   have.
+    /// Applies a plan, wholly or not at all, and then takes leases (R1, R4, R30); see
+    /// `PageStorage.commit(_:claiming:)`.
+    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow, or an offset
+    ///   that none can have.
     public func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) throws(StorageError) -> CommitReceipt {
         try write { session throws(StorageError) in try CommitTransaction.apply(plan, claiming: request, in: session) }
     }

@@ -17,7 +17,8 @@ public struct SystemStorageClock: StorageClock {
 
     /// The time since the start of this machine, in whole milliseconds, with the start's id.
     public func uptime() -> Uptime {
-        Uptime(milliseconds: SystemStorageClock.milliseconds(SystemStorageClock.sinceBoot), boot: SystemStorageClock.boot)
+        Uptime(
+            milliseconds: SystemStorageClock.milliseconds(SystemStorageClock.sinceBoot), boot: SystemStorageClock.boot)
     }
 
     private static func milliseconds(_ clock: clockid_t) -> Int64 {
@@ -43,8 +44,8 @@ public struct SystemStorageClock: StorageClock {
     private static var sinceBoot: clockid_t { clockid_t(CLOCK_BOOTTIME) }
     private static let boot = bootID()
 
-    /// Empty where the system does not say. A lease from before a restart then ends late; its owner's kernel lock is gone all the
-    /// same, and that ends it at once (R30).
+    /// Empty where the system does not say. A lease from before a restart then ends late; its owner's kernel lock is
+    /// gone all the same, and that ends it at once (R30).
     private static func bootID() -> String {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

@@ -10,9 +10,9 @@ public struct EngineOptions: Hashable, Sendable {
         options.honorsLedger = true
         return options
     }()
-    /// When page one is fetched again, of lists that are pinned or observed. Default: the defaults; but what an origin calls
-    /// fresh for less than 60 seconds is left alone for so long, because nobody waits for it. Page one is never fetched by itself
-    /// before it is a second old, unless the list was invalidated.
+    /// When page one is fetched again, of lists that are pinned or observed. Default: the defaults; but what an origin
+    /// calls fresh for less than 60 seconds is left alone for so long, because nobody waits for it. Page one is never
+    /// fetched by itself before it is a second old, unless the list was invalidated.
     public var freshness = FreshnessPolicy(originWord: .taken(atLeast: .seconds(60)))
     /// Lists that are worked on at a time, in all. 1…. Default: 4.
     public var lists = 4
@@ -23,10 +23,11 @@ public struct EngineOptions: Hashable, Sendable {
     public var requestsPerOrigin = 4
     /// Requests each second at one origin, in the long run: 0.001…1,000; nil for no such limit. Default: nil.
     public var requestsPerSecond: Double?
-    /// Over what time work that is overdue is spread when the engine starts: not all of it at once (R29). 0…. Default: 10 seconds.
+    /// Over what time work that is overdue is spread when the engine starts: not all of it at once (R29). 0…. Default:
+    /// 10 seconds.
     public var spread: Duration = .seconds(10)
-    /// How long an origin that was not heard so many times in a row is left alone (R32): see `SyncOptions`. More than 0.
-    /// Default: 30 seconds.
+    /// How long an origin that was not heard so many times in a row is left alone (R32): see `SyncOptions`. More than
+    /// 0. Default: 30 seconds.
     public var circuitPause: Duration = .seconds(30)
 
     /// The defaults.

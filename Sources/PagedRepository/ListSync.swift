@@ -41,7 +41,9 @@ public struct ListSync: Sendable {
     ///
     /// - Parameter progress: called in order, from one task at a time.
     /// - Throws: `StorageError` when the store fails.
-    public func run(progress: @escaping @Sendable (SyncEvent) -> Void = { _ in }) async throws(StorageError) -> SyncReport {
+    public func run(progress: @escaping @Sendable (SyncEvent) -> Void = { _ in }) async throws(StorageError)
+        -> SyncReport
+    {
         let run = SyncRun(
             storage: storage, source: source, key: key, options: options, clock: clock, chance: chance, logger: logger,
             progress: progress)

@@ -11,18 +11,20 @@ import Synchronization
 /// let engine = SyncEngine(storage: store) { record in .init("https://example.org", source(record.key), gate: gate) }
 /// ```
 ///
-/// Waiting counts towards nothing but time: it is no attempt, no failure, and not part of the time that a request may take. Who
-/// waits and is cancelled gives the place up at once.
+/// Waiting counts towards nothing but time: it is no attempt, no failure, and not part of the time that a request may
+/// take. Who waits and is cancelled gives the place up at once.
 ///
-/// State: who waits and who has gone, and the continuations of those who wait for somebody else; under a mutex. The first in
-/// line sleeps on the clock when only time is missing, in its own task; nobody else does.
+/// State: who waits and who has gone, and the continuations of those who wait for somebody else; under a mutex. The
+/// first in line sleeps on the clock when only time is missing, in its own task; nobody else does.
 public final class OriginGate: Sendable {
     private struct State {
         var line: RequestLine
         var parked: [RequestLine.Ticket: CheckedContinuation<Void, Never>] = [:]
 
         /// The one whose turn it is, if it waits to hear of it.
-        mutating func takeNext() -> CheckedContinuation<Void, Never>? { line.next.flatMap { parked.removeValue(forKey: $0) } }
+        mutating func takeNext() -> CheckedContinuation<Void, Never>? {
+            line.next.flatMap { parked.removeValue(forKey: $0) }
+        }
     }
 
     private let clock: any SyncClock
@@ -31,13 +33,14 @@ public final class OriginGate: Sendable {
     /// What is out of range counts as the nearest that is not.
     ///
     /// - Parameters:
-    ///   - concurrency: requests in flight at a time. 1…. Default: 4. What one `PageSource.fetch` asks is one request here.
-    ///   - requestsPerSecond: requests each second in the long run, 0.001…1,000; nil for no such limit. The time between two is
-    ///     rounded up to whole milliseconds. Default: nil.
-    ///   - burst: how many may go at once after a while without any. 1…1,000. Default: 1. Without `requestsPerSecond` it says
-    ///     nothing.
-    ///   - longestQuiet: nobody is held back for longer than this because an origin asked to be left alone (R28, R29). What it
-    ///     asked for longer holds for the page that was asked for, in the ledger. 0…. Default: 60 seconds.
+    ///   - concurrency: requests in flight at a time. 1…. Default: 4. What one `PageSource.fetch` asks is one request
+    ///     here.
+    ///   - requestsPerSecond: requests each second in the long run, 0.001…1,000; nil for no such limit. The time
+    ///     between two is rounded up to whole milliseconds. Default: nil.
+    ///   - burst: how many may go at once after a while without any. 1…1,000. Default: 1. Without `requestsPerSecond`
+    ///     it says nothing.
+    ///   - longestQuiet: nobody is held back for longer than this because an origin asked to be left alone (R28, R29).
+    ///     What it asked for longer holds for the page that was asked for, in the ledger. 0…. Default: 60 seconds.
     ///   - clock: may be set back or forward: nobody waits longer for it, and no more than `burst` go at once (R29).
     public init(
         concurrency: Int = 4, requestsPerSecond: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60),
@@ -51,8 +54,8 @@ public final class OriginGate: Sendable {
 
     /// The same source, whose requests wait for their turn here. What it answers and throws comes through as it is.
     ///
-    /// A source that this gate limits already is returned as it is. One that hides such a source inside must not be limited
-    /// again: its requests would wait for themselves.
+    /// A source that this gate limits already is returned as it is. One that hides such a source inside must not be
+    /// limited again: its requests would wait for themselves.
     ///
     /// Cancelled while it waits, `fetch` throws `CancellationError`, and the origin is not asked.
     public func limiting(_ source: any PageSource) -> any PageSource {
@@ -105,8 +108,8 @@ public final class OriginGate: Sendable {
 
     /// Whatever happens may make it somebody's turn.
     ///
-    /// The clock is read under the mutex, so that moments come in order: one that comes late would look like a clock that was
-    /// set back.
+    /// The clock is read under the mutex, so that moments come in order: one that comes late would look like a clock
+    /// that was set back.
     private func change<Value: Sendable>(_ body: (inout RequestLine) -> Value) -> Value {
         let (value, next) = state.withLock { state in
             let value = body(&state.line)

@@ -10,8 +10,8 @@ public protocol PageSource: Sendable {
     /// Everything sent and received so far, probes and retries included.
     var usage: SourceUsage { get }
 
-    /// How many items that are known may be asked for again with each page (R21), at most; nil leaves it to the options. For
-    /// sources whose sizes have to be taken as they are.
+    /// How many items that are known may be asked for again with each page (R21), at most; nil leaves it to the
+    /// options. For sources whose sizes have to be taken as they are.
     var largestOverlap: Int? { get }
 
     /// The fewest items that can be asked for to see what is at a place; nil when only whole pages can be.
@@ -20,14 +20,14 @@ public protocol PageSource: Sendable {
     /// Asks for one page, and brings the answer.
     ///
     /// May be called for several pages at once, where `access` allows them out of order.
-    /// - Throws: `FetchFailure`, which says whether trying again can help (R27); `CancellationError`. Everything else counts as a
-    ///   transport failure.
+    /// - Throws: `FetchFailure`, which says whether trying again can help (R27); `CancellationError`. Everything else
+    ///   counts as a transport failure.
     func fetch(_ request: PageRequest) async throws -> PageAnswer
 
-    /// Takes up what is stored of the list: how its origin pages, and for whom it was fetched (R45). Called before anything of the
-    /// list is served or asked for, once or many times; asks nobody for anything.
-    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched for somebody else: nothing of it is served then,
-    ///   and nothing fetched.
+    /// Takes up what is stored of the list: how its origin pages, and for whom it was fetched (R45). Called before
+    /// anything of the list is served or asked for, once or many times; asks nobody for anything.
+    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched for somebody else: nothing of it is
+    ///   served then, and nothing fetched.
     func takeUp(_ list: QueryRecord) throws(FetchFailure)
 }
 
@@ -106,12 +106,12 @@ public struct FetchedPage: Hashable, Sendable {
     public var hasMore: Bool?
     /// What this very request can be validated with next time; nil where the origin gives nothing (R1).
     public var validator: Validator?
-    /// For how long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`); nil when it does not say. Page one's is
-    /// stored with the list, kept within 0 and a year; what it is worth is the `FreshnessPolicy`'s to say. Of other pages it
-    /// counts for nothing.
+    /// For how long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`); nil when it does not say. Page
+    /// one's is stored with the list, kept within 0 and a year; what it is worth is the `FreshnessPolicy`'s to say. Of
+    /// other pages it counts for nothing.
     public var freshFor: Duration?
-    /// False where the origin forbids to keep this answer (RFC 9111, 5.2.2.5: `no-store`): it is handed to the caller, and
-    /// nothing of it is stored, unless `SyncOptions.storesDespiteNoStore` says so. Default: true.
+    /// False where the origin forbids to keep this answer (RFC 9111, 5.2.2.5: `no-store`): it is handed to the caller,
+    /// and nothing of it is stored, unless `SyncOptions.storesDespiteNoStore` says so. Default: true.
     public var mayBeStored: Bool
     /// How the origin pages, when this answer taught it.
     public var lesson: SourceLesson?

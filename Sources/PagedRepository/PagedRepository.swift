@@ -4,8 +4,8 @@ import Synchronization
 
 /// Lists of one kind of item: cached in a storage, fetched from their origins when there is need.
 ///
-/// State: the lists that somebody holds, by key, under a mutex; and the decoded pages that they share, as the windows that were
-/// read lately do.
+/// State: the lists that somebody holds, by key, under a mutex; and the decoded pages that they share, as the windows
+/// that were read lately do.
 public final class PagedRepository<Value: Sendable>: Sendable {
     private struct Known {
         weak var controller: ListController<Value>?
@@ -26,8 +26,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     ///   - storage: where pages are kept.
     ///   - codec: how items become bytes, and values again.
     ///   - options: how its lists behave. Default: the defaults.
-    ///   - memoryBudget: bytes of payloads whose decoded values are kept in memory, a quarter of them for windows that were
-    ///     asked for by `page`. Default: 32 MiB.
+    ///   - memoryBudget: bytes of payloads whose decoded values are kept in memory, a quarter of them for windows that
+    ///     were asked for by `page`. Default: 32 MiB.
     ///   - clock: the time. Default: the wall clock.
     ///   - chance: random numbers in 0..<1 that spread retries (R28).
     ///   - logger: what its lists say; see `Documentation/Observability.md`.
@@ -35,7 +35,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     public convenience init(
         storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
         memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
-        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, logger: Logger = Logger(label: "pagecache.list"),
+        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        logger: Logger = Logger(label: "pagecache.list"),
         source: @escaping @Sendable (QueryKey) -> any PageSource
     ) {
         self.init(
@@ -46,17 +47,20 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     /// - Parameter executor: what runs the tasks of lists.
     package init(
         storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions, memoryBudget: Int = 32 << 20,
-        clock: any SyncClock, chance: @escaping @Sendable () -> Double, logger: Logger = Logger(label: "pagecache.list"),
+        clock: any SyncClock, chance: @escaping @Sendable () -> Double,
+        logger: Logger = Logger(label: "pagecache.list"),
         executor: (any TaskExecutor)?, source: @escaping @Sendable (QueryKey) -> any PageSource
     ) {
         let builder = SnapshotBuilder(
-            storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget - memoryBudget / 4), policy: options.freshness,
+            storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget - memoryBudget / 4),
+            policy: options.freshness,
             itemLimit: max(1, options.itemLimit))
         // Most windows share their values with the pages: this is for those whose pages have given way.
         let queries = BoundedCache<QueryKey, QueryID>(budget: 4_096)
         windows = WindowReader(builder, clock: clock, queries: queries, budget: memoryBudget / 4)
         world = ListWorld(
-            options: options, builder: builder, clock: clock, chance: chance, logger: logger, queries: queries, executor: executor)
+            options: options, builder: builder, clock: clock, chance: chance, logger: logger, queries: queries,
+            executor: executor)
         self.source = source
     }
 
@@ -64,10 +68,12 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     public convenience init(
         storage: any PageStorage, source: ItemSource<Value>, options: PagedListOptions = PagedListOptions(),
         memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
-        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, logger: Logger = Logger(label: "pagecache.list")
+        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        logger: Logger = Logger(label: "pagecache.list")
     ) {
         self.init(
-            storage: storage, codec: source.codec, options: options, memoryBudget: memoryBudget, clock: clock, chance: chance,
+            storage: storage, codec: source.codec, options: options, memoryBudget: memoryBudget, clock: clock,
+            chance: chance,
             logger: logger, source: { _ in source })
     }
 
@@ -79,7 +85,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     private func controller(_ key: QueryKey) -> ListController<Value> {
         lists.withLock { lists in
             if let known = lists.known[key]?.controller { return known }
-            // Those that nobody holds any more leave their keys behind. Looked for each time that there are twice as many.
+            // Those that nobody holds any more leave their keys behind. Looked for each time that there are twice as
+            // many.
             if lists.known.count >= lists.limit {
                 lists.known = lists.known.filter { $0.value.controller != nil }
                 lists.limit = max(64, lists.known.count * 2)
@@ -90,16 +97,18 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         }
     }
 
-    /// The items at `offset..<offset + limit`, wherever in the list that is; what is missing is fetched, where the policy lets it
-    /// and the origin can be asked for it. With `cacheThenRefresh` a window that is whole is returned without a look at the
-    /// origin, whatever its age. A window that was read just now is not read again before something is told of its list, or
-    /// five seconds have passed: what another process stores is seen milliseconds later (R41).
+    /// The items at `offset..<offset + limit`, wherever in the list that is; what is missing is fetched, where the
+    /// policy lets it and the origin can be asked for it. With `cacheThenRefresh` a window that is whole is returned
+    /// without a look at the origin, whatever its age. A window that was read just now is not read again before
+    /// something is told of its list, or five seconds have passed: what another process stores is seen milliseconds
+    /// later (R41).
     /// - Parameters:
     ///   - key: the list.
     ///   - offset: below 0 counts as 0. Nothing is asked for beyond `Total.largest`, whatever a client sends (R44).
     ///   - limit: below 0 counts as 0.
     ///   - policy: whether, and when, the origin is asked. Default: where what is cached is missing or stale.
-    /// - Throws: `ListFailure` when something had to be fetched, could not, and nothing at all is cached there; `StorageError`.
+    /// - Throws: `ListFailure` when something had to be fetched, could not, and nothing at all is cached there;
+    ///   `StorageError`.
     public func page(
         _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale
     ) async throws -> ItemWindow<Value> {
@@ -127,14 +136,18 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         // Behind a page one that must not be stored nothing could be laid in.
         if let head, head.pagesNotStored > 0 { report = head } else { report = try await run(key, options, served) }
         var latest = try await windows.window(of: key, range, for: source(key))
-        if report.pagesNotStored > 0 { latest = world.builder.laid(served.all, over: latest ?? ItemWindow(range: range)) }
+        if report.pagesNotStored > 0 {
+            latest = world.builder.laid(served.all, over: latest ?? ItemWindow(range: range))
+        }
         // Purged meanwhile: there is nothing of it, and nothing failed.
         if report.outcome == .purged { return latest ?? ItemWindow(range: range) }
         if let fetched = latest, !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
             return fetched
         }
         let failure = report.headFailure ?? report.list?.failures.first?.failure
-        throw ListFailure(.next, failure ?? FetchFailure(.transport, "nothing came", isRetryable: true), nextAttemptAt: report.nextAttemptAt)
+        throw ListFailure(
+            .next, failure ?? FetchFailure(.transport, "nothing came", isRetryable: true),
+            nextAttemptAt: report.nextAttemptAt)
     }
 
     /// The item with this id, if the list holds it; nil otherwise. The origin is not asked.
@@ -159,7 +172,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         _ key: QueryKey, _ options: SyncOptions, _ served: ServedPages
     ) async throws(StorageError) -> SyncReport {
         try await ListSync(
-            storage: world.storage, source: source(key), key: key, options: options, clock: world.clock, chance: world.chance,
+            storage: world.storage, source: source(key), key: key, options: options, clock: world.clock,
+            chance: world.chance,
             logger: world.logger
         ).run { served.note($0) }
     }

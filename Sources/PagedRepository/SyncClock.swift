@@ -14,8 +14,8 @@ public protocol SyncClock: Sendable {
     func sleep(until moment: Timestamp) async throws
     /// Returns at `moment`, or throws `CancellationError`, while other work goes on. The default: `sleep(until:)`.
     ///
-    /// The difference is for clocks that do not wait: with nothing else to do such a clock may be late at once; an alarm goes
-    /// off when the work beside it has taken that long.
+    /// The difference is for clocks that do not wait: with nothing else to do such a clock may be late at once; an
+    /// alarm goes off when the work beside it has taken that long.
     func alarm(at moment: Timestamp) async throws
 }
 

@@ -10,8 +10,9 @@ public struct SyncOptions: Hashable, Sendable {
     public var maxPages: Int?
     /// What is to be brought in, or up to date. Default: everything.
     public var work = Work.everything
-    /// How many items that are held already are asked for again with each page, where the origin takes any offset: what is
-    /// received twice proves that nothing moved in between (R21). Taken out of the page's size. 0…size - 1. Default: 1.
+    /// How many items that are held already are asked for again with each page, where the origin takes any offset: what
+    /// is received twice proves that nothing moved in between (R21). Taken out of the page's size. 0…size - 1. Default:
+    /// 1.
     public var overlap = 1
     /// When failed pages are tried again. Default: that of `RetrySchedule`.
     public var retry = RetrySchedule()
@@ -20,28 +21,28 @@ public struct SyncOptions: Hashable, Sendable {
     /// How long to wait before a page one that makes the list shrink a lot is asked for once more (R20). 0….
     /// Default: 2 seconds.
     public var confirmationPause: Duration = .seconds(2)
-    /// The same for a page one that is empty, of which nothing can be recognised: an origin in a bad minute gives many of
-    /// them. The doubt is kept in the ledger; a later run asks, when this one is not patient enough. 0….
-    /// Default: 60 seconds.
+    /// The same for a page one that is empty, of which nothing can be recognised: an origin in a bad minute gives many
+    /// of them. The doubt is kept in the ledger; a later run asks, when this one is not patient enough. 0…. Default: 60
+    /// seconds.
     public var emptyConfirmationPause: Duration = .seconds(60)
     /// Consecutive transport failures after which the origin counts as away (R32). 1…. Default: 5.
     public var transportFailuresUntilOffline = 5
     /// How long a page in flight is held by this process (R30); renewed at half its time. More than 0.
     /// Default: 60 seconds.
     public var lease: Duration = .seconds(60)
-    /// Whether a query that is unknown is registered before its origin is asked, so that nobody else asks at the same time (R30),
-    /// and a first answer that fails is in the ledger (R26). When false, with its first answer: an origin that never answered
-    /// leaves no trace in the storage. Default: true.
+    /// Whether a query that is unknown is registered before its origin is asked, so that nobody else asks at the same
+    /// time (R30), and a first answer that fails is in the ledger (R26). When false, with its first answer: an origin
+    /// that never answered leaves no trace in the storage. Default: true.
     public var registersFirst = true
-    /// Whether pages whose next attempt is not due yet, or that were given up, are left alone: for automatic triggers (R33). What
-    /// could be tried again and was given up is tried once in `retry.cap`. Default: false.
+    /// Whether pages whose next attempt is not due yet, or that were given up, are left alone: for automatic triggers
+    /// (R33). What could be tried again and was given up is tried once in `retry.cap`. Default: false.
     public var honorsLedger = false
-    /// Whether answers are stored that the origin forbids to keep (RFC 9111, 5.2.2.5: `no-store`). When false, such a page is
-    /// handed on (`SyncEvent.notStored`), nothing of it is written, and the run ends with it: what was stored before stays as it
-    /// was (R14), and is not confirmed. Default: false.
+    /// Whether answers are stored that the origin forbids to keep (RFC 9111, 5.2.2.5: `no-store`). When false, such a
+    /// page is handed on (`SyncEvent.notStored`), nothing of it is written, and the run ends with it: what was stored
+    /// before stays as it was (R14), and is not confirmed. Default: false.
     public var storesDespiteNoStore = false
-    /// Whether a run reads every byte that is stored of the list before it fetches and when it ends, to fetch again what is damaged.
-    /// When false, a run only looks whether the items of each page can be found. Default: false.
+    /// Whether a run reads every byte that is stored of the list before it fetches and when it ends, to fetch again
+    /// what is damaged. When false, a run only looks whether the items of each page can be found. Default: false.
     public var checksStoredBytes = false
     /// How often in a row a list that changes while it is read is reconciled without anything new having come in. 0….
     /// Default: 3.
@@ -54,8 +55,8 @@ public struct SyncOptions: Hashable, Sendable {
     /// The defaults.
     public init() {}
 
-    /// A sweep that somebody else has finished by now is not begun anew: the work of those who only go on with what was cut
-    /// off (R31).
+    /// A sweep that somebody else has finished by now is not begun anew: the work of those who only go on with what was
+    /// cut off (R31).
     var onlyFinishesSweeps = false
 
     /// What a synchronisation is for.
@@ -140,8 +141,8 @@ public struct SyncReport: Hashable, Sendable {
     public var pagesUnchanged: Int
     /// Pages that are held and were not asked for.
     public var pagesKept: Int
-    /// Answers that the origin forbids to keep: they were handed on, and nothing of them is stored. A run that met one is
-    /// `incomplete`.
+    /// Answers that the origin forbids to keep: they were handed on, and nothing of them is stored. A run that met one
+    /// is `incomplete`.
     public var pagesNotStored = 0
     /// How often an answer showed that the list had moved while it was read (R21).
     public var driftsSeen = 0
@@ -157,7 +158,8 @@ public struct SyncReport: Hashable, Sendable {
     /// What the store holds of a list, without asking the origin.
     public init(stored list: ListOutline) {
         self.init(
-            outcome: !list.damaged.isEmpty ? .damaged : list.isComplete ? .complete : .incomplete, reconciliation: .none, list: list, usage: SourceUsage(),
+            outcome: !list.damaged.isEmpty ? .damaged : list.isComplete ? .complete : .incomplete,
+            reconciliation: .none, list: list, usage: SourceUsage(),
             pagesFetched: 0, pagesUnchanged: 0, pagesKept: list.heldPages.count, warnings: [], headFailure: nil,
             duration: .zero)
     }
@@ -186,14 +188,15 @@ public struct SyncReport: Hashable, Sendable {
 
 /// What happens during a synchronisation, for progress displays.
 public enum SyncEvent: Hashable, Sendable {
-    /// The first word on a list that the storage knows: how many positions are held, of how many. A list that is new has none.
+    /// The first word on a list that the storage knows: how many positions are held, of how many. A list that is new
+    /// has none.
     case opened(held: Int, length: Int?)
     /// Page one was had, and this is what it meant.
     case reconciled(SyncReport.Reconciliation)
     /// A page is stored: its items, and what is held now of how many.
     case stored(Range<Int>, held: Int, length: Int?)
-    /// A page that the origin forbids to keep, as it came, and the position of its first item: whoever listens has it, and nobody
-    /// else will.
+    /// A page that the origin forbids to keep, as it came, and the position of its first item: whoever listens has it,
+    /// and nobody else will.
     case notStored(offset: Int, FetchedPage)
     /// A page could not be had, and when it is tried again; nil: not by itself.
     case failed(offset: Int, FetchFailure, nextAttemptAt: Timestamp?)

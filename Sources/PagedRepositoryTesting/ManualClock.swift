@@ -4,8 +4,8 @@ import Synchronization
 
 /// A clock that stands still until somebody sleeps on it: then it is that late at once. Alarms wait until it is.
 ///
-/// Tests that use it never wait, and can say how long the code under test would have. Give one clock to the code under test and to
-/// its storage.
+/// Tests that use it never wait, and can say how long the code under test would have. Give one clock to the code under
+/// test and to its storage.
 ///
 /// State: the moment, the uptime, the sleeps so far, who waits for an alarm; under a mutex.
 public final class ManualClock: SyncClock, StorageClock {
@@ -40,7 +40,8 @@ public final class ManualClock: SyncClock, StorageClock {
     /// The moment at which it stands.
     public func now() -> Timestamp { state.withLock { $0.moment } }
 
-    /// The time since the start of the simulated machine: it goes on as the clock is advanced, and stands still when it is set back.
+    /// The time since the start of the simulated machine: it goes on as the clock is advanced, and stands still when it
+    /// is set back.
     public func uptime() -> Uptime { state.withLock { $0.uptime } }
 
     /// Starts the simulated machine anew: leases from before have ended (R30). The wall time stays.

@@ -28,7 +28,9 @@ struct MemoryJournal: Sendable {
     }
 
     func changes(since version: ContentVersion, limit: Int) -> ListChanges {
-        guard let index = entries.firstIndex(where: { $0.version == version }) else { return .truncated(current: self.version) }
+        guard let index = entries.firstIndex(where: { $0.version == version }) else {
+            return .truncated(current: self.version)
+        }
         return ListChanges.page(entries[(index + 1)...], since: version, limit: max(0, limit))
     }
 }

@@ -1,6 +1,7 @@
 import PageModel
 
-/// A list's ledger in memory: the fetch record of every page that was ever attempted (R26), and who has it in flight (R30).
+/// A list's ledger in memory: the fetch record of every page that was ever attempted (R26), and who has it in flight
+/// (R30).
 struct MemoryLedger: Sendable {
     /// What keeps others from fetching a page.
     struct Lease: Sendable {
@@ -46,13 +47,16 @@ struct MemoryLedger: Sendable {
     }
 
     /// The tokens that these edits name, and that are held now.
-    func held(among edits: [LedgerEdit]) -> Set<LeaseToken> { Set(edits.compactMap(\.lease)).filter { place(of: $0) != nil } }
+    func held(among edits: [LedgerEdit]) -> Set<LeaseToken> {
+        Set(edits.compactMap(\.lease)).filter { place(of: $0) != nil }
+    }
 
     /// When the lease was granted; nil when it was lost.
     func grantTime(of token: LeaseToken) -> Timestamp? { place(of: token).flatMap { records[$0]?.entry.lastAttemptAt } }
 
     /// Applies the edits in order.
-    /// - Parameter held: tokens that were held before the rows were moved by what belongs to the same commit. Default: none moved.
+    /// - Parameter held: tokens that were held before the rows were moved by what belongs to the same commit. Default:
+    ///   none moved.
     mutating func apply(_ edits: [LedgerEdit], held: Set<LeaseToken> = [], at moment: StorageMoment) -> Applied {
         var applied = Applied()
         var held = held
@@ -88,7 +92,8 @@ struct MemoryLedger: Sendable {
             // Nothing of what went wrong is left; how often it was tried stays until it is tried again.
             records[offset] = Record(
                 entry: LedgerEntry(
-                    offset: offset, state: .ok, attempts: known?.attempts ?? 1, lastAttemptAt: known?.lastAttemptAt ?? now))
+                    offset: offset, state: .ok, attempts: known?.attempts ?? 1,
+                    lastAttemptAt: known?.lastAttemptAt ?? now))
         case .failed(_, var failure, let pause, _):
             let deadline = failure.retryAfter.map { now + $0 }
             // A duration means nothing later; the deadline does.
@@ -159,8 +164,8 @@ struct MemoryLedger: Sendable {
         if records[offset]?.entry.state == .ok { records[offset] = nil }
     }
 
-    /// Drops the records of positions that do not exist any more, and with them their leases. The record of page one is that of a
-    /// request, not of an item: while it is in flight it stays.
+    /// Drops the records of positions that do not exist any more, and with them their leases. The record of page one is
+    /// that of a request, not of an item: while it is in flight it stays.
     mutating func takeOut(where isGone: (Int) -> Bool) {
         records = records.filter { !isGone($0.key) || $0.key == 0 && $0.value.lease != nil }
     }

@@ -16,7 +16,9 @@ extension MemoryList {
         let out = takeOut { offset in takenOut.contains { $0.contains(offset) } }
         ledger.takeOut { offset in takenOut.contains { $0.contains(offset) } }
         for index in pages.indices {
-            guard let move = moves.first(where: { $0.range.contains(pages[index].offset) }), move.distance != 0 else { continue }
+            guard let move = moves.first(where: { $0.range.contains(pages[index].offset) }), move.distance != 0 else {
+                continue
+            }
             pages[index].summary.offset += move.distance
             pages[index].summary.revision = record.version.revision + 1
             // R1: its request would now answer with other items.
@@ -32,7 +34,9 @@ extension MemoryList {
                 $0.offset == seam.position && !$0.isEmpty && !(seam.isWritten && $0.summary.cursorOut != nil)
             }
             if let behind { join(behind) }
-            let before = pages.lastIndex { $0.range.upperBound == seam.position && !$0.isEmpty && $0.summary.cursorOut == nil }
+            let before = pages.lastIndex {
+                $0.range.upperBound == seam.position && !$0.isEmpty && $0.summary.cursorOut == nil
+            }
             if let before { join(before) }
         }
         draft.rearranged(rearrangement, out)
@@ -41,13 +45,16 @@ extension MemoryList {
 
     /// Makes `position` the start of a page, if it lies inside one.
     mutating func cut(at position: Int) {
-        guard let index = pages.firstIndex(where: { $0.offset < position && position < $0.range.upperBound }) else { return }
+        guard let index = pages.firstIndex(where: { $0.offset < position && position < $0.range.upperBound }) else {
+            return
+        }
         pages.replaceSubrange(index...index, with: pages[index].split(at: position - pages[index].offset))
     }
 
     /// Joins a page with the next one, when one of the two is small (R17).
     private mutating func join(_ index: Int) {
-        guard let next = pages.indices.first(where: { $0 > index && pages[$0].offset == pages[index].range.upperBound }),
+        guard
+            let next = pages.indices.first(where: { $0 > index && pages[$0].offset == pages[index].range.upperBound }),
             PageMerging.shouldJoin(pages[index].summary, pages[next].summary)
         else { return }
         let (left, right) = (pages[index], pages[next])

@@ -35,7 +35,8 @@ struct MemoryList: Sendable {
 
     func isHeld(_ page: MemoryPage) -> Bool { page.summary.generation == record.version.generation }
 
-    /// Applies the plan; returns what it did, and the tokens in it that were lost. After a refusal the value is worth nothing.
+    /// Applies the plan; returns what it did, and the tokens in it that were lost. After a refusal the value is worth
+    /// nothing.
     mutating func apply(_ plan: CommitPlan, at moment: StorageMoment) throws(Refusal) -> ([Change], Set<LeaseToken>) {
         var changes: [Change] = []
         let total = record.total
@@ -45,7 +46,9 @@ struct MemoryList: Sendable {
         for edit in plan.edits {
             if let change = try apply(edit, grantedAt, at: moment.now) { changes.append(change) }
         }
-        if plan.bringsTotalBesidePageOne(before: total, after: record.total), let head = pages.firstIndex(where: { $0.offset == 0 }) {
+        if plan.bringsTotalBesidePageOne(before: total, after: record.total),
+            let head = pages.firstIndex(where: { $0.offset == 0 })
+        {
             pages[head].summary.validator?.coversTotal = false
         }
         // One commit is one revision, however many of its edits moved something.
@@ -58,7 +61,8 @@ struct MemoryList: Sendable {
 
     func fulfils(_ premises: [PagePremise]) -> Bool {
         premises.allSatisfy { premise in
-            premise.holds(of: pages.first { $0.offset == premise.offset }?.summary, generation: record.version.generation)
+            premise.holds(
+                of: pages.first { $0.offset == premise.offset }?.summary, generation: record.version.generation)
         }
     }
 
@@ -70,7 +74,8 @@ struct MemoryList: Sendable {
         var leases: [Lease] = []
         for offset in request.offsets {
             let lease = MemoryLedger.Lease(
-                token: LeaseToken(rawValue: nextToken), owner: request.owner.stored(by: process), end: moment.uptime + request.duration)
+                token: LeaseToken(rawValue: nextToken), owner: request.owner.stored(by: process),
+                end: moment.uptime + request.duration)
             guard ledger.claim(offset, lease, retryAt: moment.now + request.duration, at: moment) else { continue }
             leases.append(Lease(offset: offset, token: lease.token))
             nextToken += 1
@@ -79,7 +84,8 @@ struct MemoryList: Sendable {
     }
 
     /// - Parameter grantedAt: when page one was asked for; `nil` when that is unknown.
-    private mutating func apply(_ edit: ListEdit, _ grantedAt: Timestamp?, at now: Timestamp) throws(Refusal) -> Change? {
+    private mutating func apply(_ edit: ListEdit, _ grantedAt: Timestamp?, at now: Timestamp) throws(Refusal) -> Change?
+    {
         switch edit {
         case .put(let page):
             return try put(page, at: now)
@@ -250,7 +256,9 @@ struct MemoryList: Sendable {
 
     /// Notes that items at these positions were read; when, the next transaction tells.
     mutating func markRead(_ range: Range<Int>) {
-        for index in pages.indices where !pages[index].isEmpty && pages[index].meets(range) { pages[index].isMarked = true }
+        for index in pages.indices where !pages[index].isEmpty && pages[index].meets(range) {
+            pages[index].isMarked = true
+        }
     }
 
     mutating func stampReads(at now: Timestamp) {

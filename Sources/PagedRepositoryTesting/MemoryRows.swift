@@ -45,8 +45,8 @@ struct MemoryPage: Sendable {
     /// When it was last read or fetched (R40).
     var usedAt: Timestamp { max(summary.fetchedAt, readAt ?? summary.fetchedAt) }
 
-    /// Whether it holds one of these positions. A page without items lies at its offset all the same, and is found there
-    /// by a range without positions, too.
+    /// Whether it holds one of these positions. A page without items lies at its offset all the same, and is found
+    /// there by a range without positions, too.
     func meets(_ positions: Range<Int>) -> Bool {
         guard isEmpty else { return range.overlaps(positions) }
         return positions.contains(offset) || positions == offset..<offset

@@ -36,7 +36,8 @@ public final class MemoryStorage: PageStorage {
             guard !changes.isEmpty else { return }
             let record = lists[query]?.record
             news.append(
-                ChangeSet(query: query, version: record?.version, contentVersion: record?.contentVersion, changes: changes))
+                ChangeSet(
+                    query: query, version: record?.version, contentVersion: record?.contentVersion, changes: changes))
         }
 
         mutating func tellLedger(_ offsets: [Int], of query: QueryID) {
@@ -55,8 +56,8 @@ public final class MemoryStorage: PageStorage {
     /// - Parameters:
     ///   - owner: the name that its leases carry (R30). Defaults to `memory`.
     ///   - journal: how much of each list's journal is kept (R48). Default: 1 MiB, and ten minutes in any case.
-    ///   - clock: what every stored time comes from, and what leases end by (R52). Give a `ManualClock` to the storage and to the
-    ///     code under test alike. Defaults to the system's.
+    ///   - clock: what every stored time comes from, and what leases end by (R52). Give a `ManualClock` to the storage
+    ///     and to the code under test alike. Defaults to the system's.
     ///   - stamps: draws the stamps of versions (R51). Default: the system's random numbers.
     public init(
         owner: String = "memory", journal: JournalBound = JournalBound(), clock: (any StorageClock)? = nil,

@@ -1,5 +1,5 @@
-/// Something that happens at a simulated origin: its list changes before a request is answered, or that one request goes
-/// wrong.
+/// Something that happens at a simulated origin: its list changes before a request is answered, or that one request
+/// goes wrong.
 public struct OriginEvent: Hashable, Sendable {
     /// What happens.
     public enum Happening: Hashable, Sendable {
@@ -31,8 +31,8 @@ public struct OriginEvent: Hashable, Sendable {
     }
 }
 
-/// A change to a simulated list. Places are fractions of the list as it is then, and counts are cut to what is there, so
-/// that every change is possible in every list.
+/// A change to a simulated list. Places are fractions of the list as it is then, and counts are cut to what is there,
+/// so that every change is possible in every list.
 public enum OriginChange: Hashable, Sendable {
     /// New items, side by side, at one of the places between the items, the one before the first and the one behind the
     /// last included.
@@ -65,14 +65,14 @@ public enum OriginFault: Hashable, Sendable {
     case unavailable
     /// `{"items":[],"total":0}`: the answer of an origin in a bad minute. It looks like an empty list.
     case emptyAnswer
-    /// The same, for this request and every other until so much time has passed on the origin's clock; without a clock, for
-    /// this request alone.
+    /// The same, for this request and every other until so much time has passed on the origin's clock; without a clock,
+    /// for this request alone.
     case emptyAnswers(for: Duration)
-    /// Half of the items (rounded up) that belong into the answer, and a live next behind them. A position, a sort key or
-    /// an offset goes on behind what was given; a page number does not, and the other half is skipped.
+    /// Half of the items (rounded up) that belong into the answer, and a live next behind them. A position, a sort key
+    /// or an offset goes on behind what was given; a page number does not, and the other half is skipped.
     case shortPage
-    /// What a page handed over is not taken any more, with this status (410, 400). Only cursors expire: any other request
-    /// is answered as if nothing were wrong.
+    /// What a page handed over is not taken any more, with this status (410, 400). Only cursors expire: any other
+    /// request is answered as if nothing were wrong.
     case cursorExpired(status: Int)
 }
 

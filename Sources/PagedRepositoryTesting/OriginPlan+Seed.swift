@@ -104,7 +104,8 @@ extension SeededGenerator {
         let status = pick([400, 410])
         return pick(weighted: [
             (5, .transport), (3, .timeout), (3, .tooManyRequests(retryAfter: pause)), (2, .internalError),
-            (2, .unavailable), (2, .emptyAnswer), (2, .emptyAnswers(for: .seconds(1 + number(below: 50)))), (3, .shortPage),
+            (2, .unavailable), (2, .emptyAnswer), (2, .emptyAnswers(for: .seconds(1 + number(below: 50)))),
+            (3, .shortPage),
             // Where nothing is handed over, nothing expires.
             (plan.access == .chain ? 3 : 0, .cursorExpired(status: status)),
         ])

@@ -2,8 +2,8 @@
 extension OriginPlan {
     /// The measure that shrinking reduces: how much there is to read in a plan. Never negative.
     ///
-    /// The numbers of items, of items to a page and of items that events change; one for each event and for each event's
-    /// place that is not the start; and how far each feature is from the plainest.
+    /// The numbers of items, of items to a page and of items that events change; one for each event and for each
+    /// event's place that is not the start; and how far each feature is from the plainest.
     public var weight: Int {
         max(count, 0) + max(pageSize, 0) + events.reduce(0) { $0 + $1.weight } + style.weight + totals.weight
             + [
@@ -12,8 +12,8 @@ extension OriginPlan {
             ].count(where: \.self)
     }
 
-    /// Plans with one thing less, the boldest first. Each has a smaller `weight`, so that going on from one of them, again
-    /// and again, comes to an end.
+    /// Plans with one thing less, the boldest first. Each has a smaller `weight`, so that going on from one of them,
+    /// again and again, comes to an end.
     public var smaller: [OriginPlan] {
         (withFewerEvents + withFewerItems + withPlainerFeatures + withSmallerEvents).filter { $0.weight < weight }
     }
@@ -121,9 +121,13 @@ extension OriginChange {
     fileprivate var smaller: [OriginChange] {
         switch self {
         case .insert(let place, let count):
-            count.smaller(orBy: 1).filter { $0 > 0 }.map { .insert(at: place, count: $0) } + [.insert(at: .start, count: count)]
+            count.smaller(orBy: 1).filter { $0 > 0 }.map { .insert(at: place, count: $0) } + [
+                .insert(at: .start, count: count)
+            ]
         case .delete(let place, let count):
-            count.smaller(orBy: 1).filter { $0 > 0 }.map { .delete(at: place, count: $0) } + [.delete(at: .start, count: count)]
+            count.smaller(orBy: 1).filter { $0 > 0 }.map { .delete(at: place, count: $0) } + [
+                .delete(at: .start, count: count)
+            ]
         case .move(let from, let to): [.move(from: .start, to: to), .move(from: from, to: .start)]
         case .edit: [.edit(at: .start)]
         case .resort: []
@@ -141,7 +145,8 @@ extension Int {
     /// Nothing, the half, and a step less, as far as these differ.
     fileprivate func smaller(orBy step: Int) -> [Int] {
         var numbers: [Int] = []
-        for number in [0, self / 2, self - step, self - 1] where number >= 0 && number < self && !numbers.contains(number) {
+        for number in [0, self / 2, self - step, self - 1]
+        where number >= 0 && number < self && !numbers.contains(number) {
             numbers.append(number)
         }
         return numbers

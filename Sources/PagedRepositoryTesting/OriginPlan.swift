@@ -42,12 +42,14 @@ public struct OriginPlan: Hashable, Sendable {
         case tooHigh(by: Int)
     }
 
-    /// What the origin gives to recognise an answer again. A tag changes with the items of the page, with what is handed
-    /// over for the next, and with `hasMore`. It is good for the exact request that it answered, and for no other.
+    /// What the origin gives to recognise an answer again. A tag changes with the items of the page, with what is
+    /// handed over for the next, and with `hasMore`. It is good for the exact request that it answered, and for no
+    /// other.
     public enum Validators: String, Hashable, Sendable, CaseIterable {
         /// Nothing: every answer comes in full.
         case none
-        /// Tags for pages; the total is in a header that "not modified" does not repeat: it may have changed all the same.
+        /// Tags for pages; the total is in a header that "not modified" does not repeat: it may have changed all the
+        /// same.
         case pages
         /// The total is in the body, so that another total is another tag.
         case pagesAndTotal

@@ -59,7 +59,8 @@ struct OriginAddress: Equatable {
             if plan.style == .link { token = .page(1, size: size == plan.usualSize ? nil : size) }
         case .offset(let offset):
             precondition(offset >= 0, "a list has no position \(offset)")
-            precondition(plan.access != .chain, "an origin of \(plan.style.rawValue) style cannot be asked for an offset")
+            precondition(
+                plan.access != .chain, "an origin of \(plan.style.rawValue) style cannot be asked for an offset")
             precondition(
                 plan.style != .page || offset.isMultiple(of: plan.usualSize),
                 "\(offset) is not on the origin's grid of \(plan.usualSize)")

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A `PageSource` that knows what it will be asked, and fails on everything else.
 ///
-/// What is not in the script is answered with a failure that no retry helps, and remembered in `unscripted`: a test that
-/// asserts that it is empty, and `remaining` too, has proved exactly which requests were made.
+/// What is not in the script is answered with a failure that no retry helps, and remembered in `unscripted`: a test
+/// that asserts that it is empty, and `remaining` too, has proved exactly which requests were made.
 public final class ScriptedSource: PageSource {
     /// One expected request, and what comes of it.
     public struct Step: Hashable, Sendable {
@@ -35,7 +35,8 @@ public final class ScriptedSource: PageSource {
         case any
     }
 
-    // Guarded by the mutex: the steps not yet taken, what was asked, and what it cost. Nothing is called while it is held.
+    // Guarded by the mutex: the steps not yet taken, what was asked, and what it cost. Nothing is called while it is
+    // held.
     private struct State {
         var remaining: [Step]
         var requests: [PageRequest] = []

@@ -2,8 +2,8 @@ public import PageModel
 public import PagedRepository
 import Synchronization
 
-/// An origin in memory that carries out an `OriginPlan`: its list changes between requests, and requests go wrong, as the
-/// plan says and in no other way. The same plan and the same requests give the same answers.
+/// An origin in memory that carries out an `OriginPlan`: its list changes between requests, and requests go wrong, as
+/// the plan says and in no other way. The same plan and the same requests give the same answers.
 ///
 /// It remembers what it said, so that a cache can be held to it: see `wasGiven(_:)` and `wasAdjacent(_:_:)`.
 public final class SimulatedOrigin: PageSource {
@@ -33,10 +33,10 @@ public final class SimulatedOrigin: PageSource {
     /// - Parameters:
     ///   - plan: what it holds, how it pages, and what happens to it.
     ///   - clock: what requests and answers take their time on; nil: they take none.
-    ///   - latency: the shortest and the longest time from a request to its answer, drawn from the plan's seed. The list
-    ///     is read at some moment in between. Nothing without a clock.
-    ///   - before: awaited with the number of each request, from 1, before anything is done for it: a place to let other
-    ///     requests go first, or other things happen.
+    ///   - latency: the shortest and the longest time from a request to its answer, drawn from the plan's seed. The
+    ///     list is read at some moment in between. Nothing without a clock.
+    ///   - before: awaited with the number of each request, from 1, before anything is done for it: a place to let
+    ///     other requests go first, or other things happen.
     public init(
         _ plan: OriginPlan, clock: (any SyncClock)? = nil, latency: ClosedRange<Duration> = .zero...(.zero),
         before: (@Sendable (Int) async -> Void)? = nil
@@ -54,8 +54,8 @@ public final class SimulatedOrigin: PageSource {
         state.withLock { SourceUsage(requests: $0.requests.count, bytesReceived: $0.bytes) }
     }
 
-    /// - Precondition: the request is one that `access` allows: offsets only where there are offsets, and on the grid where
-    ///   there is one. Anything else is a defect of the caller, and traps.
+    /// - Precondition: the request is one that `access` allows: offsets only where there are offsets, and on the grid
+    ///   where there is one. Anything else is a defect of the caller, and traps.
     /// - Throws: the `FetchFailure` that the plan has for this request.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let number = state.withLock { state in
@@ -73,8 +73,8 @@ public final class SimulatedOrigin: PageSource {
         return try result.get()
     }
 
-    /// No event that has not happened happens any more: the list stands still, and requests are answered. Totals that lag
-    /// become true after their lag; totals that lie go on lying.
+    /// No event that has not happened happens any more: the list stands still, and requests are answered. Totals that
+    /// lag become true after their lag; totals that lie go on lying.
     public func settle() { state.withLock { $0.server.settle() } }
 
     // MARK: What it holds, and what it said
@@ -91,8 +91,8 @@ public final class SimulatedOrigin: PageSource {
     /// The number of the last request before which the list changed; 0 when it never has.
     public var lastChange: Int { state.withLock { $0.server.lastChange } }
 
-    /// Whether items with these identity keys (`ItemIdentity.key`) stood next to each other, in this order, in one answer
-    /// given so far.
+    /// Whether items with these identity keys (`ItemIdentity.key`) stood next to each other, in this order, in one
+    /// answer given so far.
     public func wasAdjacent(_ first: UInt64, _ second: UInt64) -> Bool {
         state.withLock { $0.server.given.has(first, before: second) }
     }
@@ -117,7 +117,8 @@ public final class SimulatedOrigin: PageSource {
     private func travel(_ number: Int) -> (there: Duration, back: Duration) {
         var chance = SeededGenerator(seed: plan.seed, stream: UInt64(number))
         let share = 1_000
-        let whole = latency.lowerBound + (latency.upperBound - latency.lowerBound) * chance.number(below: share + 1) / share
+        let whole =
+            latency.lowerBound + (latency.upperBound - latency.lowerBound) * chance.number(below: share + 1) / share
         let there = whole * chance.number(below: share + 1) / share
         return (there, whole - there)
     }

@@ -125,7 +125,8 @@ struct SimulatedServer: Sendable {
         }
         var page = FetchedPage(
             content: list.content(part), total: plan.totals.report(lengths, request: number, seed: plan.seed),
-            next: address.next(behind: part, plan, list), hasMore: plan.saysHasMore ? part.upperBound < list.count : nil)
+            next: address.next(behind: part, plan, list), hasMore: plan.saysHasMore ? part.upperBound < list.count : nil
+        )
         if page.total != .exact(list.count), let hit = plan.totals.hit { note(hit) }
 
         // Half a page is not what a tag could stand for.
@@ -133,7 +134,8 @@ struct SimulatedServer: Sendable {
             if isNotModified(request, tag) {
                 note(.notModified)
                 if given.total(with: tag) != page.total { note(.notModifiedTotalChanged) }
-                return .notModified(total: plan.validators == .totalOnNotModified ? page.total : .unknown, validator: tag)
+                return .notModified(
+                    total: plan.validators == .totalOnNotModified ? page.total : .unknown, validator: tag)
             }
             page.validator = tag
         }

@@ -7,7 +7,8 @@ import PageStore
 struct Pagecache: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pagecache",
-        abstract: "Keeps paginated lists of slow, changing, often absent APIs on disk, and reads them without the network.",
+        abstract:
+            "Keeps paginated lists of slow, changing, often absent APIs on disk, and reads them without the network.",
         discussion: """
             EXAMPLES
               pagecache sync 'https://api.example.com/items'   every page; later: new ones
@@ -30,8 +31,8 @@ struct Pagecache: AsyncParsableCommand {
              130  stopped by SIGINT; what was fetched is kept. 129: SIGHUP, 143: SIGTERM
             """,
         version: toolVersion,
-        // Each says its name: without one the parser makes it from the type, for all of them and whatever is asked, and that took a
-        // quarter of `--version`.
+        // Each says its name: without one the parser makes it from the type, for all of them and whatever is asked, and
+        // that took a quarter of `--version`.
         subcommands: [
             Sync.self, List.self, Show.self, Pages.self, Purge.self, Pin.self, Unpin.self,
             CollectGarbage.self, Verify.self, Demo.self,
@@ -40,8 +41,8 @@ struct Pagecache: AsyncParsableCommand {
         ])
 
     /// The arguments are parsed here and not by the library's own `main`, so that every error is one line, in the
-    /// format that was asked for; and before there is a task or a signal source, because each starts threads, which `--version` and
-    /// `--help` have no use for.
+    /// format that was asked for; and before there is a task or a signal source, because each starts threads, which
+    /// `--version` and `--help` have no use for.
     @MainActor
     static func main() async {
         ToolProcess.outliveReaders()
@@ -57,7 +58,7 @@ struct Pagecache: AsyncParsableCommand {
             }
             try command.run()
             ToolProcess.end(nil)
-        } catch where ToolFailure(error) == nil && exitCode(for: error) == .success {
+        } catch  where ToolFailure(error) == nil && exitCode(for: error) == .success {
             exit(withError: error)  // --help, --version, completions of a shell
         } catch {
             ToolProcess.end(error)
@@ -71,7 +72,8 @@ struct Pagecache: AsyncParsableCommand {
 
     /// What the parser says of arguments that it does not take, as an error of ours. Commands throw such errors too.
     static func usageFailure(_ error: any Error) -> ToolFailure? {
-        guard ToolFailure(error) == nil, !(error is CancellationError), exitCode(for: error) == .validationFailure else { return nil }
+        guard ToolFailure(error) == nil, !(error is CancellationError), exitCode(for: error) == .validationFailure
+        else { return nil }
         if asksForJSON(CommandLine.arguments) { Terminal.standard.configure(quiet: false, json: true, colour: false) }
         let text = message(for: error).split(separator: "\n").first.map(String.init) ?? "wrong arguments"
         return ToolFailure(.usage, "usage", text, hint: valueHint(for: text) ?? helpHint(for: error))
@@ -91,16 +93,20 @@ struct Pagecache: AsyncParsableCommand {
         }
     }
 
-    /// Where to read on: the help of the command that was meant, which the parser names in the last words of what it would print.
+    /// Where to read on: the help of the command that was meant, which the parser names in the last words of what it
+    /// would print.
     private static func helpHint(for error: any Error) -> String {
-        let command = fullMessage(for: error).split(separator: "\n").last?.firstMatch(of: /See '(pagecache [^']*--help)'/)?.output.1
+        let command = fullMessage(for: error).split(separator: "\n").last?.firstMatch(
+            of: /See '(pagecache [^']*--help)'/)?.output.1
         return "see '\(command ?? "pagecache --help")'"
     }
 
     /// What could not be parsed still says in which format somebody expects to hear of it.
     static func asksForJSON(_ words: [String]) -> Bool {
         let formats = ["json", "ndjson"]
-        return words.contains { $0 == "--json" || formats.contains(String($0.trimmingPrefix("--format="))) && $0.hasPrefix("--format=") }
+        return words.contains {
+            $0 == "--json" || formats.contains(String($0.trimmingPrefix("--format="))) && $0.hasPrefix("--format=")
+        }
             || zip(words, words.dropFirst()).contains { $0 == "--format" && formats.contains($1) }
     }
 }

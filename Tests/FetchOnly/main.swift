@@ -1,4 +1,5 @@
-// usage: FetchOnly URL     asks for every page of a list, as many at a time as a run does, and throws them away; prints how many items the list has
+// usage: FetchOnly URL     asks for every page of a list, as many at a time as a run does, and throws them away; prints
+// how many items the list has
 //
 // What a first sync takes of HTTP alone, by the transport that it has: a contender of Scripts/first-sync.
 #if HTTP

@@ -7,42 +7,54 @@ import Testing
 
 @Suite("Cache-Control (RFC 9111)")
 struct CacheControlTests {
-    @Test("max-age, however it is written; what is no number of seconds makes the answer stale (4.2.1)", arguments: [
-        (["max-age=60"], 60), (["public, MAX-AGE=60, must-revalidate"], 60), ([#"max-age="60""#], 60),
-        (["private", "max-age=60"], 60),
-        ([" max-age = 60 "], 60), (["max-age=60, max-age=5"], 60), (["max-age=0"], 0), (["max-age=-1"], 0), (["max-age=soon"], 0),
-        (["max-age=1.5"], 0), (["max-age"], 0), (["max-age="], 0), (["max-age=99999999999999999999999"], 1 << 31),
-        (["max-age=4294967296"], 1 << 31), ([#"community="a, max-age=1\", max-age=2", max-age=3"#], 3),
-        (["s-maxage=9, max-age=60"], 60),
-        ([",,max-age=60,,"], 60), ([#"max-age="6\0""#], 60),
-    ] as [([String], Int)])
+    @Test(
+        "max-age, however it is written; what is no number of seconds makes the answer stale (4.2.1)",
+        arguments: [
+            (["max-age=60"], 60), (["public, MAX-AGE=60, must-revalidate"], 60), ([#"max-age="60""#], 60),
+            (["private", "max-age=60"], 60),
+            ([" max-age = 60 "], 60), (["max-age=60, max-age=5"], 60), (["max-age=0"], 0), (["max-age=-1"], 0),
+            (["max-age=soon"], 0),
+            (["max-age=1.5"], 0), (["max-age"], 0), (["max-age="], 0), (["max-age=99999999999999999999999"], 1 << 31),
+            (["max-age=4294967296"], 1 << 31), ([#"community="a, max-age=1\", max-age=2", max-age=3"#], 3),
+            (["s-maxage=9, max-age=60"], 60),
+            ([",,max-age=60,,"], 60), ([#"max-age="6\0""#], 60),
+        ] as [([String], Int)])
     func maxAge(fields: [String], seconds: Int) {
         #expect(CacheControl(fields).freshFor() == .seconds(seconds))
     }
 
-    @Test("what says nothing about freshness says nothing", arguments: [
-        [], [""], ["s-maxage=60"], ["public"], ["x-max-age=60"], [#"note="max-age=60""#], [#"note="max-age=60"#], ["=60"],
-        ["max-age 60"],
-    ])
+    @Test(
+        "what says nothing about freshness says nothing",
+        arguments: [
+            [], [""], ["s-maxage=60"], ["public"], ["x-max-age=60"], [#"note="max-age=60""#], [#"note="max-age=60"#],
+            ["=60"],
+            ["max-age 60"],
+        ])
     func silent(fields: [String]) {
         #expect(CacheControl(fields).freshFor() == nil)
         #expect(!CacheControl(fields).isNoStore)
     }
 
-    @Test("no-cache is kept, and never fresh; no-store is not kept", arguments: [
-        (["no-cache, max-age=60"], false), (["max-age=60", "No-Cache"], false), ([#"no-cache="Set-Cookie", max-age=60"#], false),
-        (["no-cache, no-store"], true),
-    ])
+    @Test(
+        "no-cache is kept, and never fresh; no-store is not kept",
+        arguments: [
+            (["no-cache, max-age=60"], false), (["max-age=60", "No-Cache"], false),
+            ([#"no-cache="Set-Cookie", max-age=60"#], false),
+            (["no-cache, no-store"], true),
+        ])
     func noCache(fields: [String], isNoStore: Bool) {
         #expect(CacheControl(fields).freshFor() == .zero)
         #expect(CacheControl(fields).isNoStore == isNoStore)
     }
 
-    @Test("how old the answer is already counts (5.1)", arguments: [
-        (["20"], 40), (["60"], 0), (["2147483648"], 0), (["99999999999999999999"], 0), (["-20"], 60), (["old"], 60), ([], 60),
-        (["20", "50"], 40),
-        (["20, 50"], 40),
-    ])
+    @Test(
+        "how old the answer is already counts (5.1)",
+        arguments: [
+            (["20"], 40), (["60"], 0), (["2147483648"], 0), (["99999999999999999999"], 0), (["-20"], 60), (["old"], 60),
+            ([], 60),
+            (["20", "50"], 40),
+            (["20, 50"], 40),
+        ])
     func age(fields: [String], seconds: Int) {
         #expect(CacheControl(["max-age=60"]).freshFor(age: fields) == .seconds(seconds))
     }
@@ -61,8 +73,10 @@ struct CacheControlTests {
 
     @Test("a page says for how long it is fresh, and whether it may be kept, by all fields there are")
     func pages() async throws {
-        let fresh = try await page([HTTPField("cache-control", "public"), HTTPField("Cache-Control", "max-age=60"),
-            HTTPField("Age", "15")])
+        let fresh = try await page([
+            HTTPField("cache-control", "public"), HTTPField("Cache-Control", "max-age=60"),
+            HTTPField("Age", "15"),
+        ])
         #expect(fresh.freshFor == .seconds(45) && fresh.mayBeStored)
         let secret = try await page([HTTPField("Cache-Control", "no-store")])
         #expect(secret.freshFor == nil && !secret.mayBeStored)

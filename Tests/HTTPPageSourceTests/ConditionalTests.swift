@@ -10,7 +10,8 @@ struct ConditionalTests {
     @Test("R1: a validator goes with the request that it answered, and with no other")
     func validators() async throws {
         let origin = ScriptedOrigin { _, request in
-            request.headers.contains { $0.name == "If-None-Match" } ? HTTPPageResponse(status: 304)
+            request.headers.contains { $0.name == "If-None-Match" }
+                ? HTTPPageResponse(status: 304)
                 : .json(#"{"count":2,"results":[{"id":1},{"id":2}]}"#, [HTTPField("ETag", "W/\"x\"")])
         }
         let source = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin)
@@ -20,7 +21,9 @@ struct ConditionalTests {
         }
         #expect(validator.entityTag == "W/\"x\"")
         #expect(validator.coversTotal)
-        #expect(try await source.fetch(PageRequest(.first, validator: validator)) == .notModified(total: .unknown, validator: nil))
+        #expect(
+            try await source.fetch(PageRequest(.first, validator: validator))
+                == .notModified(total: .unknown, validator: nil))
         guard case .page = try await source.fetch(PageRequest(.first, size: 5, validator: validator)) else {
             Issue.record("a validator was sent with another request")
             return

@@ -8,18 +8,25 @@ import Testing
 @Suite("Detection: tokens, keys and objects that lead on")
 struct ContinuationTests {
     /// 45 items by an opaque token, 20 a page. - Parameter member: with `$` for the token; `nil` for none.
-    private func tokens(_ parameter: String, total: Int? = nil, _ answer: @escaping @Sendable (String, String?) -> HTTPPageResponse) -> ScriptedOrigin {
+    private func tokens(
+        _ parameter: String, total: Int? = nil, _ answer: @escaping @Sendable (String, String?) -> HTTPPageResponse
+    ) -> ScriptedOrigin {
         ScriptedOrigin { url, _ in
-            let start = url.value(of: parameter).flatMap { $0.hasPrefix("tok/") ? Int($0.dropFirst(4)) : nil } ?? 0, end = min(start + 20, 45)
+            let start = url.value(of: parameter).flatMap { $0.hasPrefix("tok/") ? Int($0.dropFirst(4)) : nil } ?? 0,
+                end = min(start + 20, 45)
             return answer(objects(start..<end), end < 45 ? "tok/\(end)" : nil)
         }
     }
 
-    @Test("a token in the body goes into the parameter that its name suggests, or into a usual one", arguments: [
-        ("next_cursor", "cursor"), ("nextPageToken", "pageToken"), ("next_page_token", "page_token"), ("nextToken", "nextToken"),
-        ("continuationToken", "continuationToken"), ("next_marker", "marker"), ("endCursor", "after"), ("scroll_id", "scroll_id"),
-        ("next", "cursor"), ("next_key", "cursor"), ("bookmark", "bookmark"),
-    ])
+    @Test(
+        "a token in the body goes into the parameter that its name suggests, or into a usual one",
+        arguments: [
+            ("next_cursor", "cursor"), ("nextPageToken", "pageToken"), ("next_page_token", "page_token"),
+            ("nextToken", "nextToken"),
+            ("continuationToken", "continuationToken"), ("next_marker", "marker"), ("endCursor", "after"),
+            ("scroll_id", "scroll_id"),
+            ("next", "cursor"), ("next_key", "cursor"), ("bookmark", "bookmark"),
+        ])
     func bodyToken(member: String, parameter: String) async throws {
         let origin = tokens(parameter) { items, token in
             .json(#"{"meta":{"\#(member)":\#(token.map { "\"\($0)\"" } ?? "null")},"items":[\#(items)]}"#)
@@ -27,13 +34,18 @@ struct ContinuationTests {
         let source = try scripted("http://h/api", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .chain)
-        #expect(source.summary?.hasPrefix("cursor (/meta/\(member) into \(parameter))") == true, "\(source.summary ?? "")")
+        #expect(
+            source.summary?.hasPrefix("cursor (/meta/\(member) into \(parameter))") == true, "\(source.summary ?? "")")
         #expect(source.explanation.contains { $0.field == "cursor" && $0.ground == .proved })
     }
 
-    @Test("a token in a header of the origin's own", arguments: [("X-Next-Cursor", "cursor"), ("X-Continuation-Token", "continuation_token")])
+    @Test(
+        "a token in a header of the origin's own",
+        arguments: [("X-Next-Cursor", "cursor"), ("X-Continuation-Token", "continuation_token")])
     func headerToken(header: String, parameter: String) async throws {
-        let origin = tokens(parameter) { items, token in .json("[\(items)]", token.map { [HTTPField(header, $0)] } ?? []) }
+        let origin = tokens(parameter) { items, token in
+            .json("[\(items)]", token.map { [HTTPField(header, $0)] } ?? [])
+        }
         let source = try scripted("http://h/api", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.summary?.hasPrefix("cursor (header:\(header) into \(parameter))") == true)
@@ -63,7 +75,9 @@ struct ContinuationTests {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("apcontinue") ?? 0, end = min(start + 20, 45)
             let next = end < 45 ? #""continue":{"apcontinue":"\#(end)","continue":"-||"},"# : ""
-            return .json(#"{\#(next)"query":{"allpages":[\#((start..<end).map { #"{"pageid":\#($0),"id":\#($0)}"# }.joined(separator: ","))]}}"#)
+            return .json(
+                #"{\#(next)"query":{"allpages":[\#((start..<end).map { #"{"pageid":\#($0),"id":\#($0)}"# }.joined(separator: ","))]}}"#
+            )
         }
         let source = try scripted("http://h/api?list=allpages", origin)
         #expect(try await walk(source) == fortyFive)
@@ -71,12 +85,16 @@ struct ContinuationTests {
         #expect(origin.urls.last == "http://h/api?list=allpages&apcontinue=40&continue=-%7C%7C")
     }
 
-    @Test("a number that looks like a token is tried as what it counts", arguments: [("next_offset", 20, "offset"), ("next_page", 2, "page")])
+    @Test(
+        "a number that looks like a token is tried as what it counts",
+        arguments: [("next_offset", 20, "offset"), ("next_page", 2, "page")])
     func countingToken(member: String, next: Int, parameter: String) async throws {
         let origin = ScriptedOrigin { url, _ in
-            let start = parameter == "page" ? ((url.number("page") ?? 1) - 1) * 20 : url.number("offset") ?? 0, end = min(start + 20, 45)
+            let start = parameter == "page" ? ((url.number("page") ?? 1) - 1) * 20 : url.number("offset") ?? 0,
+                end = min(start + 20, 45)
             let following = parameter == "page" ? start / 20 + 2 : end
-            return .json(#"{"\#(member)":\#(end < 45 ? "\(following)" : "null"),"items":[\#(objects(min(start, 45)..<end))]}"#)
+            return .json(
+                #"{"\#(member)":\#(end < 45 ? "\(following)" : "null"),"items":[\#(objects(min(start, 45)..<end))]}"#)
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
@@ -85,14 +103,18 @@ struct ContinuationTests {
         #expect(try await source.page(.offset(20)).content.ids.first == "20")
     }
 
-    @Test("has_more and no way: the last item's id into the usual parameters", arguments: ["starting_after", "after", "last", "marker", "since_id"])
+    @Test(
+        "has_more and no way: the last item's id into the usual parameters",
+        arguments: ["starting_after", "after", "last", "marker", "since_id"])
     func keyset(parameter: String) async throws {
         let origin = ScriptedOrigin { url, request in
             if request.method == "HEAD" { return HTTPPageResponse(status: 405) }
             let start = url.number(parameter).map { $0 + 1 } ?? 0, end = min(start + 20, 45)
             return .json(#"{"has_more":\#(end < 45),"data":[\#(objects(start..<end))]}"#)
         }
-        let source = try scripted("http://h/api", origin) { if ["marker", "since_id"].contains(parameter) { $0.paging = .keyset } }
+        let source = try scripted("http://h/api", origin) {
+            if ["marker", "since_id"].contains(parameter) { $0.paging = .keyset }
+        }
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .chain)
         #expect(source.probeSize == nil)
@@ -123,14 +145,18 @@ struct ContinuationTests {
 
     @Test("a token that no parameter takes is told, and not guessed away")
     func untaken() async throws {
-        let origin = tokens("only-they-know") { items, token in .json(#"{"next_cursor":"\#(token ?? "")","items":[\#(items)]}"#) }
+        let origin = tokens("only-they-know") { items, token in
+            .json(#"{"next_cursor":"\#(token ?? "")","items":[\#(items)]}"#)
+        }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         #expect(page.next == nil)
         #expect(source.access == .single)
         #expect(page.lesson?.warnings == ["no parameter takes the token at /next_cursor; name one with --cursor-param"])
         #expect(origin.requests.count <= 8)
-        let named = try scripted("http://h/api", origin, stored: page.lesson?.source) { $0.cursorParameter = "only-they-know" }
+        let named = try scripted("http://h/api", origin, stored: page.lesson?.source) {
+            $0.cursorParameter = "only-they-know"
+        }
         #expect(try await walk(named) == fortyFive)
     }
 

@@ -13,7 +13,8 @@ private struct Accounts: HTTPTransport {
         let who = request.headers.first { $0.name == "Authorization" }?.value ?? "nobody"
         let items = (0..<5).map { #"{"id":"\#(who) \#($0)"}"# }.joined(separator: ",")
         return HTTPPageResponse(
-            status: 200, headers: [HTTPField("Content-Type", "application/json")], body: Array(#"{"items":[\#(items)],"total":5}"#.utf8))
+            status: 200, headers: [HTTPField("Content-Type", "application/json")],
+            body: Array(#"{"items":[\#(items)],"total":5}"#.utf8))
     }
 }
 
@@ -26,10 +27,14 @@ struct CredentialTests {
         var configuration = HTTPSourceConfiguration(url: "http://h/api")
         if let credential { configuration.headers.append(HTTPField("Authorization", credential)) }
         let source = try HTTPPageSource(configuration, transport: Accounts())
-        return PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, chance: { 0.5 }, source: { _ in source }).list(key)
+        return PagedRepository(
+            storage: storage, codec: RawItemCodec(), clock: clock, chance: { 0.5 }, source: { _ in source }
+        ).list(key)
     }
 
-    @Test("a list under its URL is that of one credential: another one is neither shown nor mixed in", arguments: ["B", nil])
+    @Test(
+        "a list under its URL is that of one credential: another one is neither shown nor mixed in",
+        arguments: ["B", nil])
     func another(other: String?) async throws {
         let first = try list("A")
         try await first.load()
@@ -44,9 +49,12 @@ struct CredentialTests {
         #expect(first.current.items.allSatisfy { String(decoding: $0, as: UTF8.self).contains("A ") })
     }
 
-    @Test("what counts is every credential: any header that is one, any that is said to be one, user and password, parameters", arguments: [
-        "X-Api-Key", "Api-Key", "X-Auth-Token", "Proxy-Authorization", "Cookie", "Ocp-Apim-Subscription-Key", "X-Who", "user", "parameter",
-    ])
+    @Test(
+        "what counts is every credential: any header that is one, any that is said to be one, user and password, parameters",
+        arguments: [
+            "X-Api-Key", "Api-Key", "X-Auth-Token", "Proxy-Authorization", "Cookie", "Ocp-Apim-Subscription-Key",
+            "X-Who", "user", "parameter",
+        ])
     func everyCredential(name: String) throws {
         func source(_ value: String) throws -> HTTPPageSource {
             var configuration = HTTPSourceConfiguration(url: "http://h/api")
@@ -58,7 +66,8 @@ struct CredentialTests {
             configuration.secretHeaders = ["x-who"]
             return try HTTPPageSource(configuration, transport: Accounts())
         }
-        var description = SourceDescription(style: .none, url: "http://h/api", items: try #require(JSONPointer("/items")))
+        var description = SourceDescription(
+            style: .none, url: "http://h/api", items: try #require(JSONPointer("/items")))
         description.credential = try source("first").check
         #expect(try !source("first").belongsToAnother(stored: description.json))
         #expect(try source("second").belongsToAnother(stored: description.json))

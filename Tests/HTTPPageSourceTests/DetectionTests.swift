@@ -51,7 +51,9 @@ struct DetectionTests {
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .chain)
         #expect(origin.urls.last == "http://h/api?after=39&token=page&api_key=S3CRET", "R45: put back when asking")
-        #expect(try await source.first().next == PageCursor("http://h/api?after=19&token=page"), "R45: an echoed secret is not stored")
+        #expect(
+            try await source.first().next == PageCursor("http://h/api?after=19&token=page"),
+            "R45: an echoed secret is not stored")
     }
 
     @Test("a relative Link header, items that are plain strings, no total")
@@ -67,13 +69,18 @@ struct DetectionTests {
         #expect(origin.urls.contains("http://h/v2/_catalog?last=r19&n=20"))
     }
 
-    @Test("the next URL in all the shapes that origins give it", arguments: [
-        (#""next_url":"$""#, "/next_url"), (#""links":{"next":"$"}"#, "/links/next"), (#""links":{"next":{"href":"$"}}"#, "/links/next/href"),
-        (#""_links":{"self":{"href":"/x"},"next":{"href":"$"}}"#, "/_links/next/href"), (#""@odata.nextLink":"$""#, "/@odata.nextLink"),
-        (#""links":[{"rel":"self","href":"/x"},{"rel":"next","href":"$"}]"#, "/links[rel=next]"),
-        (#""link":[{"relation":"next","url":"$"}]"#, "/link[rel=next]"), (#""nextRecordsUrl":"$""#, "/nextRecordsUrl"),
-        (#""paging":{"next":"$"}"#, "/paging/next"), (#""d":{"__next":"$"}"#, "/d/__next"),
-    ])
+    @Test(
+        "the next URL in all the shapes that origins give it",
+        arguments: [
+            (#""next_url":"$""#, "/next_url"), (#""links":{"next":"$"}"#, "/links/next"),
+            (#""links":{"next":{"href":"$"}}"#, "/links/next/href"),
+            (#""_links":{"self":{"href":"/x"},"next":{"href":"$"}}"#, "/_links/next/href"),
+            (#""@odata.nextLink":"$""#, "/@odata.nextLink"),
+            (#""links":[{"rel":"self","href":"/x"},{"rel":"next","href":"$"}]"#, "/links[rel=next]"),
+            (#""link":[{"relation":"next","url":"$"}]"#, "/link[rel=next]"),
+            (#""nextRecordsUrl":"$""#, "/nextRecordsUrl"),
+            (#""paging":{"next":"$"}"#, "/paging/next"), (#""d":{"__next":"$"}"#, "/d/__next"),
+        ])
     func nextShapes(shape: String, place: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
@@ -88,17 +95,23 @@ struct DetectionTests {
 
     @Test("an array of links beside few items is not taken for the items")
     func linksAreNotItems() async throws {
-        let source = try scripted("http://h/api", ScriptedOrigin { _, _ in
-            .json(#"{"links":[{"rel":"a","href":"/a"},{"rel":"b","href":"/b"}],"things":[{"id":7}],"total":1}"#)
-        })
+        let source = try scripted(
+            "http://h/api",
+            ScriptedOrigin { _, _ in
+                .json(#"{"links":[{"rel":"a","href":"/a"},{"rel":"b","href":"/b"}],"things":[{"id":7}],"total":1}"#)
+            })
         #expect(try await source.first().content.ids == ["7"])
     }
 
-    @Test("items at the top, under any key, and two levels deep; usual names win over longer arrays", arguments: [
-        ("[{\"id\":1}]", "the top"), (#"{"whatever":[{"id":1}]}"#, "/whatever"), (#"{"a":{"b":[{"id":1}]}}"#, "/a/b"),
-        (#"{"results":[{"id":1}],"facets":[{"n":"a"},{"n":"b"}]}"#, "/results"), (#"{"tags":["a","b"],"people":[{"id":1}]}"#, "/people"),
-        (#"{"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"id":1}]}}"#, "/hits/hits"),
-    ])
+    @Test(
+        "items at the top, under any key, and two levels deep; usual names win over longer arrays",
+        arguments: [
+            ("[{\"id\":1}]", "the top"), (#"{"whatever":[{"id":1}]}"#, "/whatever"),
+            (#"{"a":{"b":[{"id":1}]}}"#, "/a/b"),
+            (#"{"results":[{"id":1}],"facets":[{"n":"a"},{"n":"b"}]}"#, "/results"),
+            (#"{"tags":["a","b"],"people":[{"id":1}]}"#, "/people"),
+            (#"{"hits":{"total":{"value":1,"relation":"eq"},"hits":[{"id":1}]}}"#, "/hits/hits"),
+        ])
     func items(body: String, place: String) async throws {
         let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json(body) })
         #expect(try await source.first().content.ids == ["1"])
@@ -107,16 +120,22 @@ struct DetectionTests {
 
     @Test("two arrays that might both be meant: one is taken, and the other is told")
     func rivals() async throws {
-        let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json(#"{"people":[{"id":1},{"id":2}],"places":[{"id":3}],"total":2}"#) })
+        let source = try scripted(
+            "http://h/api",
+            ScriptedOrigin { _, _ in .json(#"{"people":[{"id":1},{"id":2}],"places":[{"id":3}],"total":2}"#) })
         let page = try await source.first()
         #expect(page.content.ids == ["1", "2"])
-        #expect(page.lesson?.warnings == ["the items are taken from /people; there are others at /places: choose with --items"])
+        #expect(
+            page.lesson?.warnings == [
+                "the items are taken from /people; there are others at /places: choose with --items"
+            ])
     }
 
     @Test("an id must be there in every item, and differ; else there is none")
     func ids() async throws {
         for (items, expected) in [
-            (#"{"id":1},{"id":1}"#, [nil, nil]), (#"{"id":1},{"x":2}"#, [nil, nil]), (#"{"id":{}},{"id":{}}"#, [nil, nil]),
+            (#"{"id":1},{"id":1}"#, [nil, nil]), (#"{"id":1},{"x":2}"#, [nil, nil]),
+            (#"{"id":{}},{"id":{}}"#, [nil, nil]),
             (#"{"id":1,"uuid":"a"},{"id":1,"uuid":"b"}"#, ["a", "b"]), ("1,2", ["1", "2"]), ("1,1", [nil, nil]),
         ] as [(String, [String?])] {
             let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json("[\(items)]") })
@@ -124,15 +143,20 @@ struct DetectionTests {
         }
     }
 
-    @Test("R24: has-more members of many names, also those that say the opposite", arguments: [
-        (#""has_more":$"#, true), (#""hasMore":$"#, true), (#""meta":{"hasNextPage":$}"#, true), (#""last":$"#, false), (#""isLastPage":$"#, false),
-        (#""done":$"#, false), (#""has_more":"$""#, true),
-    ])
+    @Test(
+        "R24: has-more members of many names, also those that say the opposite",
+        arguments: [
+            (#""has_more":$"#, true), (#""hasMore":$"#, true), (#""meta":{"hasNextPage":$}"#, true),
+            (#""last":$"#, false), (#""isLastPage":$"#, false),
+            (#""done":$"#, false), (#""has_more":"$""#, true),
+        ])
     func hasMore(member: String, isMore: Bool) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, end = min(start + 20, 45)
             let truth = (end < 45) == isMore
-            return .json(#"{"items":[\#(objects(min(start, 45)..<end))],\#(member.replacing("$", with: truth ? "true" : "false"))}"#)
+            return .json(
+                #"{"items":[\#(objects(min(start, 45)..<end))],\#(member.replacing("$", with: truth ? "true" : "false"))}"#
+            )
         }
         let source = try scripted("http://h/api", origin)
         #expect(try await source.first().hasMore == true)
@@ -140,7 +164,9 @@ struct DetectionTests {
         #expect(try await source.page(.offset(40)).hasMore == false)
     }
 
-    @Test("R24: the number of pages tells the last one", arguments: ["total_pages", "totalPages", "last_page", "pageCount"])
+    @Test(
+        "R24: the number of pages tells the last one",
+        arguments: ["total_pages", "totalPages", "last_page", "pageCount"])
     func pageCount(name: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, start = (page - 1) * 20
@@ -155,9 +181,11 @@ struct DetectionTests {
 
     @Test("evidence that contradicts itself is told: no more, and a next page all the same")
     func contradiction() async throws {
-        let source = try scripted("http://h/api", ScriptedOrigin { _, _ in
-            .json(#"{"has_more":false,"next":"/api?cursor=x","items":[\#(objects(0..<20))]}"#)
-        })
+        let source = try scripted(
+            "http://h/api",
+            ScriptedOrigin { _, _ in
+                .json(#"{"has_more":false,"next":"/api?cursor=x","items":[\#(objects(0..<20))]}"#)
+            })
         let page = try await source.first()
         #expect(page.next == PageCursor("http://h/api?cursor=x"))
         #expect(page.hasMore == nil)

@@ -16,7 +16,9 @@ struct FuzzTests {
         for seed in Fuzz.seeds(percent: 15) {
             var generator = JSONGenerator(seed: seed)
             let text = damaged(Array(generator.text().utf8), &generator.random)
-            guard let document = try? JSONDocument(text, depthLimit: generator.random.pick([3, 8, 512])) else { continue }
+            guard let document = try? JSONDocument(text, depthLimit: generator.random.pick([3, 8, 512])) else {
+                continue
+            }
             let end = walk(document, document.root)
             #expect(end == document.root.end, "seed \(seed)")
         }
@@ -46,7 +48,9 @@ struct FuzzTests {
         for seed in Fuzz.seeds(percent: 5) {
             var random = SeededGenerator(seed: seed)
             let text = (0..<random.number(below: 40)).map { _ in UInt8(random.number(below: 256)) }
-            if let document = try? JSONDocument(text, depthLimit: 8) { #expect(document.root.end <= text.count, "seed \(seed)") }
+            if let document = try? JSONDocument(text, depthLimit: 8) {
+                #expect(document.root.end <= text.count, "seed \(seed)")
+            }
         }
     }
 
@@ -54,12 +58,15 @@ struct FuzzTests {
     func pointers() {
         for seed in Fuzz.seeds(percent: 10) {
             var random = SeededGenerator(seed: seed)
-            let text = random.text(of: ["/", "~", "~0", "~1", "~2", "0", "1", "00", "-", "é", "\u{301}", "😀", "a", "\"", "\\", "\u{0}"])
+            let text = random.text(of: [
+                "/", "~", "~0", "~1", "~2", "0", "1", "00", "-", "é", "\u{301}", "😀", "a", "\"", "\\", "\u{0}",
+            ])
             if let pointer = JSONPointer(text) {
                 #expect(pointer.description.utf8.elementsEqual(text.utf8), "seed \(seed)")
                 _ = try? JSONItems.split(Array(#"{"a":[[1,[2]]],"":[],"0":{"1":[3]}}"#.utf8), at: pointer, id: pointer)
             } else {
-                let isOdd = text.utf8.first != UInt8(ascii: "/") || text.contains("~2") || text.utf8.contains(UInt8(ascii: "~"))
+                let isOdd =
+                    text.utf8.first != UInt8(ascii: "/") || text.contains("~2") || text.utf8.contains(UInt8(ascii: "~"))
                 #expect(isOdd, "seed \(seed)")
             }
         }
@@ -70,10 +77,13 @@ struct FuzzTests {
         for seed in Fuzz.seeds(percent: 10) {
             var random = SeededGenerator(seed: seed)
             let field = random.text(of: [
-                "<", ">", ";", ",", "=", "\"", "\\", " ", "\t", "rel", "next", "prev", "title", "</a?page=2>", #"; rel="next""#, "é",
+                "<", ">", ";", ",", "=", "\"", "\\", " ", "\t", "rel", "next", "prev", "title", "</a?page=2>",
+                #"; rel="next""#, "é",
                 "\u{301}", "\u{0}",
             ])
-            if let target = LinkHeader.target(rel: "next", in: field) { #expect(field.contains(target) || target.isEmpty, "seed \(seed)") }
+            if let target = LinkHeader.target(rel: "next", in: field) {
+                #expect(field.contains(target) || target.isEmpty, "seed \(seed)")
+            }
         }
     }
 
@@ -86,7 +96,9 @@ struct FuzzTests {
             if random.isLikely(60) {
                 field = String(decoding: damaged(Array(field.utf8), &random), as: UTF8.self)
             } else {
-                field = random.text(of: ["-", "+", "0", "9", "99999999999", " ", ":", ",", "Nov", "GMT", "Feb", "31", "9999", "é"])
+                field = random.text(of: [
+                    "-", "+", "0", "9", "99999999999", " ", ":", ",", "Nov", "GMT", "Feb", "31", "9999", "é",
+                ])
             }
             if let pause = RetryAfter.pause(field, now: now) { #expect(pause >= .zero, "seed \(seed): \(field)") }
         }
@@ -96,16 +108,21 @@ struct FuzzTests {
     func urls() {
         for seed in Fuzz.seeds(percent: 10) {
             var random = SeededGenerator(seed: seed)
-            let text = random.pick(["", "http://", "https://h", "HTTP://H:80/"]) + random.text(of: [
-                "h", ".", ":", "80", "@", "[", "]", "::1", "%", "%2F", "%zz", "?", "#", "&", "=", "/", "..", "é", " ", "\u{0}", "a=b",
-                "page=1", "token", "\\", "^", "|", "{", "\"", "//", "xn--", "😀",
-            ])
+            let text =
+                random.pick(["", "http://", "https://h", "HTTP://H:80/"])
+                + random.text(of: [
+                    "h", ".", ":", "80", "@", "[", "]", "::1", "%", "%2F", "%zz", "?", "#", "&", "=", "/", "..", "é",
+                    " ", "\u{0}", "a=b",
+                    "page=1", "token", "\\", "^", "|", "{", "\"", "//", "xn--", "😀",
+                ])
             guard let url = OriginURL(text) else { continue }
             var changed = url
             changed.set("a b&", "c=d&é")
             #expect(OriginURL(changed.text)?.value(of: "a b&") == "c=d&é", "seed \(seed): \(text)")
             #expect(OriginURL(url.text)?.hasSameOrigin(as: url) == true, "seed \(seed): \(text)")
-            if let next = url.resolving(random.text(of: ["/", "?", "a", "..", "%", "://", "http", "é", "#"])) { _ = next.text }
+            if let next = url.resolving(random.text(of: ["/", "?", "a", "..", "%", "://", "http", "é", "#"])) {
+                _ = next.text
+            }
             let key = url.canonicalText(without: [])
             #expect(OriginURL(key)?.canonicalText(without: []) == key, "seed \(seed): \(text)")
         }
@@ -123,7 +140,9 @@ struct FuzzTests {
                 guard case .page(let page) = try await answer(source, target, seed) else { break }
                 pages += 1
                 for index in 0..<page.content.count {
-                    #expect((try? JSONDocument(Array(page.content.payload(at: index)), depthLimit: 64)) != nil, "seed \(seed)")
+                    #expect(
+                        (try? JSONDocument(Array(page.content.payload(at: index)), depthLimit: 64)) != nil,
+                        "seed \(seed)")
                 }
                 if let next = page.next { target = .cursor(next) } else { target = .offset(page.content.count) }
             }
@@ -135,7 +154,9 @@ struct FuzzTests {
     }
 
     /// Nil for a failure that says what it is; anything else that is thrown fails the test.
-    private func answer(_ source: HTTPPageSource, _ target: PageRequest.Target, _ seed: UInt64) async throws -> PageAnswer? {
+    private func answer(_ source: HTTPPageSource, _ target: PageRequest.Target, _ seed: UInt64) async throws
+        -> PageAnswer?
+    {
         do {
             return try await source.fetch(PageRequest(target))
         } catch let failure as FetchFailure {
@@ -162,7 +183,8 @@ private final class RandomOrigin: HTTPTransport {
             let headers = generator.headers()
             let bytes = Array(body.utf8)
             return HTTPPageResponse(
-                status: status, headers: headers, body: generator.random.isLikely(25) ? damaged(bytes, &generator.random) : bytes)
+                status: status, headers: headers,
+                body: generator.random.isLikely(25) ? damaged(bytes, &generator.random) : bytes)
         }
     }
 }
@@ -177,7 +199,8 @@ extension JSONGenerator {
         var members = ["\"\(random.pick(["items", "results", "data", "x", ""]))\":\(list)"]
         for _ in 0..<random.number(below: 5) {
             let name = random.pick([
-                "total", "count", "totalPages", "next", "next_url", "meta", "links", "paging", "has_more", "error", "primary_keys",
+                "total", "count", "totalPages", "next", "next_url", "meta", "links", "paging", "has_more", "error",
+                "primary_keys",
                 "a/b~c", "\u{301}",
             ])
             members.append("\"\(name)\":\(detail())")
@@ -197,8 +220,10 @@ extension JSONGenerator {
 
     private mutating func detail() -> String {
         random.pick([
-            "0", "1", "-5", "20", "1e400", "10000000000000000000", "\"45\"", "\"\"", "null", "true", #""http://h/api?page=2""#,
-            #""/api?offset=20&limit=20""#, #""?page=99999999999999999999""#, #""https://other/x""#, #""http://[""#, #""\ud800""#, #"["id"]"#,
+            "0", "1", "-5", "20", "1e400", "10000000000000000000", "\"45\"", "\"\"", "null", "true",
+            #""http://h/api?page=2""#,
+            #""/api?offset=20&limit=20""#, #""?page=99999999999999999999""#, #""https://other/x""#, #""http://[""#,
+            #""\ud800""#, #"["id"]"#,
             #"{"next":"/api?page=2","total":45,"href":"/x"}"#, #"{"next":{"href":"?after=%zz"}}"#,
         ])
     }
@@ -207,11 +232,14 @@ extension JSONGenerator {
         var fields: [HTTPField] = []
         for _ in 0..<random.number(below: 4) {
             let name = random.pick([
-                "Link", "link", "X-Total-Count", "Content-Range", "Next-Page", "ETag", "Location", "Retry-After", "Date", "", "Total-Time",
+                "Link", "link", "X-Total-Count", "Content-Range", "Next-Page", "ETag", "Location", "Retry-After",
+                "Date", "", "Total-Time",
             ])
             let value = random.pick([
-                #"<http://h/api?page=2>; rel="next""#, "</api?offset=5>; rel=next", "<", "45", "-1", "items 0-4/45", "items 0-4/*",
-                "1e400", "", "/api", "http://h/loop", "https://other/", "\"tag\"", "Sun, 06 Nov 1994 08:49:37 GMT", "99999999999999999999",
+                #"<http://h/api?page=2>; rel="next""#, "</api?offset=5>; rel=next", "<", "45", "-1", "items 0-4/45",
+                "items 0-4/*",
+                "1e400", "", "/api", "http://h/loop", "https://other/", "\"tag\"", "Sun, 06 Nov 1994 08:49:37 GMT",
+                "99999999999999999999",
                 "\u{0}", "é",
             ])
             fields.append(HTTPField(name, value))

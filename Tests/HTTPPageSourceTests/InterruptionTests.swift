@@ -31,7 +31,9 @@ struct InterruptionTests {
         let origin = ScriptedOrigin { url, _ in
             if url.value(of: "offset") != nil { return HTTPPageResponse(status: 429) }
             let start = url.number("cursor") ?? 0, end = min(start + 5, 45)
-            return .json(#"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+            return .json(
+                #"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#
+            )
         }
         let source = try scripted("http://h/api?kind=a", origin)
         let page = try await source.first()

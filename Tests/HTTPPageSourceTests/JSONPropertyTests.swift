@@ -6,8 +6,8 @@ import Testing
 
 @testable import HTTPPageSource
 
-/// How many cases, and from which seed on: FUZZ_CASES and FUZZ_SEED. A failure names the seed of its case; with that seed and
-/// one case it is there again.
+/// How many cases, and from which seed on: FUZZ_CASES and FUZZ_SEED. A failure names the seed of its case; with that
+/// seed and one case it is there again.
 enum Fuzz {
     static let cases = number("FUZZ_CASES").map { max(Int($0), 1) } ?? 20_000
     static let seed = number("FUZZ_SEED") ?? 1
@@ -15,11 +15,13 @@ enum Fuzz {
     /// The seeds of a test that gets so many of a hundred cases.
     static func seeds(percent: Int) -> Range<UInt64> { seed..<seed + UInt64(max(cases * percent / 100, 1)) }
 
-    private static func number(_ name: String) -> UInt64? { ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } }
+    private static func number(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+    }
 }
 
-/// Valid JSON texts by a seed: nested values, every kind of escape, pairs of surrogates, spaces wherever they may stand. Names
-/// are unique within their object: what a repeated one means is open (RFC 8259, 4).
+/// Valid JSON texts by a seed: nested values, every kind of escape, pairs of surrogates, spaces wherever they may
+/// stand. Names are unique within their object: what a repeated one means is open (RFC 8259, 4).
 struct JSONGenerator {
     var random: SeededGenerator
     private var names = 0
@@ -50,7 +52,8 @@ struct JSONGenerator {
 
     mutating func string() -> String {
         let pieces = [
-            "a", "plain text, and more of it", "é", "漢字", "😀", #"\""#, #"\\"#, #"\/"#, #"\b"#, #"\f"#, #"\n"#, #"\r"#, #"\t"#,
+            "a", "plain text, and more of it", "é", "漢字", "😀", #"\""#, #"\\"#, #"\/"#, #"\b"#, #"\f"#, #"\n"#, #"\r"#,
+            #"\t"#,
             #"\u00e9"#, #"\uD83D\uDE00"#, #"\u0000"#, "{", "}", "[", "]", ",", ":", "\u{7F}",
         ]
         var text = ""
@@ -65,7 +68,9 @@ struct JSONGenerator {
         return "\(string().dropLast())\(names)\""
     }
 
-    private mutating func list(_ open: String, _ close: String, depth: Int, _ entry: (inout JSONGenerator) -> String) -> String {
+    private mutating func list(_ open: String, _ close: String, depth: Int, _ entry: (inout JSONGenerator) -> String)
+        -> String
+    {
         var entries: [String] = []
         for _ in 0..<random.number(below: 6) { entries.append(space() + entry(&self) + space()) }
         return open + (entries.isEmpty ? space() : entries.joined(separator: ",")) + close
@@ -104,7 +109,8 @@ struct JSONPropertyTests {
             let (members, others) = (document.members(of: value), theirs as? [String: Any] ?? [:])
             return theirs is [String: Any] && members.count == others.count
                 && members.allSatisfy { name, member in
-                    document.member(name, of: value) == member && others[name].map { isSame(document, member, $0) } ?? false
+                    document.member(name, of: value) == member
+                        && others[name].map { isSame(document, member, $0) } ?? false
                 }
         }
     }
@@ -129,9 +135,9 @@ struct JSONPropertyTests {
         if Fuzz.cases >= 1_000 { #expect(taken > 50 && taken < Fuzz.cases * 30 / 100 - 50) }
     }
 
-    /// The same verdict, or one of these differences. Foundation alone takes a comma behind the last entry, and texts in UTF-16
-    /// or UTF-32, which have NUL bytes. We alone take escaped lone surrogates, and numbers beyond every `Double`: both are in the
-    /// grammar, and are kept as they are (R7).
+    /// The same verdict, or one of these differences. Foundation alone takes a comma behind the last entry, and texts
+    /// in UTF-16 or UTF-32, which have NUL bytes. We alone take escaped lone surrogates, and numbers beyond every
+    /// `Double`: both are in the grammar, and are kept as they are (R7).
     private func isExplained(_ text: [UInt8], _ ours: JSONDocument?, isTaken: Bool) -> Bool {
         guard let ours else {
             return !isTaken || text.contains(0) || (try? JSONDocument(withoutLastCommas(text), depthLimit: 512)) != nil
@@ -145,7 +151,9 @@ struct JSONPropertyTests {
         case .number: document.scalarText(value).flatMap { Double($0) }.map { !$0.isFinite } ?? true
         case .array: document.elements(of: value).contains { holdsWhatFoundationRefuses(document, $0) }
         case .object:
-            document.members(of: value).contains { $0.name.contains("\u{FFFD}") || holdsWhatFoundationRefuses(document, $0.value) }
+            document.members(of: value).contains {
+                $0.name.contains("\u{FFFD}") || holdsWhatFoundationRefuses(document, $0.value)
+            }
         case .boolean, .null: false
         }
     }
@@ -155,7 +163,9 @@ struct JSONPropertyTests {
         var (kept, comma, isInString, isEscaped): ([UInt8], Int?, Bool, Bool) = ([], nil, false, false)
         for byte in text {
             if isInString {
-                (isInString, isEscaped) = (isEscaped || byte != UInt8(ascii: "\""), !isEscaped && byte == UInt8(ascii: "\\"))
+                (isInString, isEscaped) = (
+                    isEscaped || byte != UInt8(ascii: "\""), !isEscaped && byte == UInt8(ascii: "\\")
+                )
             } else if byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}") {
                 if let comma { kept.remove(at: comma) }
                 comma = nil
@@ -208,7 +218,8 @@ struct JSONPropertyTests {
 /// The text with one to four bytes changed, added, taken out, or put in twice.
 func damaged(_ text: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
     var text = text
-    let likely = Array("{}[]\",:\\u0eE+-.1dD89tfn \t\n/".utf8) + [0x00, 0x1F, 0x7F, 0x80, 0xBF, 0xC3, 0xE2, 0xED, 0xF0, 0xFF]
+    let likely =
+        Array("{}[]\",:\\u0eE+-.1dD89tfn \t\n/".utf8) + [0x00, 0x1F, 0x7F, 0x80, 0xBF, 0xC3, 0xE2, 0xED, 0xF0, 0xFF]
     for _ in 0..<random.number(in: 1...4) where !text.isEmpty {
         let place = random.number(below: text.count)
         let byte = random.isLikely(70) ? random.pick(likely) : UInt8(random.number(below: 256))

@@ -11,18 +11,25 @@ struct JSONDocumentTests {
         try JSONDocument(Array(text.utf8), depthLimit: depth)
     }
 
-    @Test("what RFC 8259 allows is taken", arguments: [
-        "{}", "[]", " [ ] ", "null", "true", "-0", "0", "1.5e+10", "1E-2", #""""#, #""\u00e9\"\\\/\b\f\n\r\t""#, #"{"a":{"b":[1,[2,{}]]}}"#,
-        "\u{FEFF}[1]", #"["\ud800"]"#, "[1\n,\t2 ]", #"{"":0}"#,
-    ])
+    @Test(
+        "what RFC 8259 allows is taken",
+        arguments: [
+            "{}", "[]", " [ ] ", "null", "true", "-0", "0", "1.5e+10", "1E-2", #""""#, #""\u00e9\"\\\/\b\f\n\r\t""#,
+            #"{"a":{"b":[1,[2,{}]]}}"#,
+            "\u{FEFF}[1]", #"["\ud800"]"#, "[1\n,\t2 ]", #"{"":0}"#,
+        ])
     func valid(text: String) throws {
         _ = try document(text)
     }
 
-    @Test("everything else is not", arguments: [
-        "", " ", "[", "]", "[1,]", "[,1]", "[1 2]", "{", "{1:2}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "01", "+1", "1.", ".5", "1e", "-",
-        "tru", "nul", "'a'", #""a"#, #""\x""#, #""\u12g4""#, "\"a\nb\"", "[1] x", "<html>", "NaN", "[1}", #"{"a":1]"#, "\u{0}", "[\"a\u{1}\"]",
-    ])
+    @Test(
+        "everything else is not",
+        arguments: [
+            "", " ", "[", "]", "[1,]", "[,1]", "[1 2]", "{", "{1:2}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "01", "+1",
+            "1.", ".5", "1e", "-",
+            "tru", "nul", "'a'", #""a"#, #""\x""#, #""\u12g4""#, "\"a\nb\"", "[1] x", "<html>", "NaN", "[1}",
+            #"{"a":1]"#, "\u{0}", "[\"a\u{1}\"]",
+        ])
     func invalid(text: String) {
         #expect(throws: JSONError.self) { try document(text) }
     }
@@ -35,19 +42,26 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test("RFC 8259, 8.1: a text is UTF-8 to the last byte, or none", arguments: [
-        [0xFF], [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xE0, 0x80, 0x80], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF0, 0x80, 0x80, 0x80],
-        [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x98],
-    ] as [[UInt8]])
+    @Test(
+        "RFC 8259, 8.1: a text is UTF-8 to the last byte, or none",
+        arguments: [
+            [0xFF], [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xE0, 0x80, 0x80], [0xE2, 0x82], [0xED, 0xA0, 0x80],
+            [0xF0, 0x80, 0x80, 0x80],
+            [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x98],
+        ] as [[UInt8]])
     func brokenText(bytes: [UInt8]) {
         // Wherever it stands in a word of eight bytes.
         for place in 0..<20 {
-            let text = [UInt8(ascii: "\"")] + Array(repeating: UInt8(ascii: "a"), count: place) + bytes + Array(#"bcdefghijkl""#.utf8)
+            let text =
+                [UInt8(ascii: "\"")] + Array(repeating: UInt8(ascii: "a"), count: place) + bytes
+                + Array(#"bcdefghijkl""#.utf8)
             #expect(throws: JSONError.malformed(at: place + 1)) { try JSONDocument(text, depthLimit: 8) }
         }
     }
 
-    @Test("every scalar of each length is taken", arguments: ["\u{7F}\u{80}\u{7FF}\u{800}\u{D7FF}\u{E000}\u{FFFD}\u{FFFF}\u{10000}\u{10FFFF}"])
+    @Test(
+        "every scalar of each length is taken",
+        arguments: ["\u{7F}\u{80}\u{7FF}\u{800}\u{D7FF}\u{E000}\u{FFFD}\u{FFFF}\u{10000}\u{10FFFF}"])
     func wholeText(scalars: String) throws {
         for place in 0..<20 {
             let text = String(repeating: "a", count: place) + scalars
@@ -74,10 +88,13 @@ struct JSONDocumentTests {
     @Test("nesting ends at the limit, without using up the stack")
     func depth() throws {
         _ = try document(String(repeating: "[", count: 64) + String(repeating: "]", count: 64))
-        #expect(throws: JSONError.tooDeep) { try document(String(repeating: "[", count: 65) + String(repeating: "]", count: 65)) }
+        #expect(throws: JSONError.tooDeep) {
+            try document(String(repeating: "[", count: 65) + String(repeating: "]", count: 65))
+        }
         #expect(throws: JSONError.tooDeep) { try document(String(repeating: "[", count: 200_000)) }
         // Nor does what may go that deep.
-        let deep = try document(String(repeating: "[", count: 200_000) + String(repeating: "]", count: 200_000), depth: 200_000)
+        let deep = try document(
+            String(repeating: "[", count: 200_000) + String(repeating: "]", count: 200_000), depth: 200_000)
         #expect(deep.root == JSONValue(start: 0, end: 400_000))
         #expect(deep.elements(of: deep.root) == [JSONValue(start: 1, end: 399_999)])
     }
@@ -121,7 +138,10 @@ struct JSONDocumentTests {
     func raw() throws {
         let document = try document(#"{"items" : [ {"n":1.0e400, "ü":"\u00fc"} ,1.50 , "a\"b" ]}"#)
         let elements = document.elements(of: document.value(at: JSONPointer("/items")!)!)
-        #expect(elements.map { String(decoding: document.raw($0), as: UTF8.self) } == [#"{"n":1.0e400, "ü":"\u00fc"}"#, "1.50", #""a\"b""#])
+        #expect(
+            elements.map { String(decoding: document.raw($0), as: UTF8.self) } == [
+                #"{"n":1.0e400, "ü":"\u00fc"}"#, "1.50", #""a\"b""#,
+            ])
     }
 
     @Test("strings are unescaped, surrogates paired, lone ones replaced")
@@ -142,22 +162,30 @@ struct JSONDocumentTests {
     @Test("RFC 8259, 4: of members with one name the first counts, escaped or not")
     func repeatedNames() throws {
         let document = try document(#"{"\u0061":1,"a":2,"\u00e9":3,"e\u0301":4}"#)
-        func number(_ name: String) -> Int? { document.member(name, of: document.root).flatMap { document.integer($0) } }
+        func number(_ name: String) -> Int? {
+            document.member(name, of: document.root).flatMap { document.integer($0) }
+        }
         #expect(number("a") == 1)
         // The same code units, and not what looks the same.
         #expect(number("\u{E9}") == 3)
         #expect(number("e\u{301}") == 4)
     }
 
-    @Test("R44: numbers in any spelling; what is none is none", arguments: [
-        ("30", 30), ("-1", -1), ("30.0", 30), ("3e1", 30), ("\"30\"", 30), ("\" 30 \"", 30), ("1e30", Int.max), ("10000000000000000000", Int.max),
-        ("1e400", Int.max), ("-1e400", Int.min), ("-0", 0), ("0e400", 0), ("120e-1", 12), ("9223372036854775807", Int.max),
-        ("-9223372036854775808", Int.min), ("9007199254740993", 9_007_199_254_740_993), ("1e18", 1_000_000_000_000_000_000),
-        ("1e999999999999999999999", Int.max),
-    ] as [(String, Int?)] + [
-        ("1.5", nil), ("1e-400", nil), ("0.99999999999999999999", nil), ("125e-1", nil), ("\"1e\"", nil), ("\"1 2\"", nil),
-        ("\"x\"", nil), ("\"\"", nil), ("null", nil), ("true", nil), ("\"0x1F\"", nil), ("\"inf\"", nil),
-    ])
+    @Test(
+        "R44: numbers in any spelling; what is none is none",
+        arguments: [
+            ("30", 30), ("-1", -1), ("30.0", 30), ("3e1", 30), ("\"30\"", 30), ("\" 30 \"", 30), ("1e30", Int.max),
+            ("10000000000000000000", Int.max),
+            ("1e400", Int.max), ("-1e400", Int.min), ("-0", 0), ("0e400", 0), ("120e-1", 12),
+            ("9223372036854775807", Int.max),
+            ("-9223372036854775808", Int.min), ("9007199254740993", 9_007_199_254_740_993),
+            ("1e18", 1_000_000_000_000_000_000),
+            ("1e999999999999999999999", Int.max),
+        ] as [(String, Int?)] + [
+            ("1.5", nil), ("1e-400", nil), ("0.99999999999999999999", nil), ("125e-1", nil), ("\"1e\"", nil),
+            ("\"1 2\"", nil),
+            ("\"x\"", nil), ("\"\"", nil), ("null", nil), ("true", nil), ("\"0x1F\"", nil), ("\"inf\"", nil),
+        ])
     func numbers(text: String, number: Int?) throws {
         let document = try document(text)
         #expect(document.integer(document.root) == number)
@@ -165,27 +193,39 @@ struct JSONDocumentTests {
 
     @Test("RFC 6901: the examples of its section 5")
     func pointers() throws {
-        let document = try document(#"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}"#)
-        func number(_ pointer: String) -> Int? { JSONPointer(pointer).flatMap { document.value(at: $0) }.flatMap { document.integer($0) } }
+        let document = try document(
+            #"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}"#)
+        func number(_ pointer: String) -> Int? {
+            JSONPointer(pointer).flatMap { document.value(at: $0) }.flatMap { document.integer($0) }
+        }
         #expect(JSONPointer("").flatMap { document.value(at: $0) } == document.root)
         #expect(JSONPointer("/foo/0").flatMap { document.value(at: $0) }.flatMap { document.string($0) } == "bar")
-        #expect(["/", "/a~1b", "/c%d", "/e^f", "/g|h", "/i\\j", "/k\"l", "/ ", "/m~0n"].map(number) == [0, 1, 2, 3, 4, 5, 6, 7, 8])
+        #expect(
+            ["/", "/a~1b", "/c%d", "/e^f", "/g|h", "/i\\j", "/k\"l", "/ ", "/m~0n"].map(number) == [
+                0, 1, 2, 3, 4, 5, 6, 7, 8,
+            ])
         for pointer in ["/foo/2", "/foo/00", "/foo/-", "/nope", "/foo/0/x"] { #expect(number(pointer) == nil) }
         for text in ["foo", "/~", "/~2"] { #expect(JSONPointer(text) == nil) }
-        for text in ["", "/", "/a~1b/m~0n/0", "/\u{301}", "/~0\u{301}/~1\u{301}"] { #expect(JSONPointer(text)?.description == text) }
+        for text in ["", "/", "/a~1b/m~0n/0", "/\u{301}", "/~0\u{301}/~1\u{301}"] {
+            #expect(JSONPointer(text)?.description == text)
+        }
         #expect(JSONPointer("/\u{301}")?.tokens == ["\u{301}"])
     }
 }
 
 @Suite("Items of a body")
 struct JSONItemsTests {
-    private func split(_ text: String, _ items: String = "", _ limits: HTTPLimits = HTTPLimits(), id: String? = "/id") throws -> PageContent {
-        try JSONItems.split(Array(text.utf8), at: JSONPointer(items)!, id: id.flatMap { JSONPointer($0) }, limits: limits)
+    private func split(_ text: String, _ items: String = "", _ limits: HTTPLimits = HTTPLimits(), id: String? = "/id")
+        throws -> PageContent
+    {
+        try JSONItems.split(
+            Array(text.utf8), at: JSONPointer(items)!, id: id.flatMap { JSONPointer($0) }, limits: limits)
     }
 
     @Test("R7: items as they were sent, with their ids")
     func items() throws {
-        let content = try split(#" {"n":2, "list" : [ {"id" : "a", "x":1.0e400} ,{"x":[ ],"id":7}, null,{"id":{}} ] } "#, "/list")
+        let content = try split(
+            #" {"n":2, "list" : [ {"id" : "a", "x":1.0e400} ,{"x":[ ],"id":7}, null,{"id":{}} ] } "#, "/list")
         let texts = (0..<content.count).map { String(decoding: content.payload(at: $0), as: UTF8.self) }
         #expect(texts == [#"{"id" : "a", "x":1.0e400}"#, #"{"x":[ ],"id":7}"#, "null", #"{"id":{}}"#])
         #expect(content.ids == ["a", "7", nil, nil])
@@ -199,9 +239,12 @@ struct JSONItemsTests {
         #expect(try split(#"{"list":null}"#, "/list").isEmpty)
     }
 
-    @Test("what is not JSON, or has no list there, is undecodable", arguments: [
-        ("", ""), ("[1,]", ""), ("{}", ""), ("1", ""), ("{}", "/list"), (#"{"list":{}}"#, "/list"), ("[\"\u{1}\"]", ""),
-    ])
+    @Test(
+        "what is not JSON, or has no list there, is undecodable",
+        arguments: [
+            ("", ""), ("[1,]", ""), ("{}", ""), ("1", ""), ("{}", "/list"), (#"{"list":{}}"#, "/list"),
+            ("[\"\u{1}\"]", ""),
+        ])
     func undecodable(text: String, items: String) {
         #expect(failure { try split(text, items) } == .undecodable)
     }

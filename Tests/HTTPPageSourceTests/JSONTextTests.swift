@@ -7,26 +7,33 @@ import Testing
 struct JSONTextTests {
     private func unescape(_ raw: [UInt8]) -> JSONText.Unescaped { raw.withUnsafeBytes { JSONText.unescape($0) } }
 
-    @Test("RFC 8259, 7: each escape is what it stands for; whoever compares strings hears of lone surrogates", arguments: [
-        ("", "", false), ("plain ü", "plain ü", false), (#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{c}\n\r\t", false),
-        (#"\u00fc\u00FC\u0000"#, "üü\0", false), (#"\ud83d\ude00"#, "😀", false), (#"\ud83d"#, "\u{FFFD}", true),
-        (#"\ude00\ud83d"#, "\u{FFFD}\u{FFFD}", true), (#"\ud83d\u0041"#, "\u{FFFD}A", true),
-    ])
+    @Test(
+        "RFC 8259, 7: each escape is what it stands for; whoever compares strings hears of lone surrogates",
+        arguments: [
+            ("", "", false), ("plain ü", "plain ü", false), (#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{c}\n\r\t", false),
+            (#"\u00fc\u00FC\u0000"#, "üü\0", false), (#"\ud83d\ude00"#, "😀", false), (#"\ud83d"#, "\u{FFFD}", true),
+            (#"\ude00\ud83d"#, "\u{FFFD}\u{FFFD}", true), (#"\ud83d\u0041"#, "\u{FFFD}A", true),
+        ])
     func escapes(raw: String, text: String, hasLoneSurrogate: Bool) {
         let unescaped = unescape(Array(raw.utf8))
         #expect(unescaped.bytes == Array(text.utf8))
         #expect(unescaped.hasLoneSurrogate == hasLoneSurrogate)
     }
 
-    @Test("R46: a store may hold anything: what is no escape is passed over, and nothing is read behind the end", arguments: [
-        (#"a\"#, #"a\"#), (#"\u"#, ""), (#"\u12"#, "12"), (#"\u00g0"#, "00g0"), (#"\q"#, "q"), (#"\ud83d\u12"#, "\u{FFFD}12"),
-        (#"\ud83d\"#, "\u{FFFD}\\"),
-    ])
+    @Test(
+        "R46: a store may hold anything: what is no escape is passed over, and nothing is read behind the end",
+        arguments: [
+            (#"a\"#, #"a\"#), (#"\u"#, ""), (#"\u12"#, "12"), (#"\u00g0"#, "00g0"), (#"\q"#, "q"),
+            (#"\ud83d\u12"#, "\u{FFFD}12"),
+            (#"\ud83d\"#, "\u{FFFD}\\"),
+        ])
     func broken(raw: String, text: String) {
         #expect(unescape(Array(raw.utf8)).bytes == Array(text.utf8))
         // As part of something longer, whose next bytes would be an escape's.
         let longer = Array((raw + "0041").utf8)
-        let part = longer.withUnsafeBytes { JSONText.unescape(UnsafeRawBufferPointer(rebasing: $0[0..<raw.utf8.count])) }
+        let part = longer.withUnsafeBytes {
+            JSONText.unescape(UnsafeRawBufferPointer(rebasing: $0[0..<raw.utf8.count]))
+        }
         #expect(part.bytes == Array(text.utf8))
         #expect(unescape([0xFF, 0xC3]).bytes == [0xFF, 0xC3])
     }

@@ -9,7 +9,9 @@ import Testing
 struct LessonTests {
     private let offsets = ScriptedOrigin { url, _ in
         let start = url.number("offset") ?? 0
-        return .json(#"{"count":45,"next":"http://h/api?limit=20&offset=\#(start + 20)","results":[\#(objects(start..<min(start + 20, 45)))]}"#)
+        return .json(
+            #"{"count":45,"next":"http://h/api?limit=20&offset=\#(start + 20)","results":[\#(objects(start..<min(start + 20, 45)))]}"#
+        )
     }
 
     @Test("what was learned is stored, and asked with again without looking")
@@ -39,7 +41,10 @@ struct LessonTests {
         #expect(page.total == .exact(7))
         _ = try await source.page(.offset(1), size: 1)
         #expect(origin.urls == ["http://h/api?size=1", "http://h/api?from=1&size=1"])
-        #expect(source.explanation.filter { $0.ground == .said }.map(\.field) == ["items", "id", "total", "offset", "size", "paging"])
+        #expect(
+            source.explanation.filter { $0.ground == .said }.map(\.field) == [
+                "items", "id", "total", "offset", "size", "paging",
+            ])
     }
 
     @Test("the same said again is not found out again; something else is")
@@ -48,7 +53,8 @@ struct LessonTests {
             let start = url.number("skip") ?? 0
             return .json(#"{"total":45,"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
         }
-        let stored = try #require(try await scripted("http://h/api", origin) { $0.paging = .offset }.first().lesson?.source)
+        let stored = try #require(
+            try await scripted("http://h/api", origin) { $0.paging = .offset }.first().lesson?.source)
         let before = origin.requests.count
         let same = try scripted("http://h/api", origin, stored: stored) { $0.paging = .offset }
         _ = try await same.first()
@@ -65,11 +71,12 @@ struct LessonTests {
         let source = try scripted("http://h/api", offsets)
         #expect(source.explanation.isEmpty)
         let lesson = try #require(try await source.first().lesson)
-        #expect(source.explanation == [
-            Explained("items", "/results", .seen), Explained("id", "/id", .seen), Explained("next", "/next", .seen),
-            Explained("total", "/count", .seen), Explained("offset", "offset", .seen, detail: "in the next URL"),
-            Explained("size", "limit", .seen), Explained("paging", "offset", .seen),
-        ])
+        #expect(
+            source.explanation == [
+                Explained("items", "/results", .seen), Explained("id", "/id", .seen), Explained("next", "/next", .seen),
+                Explained("total", "/count", .seen), Explained("offset", "offset", .seen, detail: "in the next URL"),
+                Explained("size", "limit", .seen), Explained("paging", "offset", .seen),
+            ])
         #expect(HTTPPageSource.explanation(inStored: lesson.source) == source.explanation)
         #expect(try scripted("http://h/api", offsets, stored: lesson.source).explanation == source.explanation)
         #expect(source.explanation.first?.description == "items: /results (evidence in page one)")
@@ -101,9 +108,11 @@ struct LessonTests {
         #expect(try await second.page(.offset(50)).content.ids.first == "50")
     }
 
-    @Test("an empty list teaches nothing that could be wrong later", arguments: [
-        #"{"total":0}"#, #"{"items":null,"total":0}"#, #"{"items":[],"total":0}"#, "[]",
-    ])
+    @Test(
+        "an empty list teaches nothing that could be wrong later",
+        arguments: [
+            #"{"total":0}"#, #"{"items":null,"total":0}"#, #"{"items":[],"total":0}"#, "[]",
+        ])
     func emptyFirst(body: String) async throws {
         let page = try await scripted("http://h/api?page=1", ScriptedOrigin { _, _ in .json(body) }).first()
         #expect(page.content.isEmpty)
@@ -112,7 +121,8 @@ struct LessonTests {
 
     @Test("a hostile store makes nothing overflow (R46)")
     func hostileStore() async throws {
-        let stored = #"{"style":"page","url":"http://h/api","items":"/items","firstPage":9223372036854775807,"gridSize":-5,"largestSize":-1}"#
+        let stored =
+            #"{"style":"page","url":"http://h/api","items":"/items","firstPage":9223372036854775807,"gridSize":-5,"largestSize":-1}"#
         let origin = ScriptedOrigin { _, _ in .json(#"{"items":[{"id":1}]}"#) }
         let source = try scripted("http://h/api", origin, stored: stored)
         _ = try await source.page(.offset(7), size: 10)

@@ -31,7 +31,9 @@ struct LimitTests {
 
     @Test("the same holds for what comes out of the decompressor, by its own limit")
     func decompressed() {
-        var tally = tally { $0.body = 10; $0.decompressedBody = 20 }
+        var tally = tally {
+            $0.body = 10; $0.decompressedBody = 20
+        }
         #expect(tally.receive(10) == nil)
         #expect(tally.inflate(20) == nil)
         #expect(tally.inflate(1)?.message == "the decompressed body is larger than 20 bytes")
@@ -62,7 +64,9 @@ struct LimitTests {
         _ = strict.receive(2 << 20)
         #expect(strict.inflate(2 << 20) == nil)
         #expect(strict.inflate(1)?.failureClass == .hostile)
-        var lax = tally { $0.inflation = .max; $0.body = .max; $0.decompressedBody = .max }
+        var lax = tally {
+            $0.inflation = .max; $0.body = .max; $0.decompressedBody = .max
+        }
         #expect(lax.receive(1 << 20) == nil && lax.inflate(1 << 40) == nil)
     }
 
@@ -74,7 +78,9 @@ struct LimitTests {
         let small = [HTTPField("a", "b"), HTTPField("ccc", "dddd")]  // 6 + 11
         #expect(AnswerTally.refusal(ofHeader: small, announced: 100, limits) == nil)
         #expect(AnswerTally.refusal(ofHeader: small, announced: nil, limits) == nil)
-        #expect(AnswerTally.refusal(ofHeader: small, announced: 101, limits)?.message == "the body is larger than 100 bytes")
+        #expect(
+            AnswerTally.refusal(ofHeader: small, announced: 101, limits)?.message == "the body is larger than 100 bytes"
+        )
         let large = AnswerTally.refusal(ofHeader: small + [HTTPField("", "")], announced: nil, limits)
         #expect(large?.message.contains("larger than 20 bytes") == true)
         #expect(large?.failureClass == .hostile && large?.isRetryable == false)

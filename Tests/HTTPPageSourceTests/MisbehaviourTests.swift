@@ -7,20 +7,26 @@ import Testing
 
 @Suite("Origins that misbehave")
 struct MisbehaviourTests {
-    private func fetch(_ response: HTTPPageResponse, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }) async -> FetchFailure? {
+    private func fetch(_ response: HTTPPageResponse, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }) async
+        -> FetchFailure?
+    {
         var configuration = HTTPSourceConfiguration(url: "https://h/api")
         change(&configuration)
         do {
-            _ = try await HTTPPageSource(configuration, transport: ScriptedOrigin { _, _ in response }).fetch(PageRequest(.first))
+            _ = try await HTTPPageSource(configuration, transport: ScriptedOrigin { _, _ in response }).fetch(
+                PageRequest(.first))
             return nil
         } catch {
             return error as? FetchFailure
         }
     }
 
-    @Test("HTML, nothing, and half a JSON are permanent failures that say what came", arguments: [
-        ("<!doctype html><html>", "HTML"), ("", "empty"), (#"{"items":[1,"#, "not JSON"), ("Service temporarily", "not JSON"),
-    ])
+    @Test(
+        "HTML, nothing, and half a JSON are permanent failures that say what came",
+        arguments: [
+            ("<!doctype html><html>", "HTML"), ("", "empty"), (#"{"items":[1,"#, "not JSON"),
+            ("Service temporarily", "not JSON"),
+        ])
     func undecodable(body: String, word: String) async {
         let failure = await fetch(.json(body))
         #expect(failure?.failureClass == .undecodable)
@@ -30,24 +36,38 @@ struct MisbehaviourTests {
 
     @Test("an items pointer that finds nothing, or no array, is told")
     func pointers() async {
-        #expect(await fetch(.json(#"{"a":[1]}"#)) { $0.items = JSONPointer("/b") }?.message == "the answer has nothing at /b")
-        #expect(await fetch(.json(#"{"b":7}"#)) { $0.items = JSONPointer("/b") }?.message == "what the answer has at /b is not an array")
+        #expect(
+            await fetch(.json(#"{"a":[1]}"#)) { $0.items = JSONPointer("/b") }?.message
+                == "the answer has nothing at /b")
+        #expect(
+            await fetch(.json(#"{"b":7}"#)) { $0.items = JSONPointer("/b") }?.message
+                == "what the answer has at /b is not an array")
         #expect(await fetch(.json(#"{"a":1}"#))?.message.contains("--items") == true)
-        #expect(await fetch(.json(#"{"total":0}"#)) { $0.items = JSONPointer("/b"); $0.total = .init("/total") } == nil)
+        #expect(
+            await fetch(.json(#"{"total":0}"#)) {
+                $0.items = JSONPointer("/b"); $0.total = .init("/total")
+            } == nil)
     }
 
     @Test("R43: past a limit the answer is refused as a whole, and the limit is named")
     func limits() async {
-        #expect(await fetch(.json("[1,2,3]")) { $0.limits.itemsPerPage = 2 }?.message == "the page has more than 2 items")
+        #expect(
+            await fetch(.json("[1,2,3]")) { $0.limits.itemsPerPage = 2 }?.message == "the page has more than 2 items")
         #expect(await fetch(.json(#"["abcdef"]"#)) { $0.limits.item = 4 }?.failureClass == .hostile)
-        #expect(await fetch(.json(String(repeating: "[", count: 100_000)))?.message == "the answer nests deeper than 64 levels")
+        #expect(
+            await fetch(.json(String(repeating: "[", count: 100_000)))?.message
+                == "the answer nests deeper than 64 levels")
     }
 
-    @Test("R45: a next link to another origin, or away from https, is refused", arguments: [
-        "https://evil.example/api?page=2", "http://other/api", "ftp://h/api", "https://h:8443/api?x=1",
-    ])
+    @Test(
+        "R45: a next link to another origin, or away from https, is refused",
+        arguments: [
+            "https://evil.example/api?page=2", "http://other/api", "ftp://h/api", "https://h:8443/api?x=1",
+        ])
     func foreignNext(next: String) async {
-        let failure = await fetch(.json(#"{"items":[{"id":1}],"next":"\#(next)"}"#)) { $0.next = .init("/next"); $0.paging = .nextURL }
+        let failure = await fetch(.json(#"{"items":[{"id":1}],"next":"\#(next)"}"#)) {
+            $0.next = .init("/next"); $0.paging = .nextURL
+        }
         #expect(failure != nil)
         #expect(failure?.isRetryable == false)
     }
@@ -61,9 +81,12 @@ struct MisbehaviourTests {
         #expect(page.next == PageCursor("https://h/api?cursor=2"))
     }
 
-    @Test("R45: redirects stay at the origin; credentials never follow one away", arguments: [
-        ("/moved", true), ("https://h/moved", true), ("https://evil.example/moved", false), ("http://h/moved", false), ("file:///etc/passwd", false),
-    ])
+    @Test(
+        "R45: redirects stay at the origin; credentials never follow one away",
+        arguments: [
+            ("/moved", true), ("https://h/moved", true), ("https://evil.example/moved", false),
+            ("http://h/moved", false), ("file:///etc/passwd", false),
+        ])
     func redirects(location: String, isFollowed: Bool) async throws {
         let origin = ScriptedOrigin { url, _ in
             url.text.hasSuffix("/moved") ? .json("[1]") : .redirect(to: location)
@@ -107,7 +130,10 @@ struct MisbehaviourTests {
         let failure = await fetch(
             HTTPPageResponse(
                 status: 503,
-                headers: [HTTPField("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), HTTPField("Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT")]))
+                headers: [
+                    HTTPField("Date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+                    HTTPField("Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT"),
+                ]))
         #expect(failure?.retryAfter == .seconds(10))
         #expect(failure?.isRetryable == true)
     }

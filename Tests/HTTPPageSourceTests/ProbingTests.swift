@@ -8,9 +8,12 @@ import Testing
 
 @Suite("Detection: what is tried, in which order, and what proves it")
 struct ProbingTests {
-    @Test("nothing tells how it goes on: the usual parameters are tried, and one is kept that proves itself", arguments: [
-        ("offset", 2, 0), ("page", 4, 1), ("page", 5, 0), ("skip", 4, 0), ("start", 5, 0), ("from", 6, 0), ("_page", 8, 1), ("_start", 8, 0),
-    ])
+    @Test(
+        "nothing tells how it goes on: the usual parameters are tried, and one is kept that proves itself",
+        arguments: [
+            ("offset", 2, 0), ("page", 4, 1), ("page", 5, 0), ("skip", 4, 0), ("start", 5, 0), ("from", 6, 0),
+            ("_page", 8, 1), ("_start", 8, 0),
+        ])
     func probes(parameter: String, requests: Int, first: Int) async throws {
         let isPage = parameter.hasSuffix("page")
         let origin = ScriptedOrigin { url, _ in
@@ -34,7 +37,9 @@ struct ProbingTests {
         let source = try scripted("http://h/api", origin)
         _ = try await source.first()
         #expect(source.access == .single)
-        #expect(source.explanation.contains(Explained("paging", "offset as an offset", .failed, detail: "brought page one again")))
+        #expect(
+            source.explanation.contains(
+                Explained("paging", "offset as an offset", .failed, detail: "brought page one again")))
     }
 
     @Test("a parameter that filters is not taken for one that pages")
@@ -55,7 +60,9 @@ struct ProbingTests {
     func volatile() async throws {
         let calls = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
-            let call = calls.withLock { $0 += 1; return $0 }
+            let call = calls.withLock {
+                $0 += 1; return $0
+            }
             return .json("[\((0..<20).map { #"{"name":"n\#($0)","age":\#(call)}"# }.joined(separator: ","))]")
         }
         let source = try scripted("http://h/api", origin)
@@ -67,7 +74,8 @@ struct ProbingTests {
     func zeroBased(hasTotal: Bool) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = (url.number("page") ?? 0) * 20
-            return .json(#"{\#(hasTotal ? #""total":45,"# : "")"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
+            return .json(
+                #"{\#(hasTotal ? #""total":45,"# : "")"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
         }
         let source = try scripted("http://h/api?page=0", origin)
         #expect(try await source.first().content.ids.first == "0")
@@ -79,7 +87,9 @@ struct ProbingTests {
     func movingProbe() async throws {
         let count = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
-            let shift = count.withLock { $0 += 1; return $0 > 2 ? 1 : 0 }
+            let shift = count.withLock {
+                $0 += 1; return $0 > 2 ? 1 : 0
+            }
             let start = (url.number("offset") ?? 0) - shift
             return .json("[\(objects(start + 1_000..<start + 1_020))]")
         }
@@ -92,26 +102,35 @@ struct ProbingTests {
     func chainOrOffsets(isHonoured: Bool) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? (isHonoured ? url.number("offset") ?? 0 : 0), end = min(start + 5, 45)
-            return .json(#"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+            return .json(
+                #"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#
+            )
         }
         let source = try scripted("http://h/api", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == (isHonoured ? .offsets : .chain))
         #expect(origin.requests.count == 10)
-        #expect(source.explanation.contains { $0.ground == (isHonoured ? .proved : .failed) && $0.value.hasPrefix("offset") })
+        #expect(
+            source.explanation.contains {
+                $0.ground == (isHonoured ? .proved : .failed) && $0.value.hasPrefix("offset")
+            })
     }
 
     @Test("three pages more are no reason to ask for an offset")
     func shortChain() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
-            return .json(#"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+            return .json(
+                #"{"total":45,"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#
+            )
         }
         #expect(try await walk(try scripted("http://h/api", origin)) == fortyFive)
         #expect(origin.requests.count == 3)
     }
 
-    @Test("nothing proves itself: at most eight requests, and it is said; nor is it tried again while page one looks the same")
+    @Test(
+        "nothing proves itself: at most eight requests, and it is said; nor is it tried again while page one looks the same"
+    )
     func noWay() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"total":45,"items":[\#(objects(0..<20))]}"#) }
         let source = try scripted("http://h/api", origin)
@@ -140,7 +159,9 @@ struct ProbingTests {
         #expect(source.access == .offsets)
     }
 
-    @Test("an origin that is not well proves nothing: nothing is concluded, and the next answer is looked at again", arguments: [429, 503])
+    @Test(
+        "an origin that is not well proves nothing: nothing is concluded, and the next answer is looked at again",
+        arguments: [429, 503])
     func interrupted(status: Int) async throws {
         let isWell = Mutex(false)
         let origin = ScriptedOrigin { url, _ in
@@ -163,7 +184,8 @@ struct ProbingTests {
     func redirects() async throws {
         let origin = ScriptedOrigin { url, _ in
             if url.value(of: "n").flatMap({ Int($0) }) ?? 3 < 3 {
-                return HTTPPageResponse(status: 302, headers: [HTTPField("Location", "/api?n=\((url.number("n") ?? 0) + 1)")])
+                return HTTPPageResponse(
+                    status: 302, headers: [HTTPField("Location", "/api?n=\((url.number("n") ?? 0) + 1)")])
             }
             if url.parameters.isEmpty { return .json("[\(objects(0..<20))]") }
             return HTTPPageResponse(status: 302, headers: [HTTPField("Location", "/api?n=0")])
@@ -190,13 +212,16 @@ struct ProbingTests {
         #expect(source.access == .offsets)
     }
 
-    @Test("the style is said and its parameter is not: it is found, and nothing else is tried", arguments: [
-        (HTTPSourceConfiguration.Paging.offset, "skip"), (.page, "_page"), (.keyset, "starting_after"),
-    ])
+    @Test(
+        "the style is said and its parameter is not: it is found, and nothing else is tried",
+        arguments: [
+            (HTTPSourceConfiguration.Paging.offset, "skip"), (.page, "_page"), (.keyset, "starting_after"),
+        ])
     func saidStyle(style: HTTPSourceConfiguration.Paging, parameter: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let value = url.number(parameter)
-            let start = style == .offset ? value ?? 0 : style == .page ? ((value ?? 1) - 1) * 20 : value.map { $0 + 1 } ?? 0
+            let start =
+                style == .offset ? value ?? 0 : style == .page ? ((value ?? 1) - 1) * 20 : value.map { $0 + 1 } ?? 0
             return .json(#"{"items":[\#(objects(min(max(start, 0), 45)..<min(max(start, 0) + 20, 45)))]}"#)
         }
         let source = try scripted("http://h/api", origin) { $0.paging = style }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPPageSource
 
-/// An API in one of the shapes that are met in the wild: 230 items, the parameters that it obeys, and those that it does not.
+/// An API in one of the shapes that are met in the wild: 230 items, the parameters that it obeys, and those that it
+/// does not.
 struct PublicAPI: Sendable, CustomTestStringConvertible {
     static let count = 230
 
@@ -22,9 +23,12 @@ struct PublicAPI: Sendable, CustomTestStringConvertible {
 
     init(
         _ name: String, _ url: String, size: Int, _ access: PagingAccess, known: Set<String>? = nil,
-        item: @escaping @Sendable (Int) -> String = PublicAPI.plain, _ answer: @escaping @Sendable (OriginURL) -> HTTPPageResponse
+        item: @escaping @Sendable (Int) -> String = PublicAPI.plain,
+        _ answer: @escaping @Sendable (OriginURL) -> HTTPPageResponse
     ) {
-        (testDescription, self.url, self.size, self.access, self.known, self.item, self.answer) = (name, url, size, access, known, item, answer)
+        (testDescription, self.url, self.size, self.access, self.known, self.item, self.answer) = (
+            name, url, size, access, known, item, answer
+        )
     }
 
     static let plain: @Sendable (Int) -> String = { #"{"id":"i\#($0)","name":"n\#($0)"}"# }
@@ -69,7 +73,8 @@ struct Slice {
 extension HTTPPageResponse {
     /// Any body, as JSON.
     static func body(_ text: String, _ headers: [HTTPField] = []) -> HTTPPageResponse {
-        HTTPPageResponse(status: 200, headers: [HTTPField("Content-Type", "application/json")] + headers, body: Array(text.utf8))
+        HTTPPageResponse(
+            status: 200, headers: [HTTPField("Content-Type", "application/json")] + headers, body: Array(text.utf8))
     }
 }
 

@@ -19,18 +19,24 @@ struct PublicAPITests {
     /// Brings the list in, and expects it to be there as it is. Returns how many requests that took.
     private func expectEveryItem(of api: PublicAPI, pageSize: Int? = nil) async throws -> Int {
         let (source, origin) = try source(api)
-        let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = try #require(HTTPPageSource.key(for: api.url))
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock),
+            key = try #require(HTTPPageSource.key(for: api.url))
         var options = SyncOptions()
         options.pageSize = pageSize
-        let report = try await ListSync(storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }).run()
+        let report = try await ListSync(
+            storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
+        ).run()
         #expect(report.outcome == .complete, "\(report.headFailure?.message ?? "") \(report.warnings)")
         let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in source })
         let items = try await repository.page(key, offset: 0, limit: 1_000, policy: .cacheOnly).items
-        #expect(items.map { String(decoding: $0, as: UTF8.self) } == (0..<PublicAPI.count).map(api.item), "\(origin.urls)")
+        #expect(
+            items.map { String(decoding: $0, as: UTF8.self) } == (0..<PublicAPI.count).map(api.item), "\(origin.urls)")
         return origin.requests.count
     }
 
-    @Test("how it pages is found out in at most eight requests; then every item is there, in order, for one request a page", arguments: all)
+    @Test(
+        "how it pages is found out in at most eight requests; then every item is there, in order, for one request a page",
+        arguments: all)
     func everyItem(api: PublicAPI) async throws {
         let (source, origin) = try source(api)
         _ = try await source.fetch(PageRequest(.first))
@@ -39,7 +45,9 @@ struct PublicAPITests {
         #expect(try await expectEveryItem(of: api) <= 8 + api.following)
     }
 
-    @Test("more items a page are asked for than it gives, by a name that it may not know: every item all the same", arguments: all)
+    @Test(
+        "more items a page are asked for than it gives, by a name that it may not know: every item all the same",
+        arguments: all)
     func clamped(api: PublicAPI) async throws {
         let (source, origin) = try source(api)
         _ = try await source.fetch(PageRequest(.first, size: 500))
@@ -64,7 +72,8 @@ struct PublicAPITests {
         let origin = ScriptedOrigin { api.respond($0, $1) }
         let source = try HTTPPageSource(HTTPSourceConfiguration(url: api.url), transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { throw NoPage() }
-        #expect(page.lesson?.warnings == ["page in the URL leads to a later page; the list is fetched from its beginning"])
+        #expect(
+            page.lesson?.warnings == ["page in the URL leads to a later page; the list is fetched from its beginning"])
         #expect(page.content.ids.first == "i0")
 
         var configuration = HTTPSourceConfiguration(url: api.url)
@@ -79,7 +88,9 @@ struct PublicAPITests {
         let api = try #require(PublicAPI.placed.first { $0.testDescription.hasPrefix("SCIM") })
         let origin = ScriptedOrigin { api.respond($0, $1) }
         let source = try HTTPPageSource(HTTPSourceConfiguration(url: api.url), transport: origin)
-        guard case .page(let page) = try await source.fetch(PageRequest(.first)), let lesson = page.lesson else { throw NoPage() }
+        guard case .page(let page) = try await source.fetch(PageRequest(.first)), let lesson = page.lesson else {
+            throw NoPage()
+        }
         let again = try HTTPPageSource(HTTPSourceConfiguration(url: api.url), stored: lesson.source, transport: origin)
         guard case .page(let second) = try await again.fetch(PageRequest(.offset(20))) else { throw NoPage() }
         #expect(second.content.ids.first == "i20")

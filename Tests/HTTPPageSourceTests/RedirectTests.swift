@@ -7,16 +7,22 @@ import Testing
 
 @Suite("R45: redirects")
 struct RedirectTests {
-    private func configuration(_ url: String, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }) -> HTTPSourceConfiguration {
+    private func configuration(_ url: String, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in })
+        -> HTTPSourceConfiguration
+    {
         var configuration = HTTPSourceConfiguration(url: url)
-        configuration.headers = [HTTPField("X-Api-Key", "S3CRET-header"), HTTPField("X-Tenant", "blue"),
-            HTTPField("Cookie", "sid=S3CRET-cookie")]
+        configuration.headers = [
+            HTTPField("X-Api-Key", "S3CRET-header"), HTTPField("X-Tenant", "blue"),
+            HTTPField("Cookie", "sid=S3CRET-cookie"),
+        ]
         configuration.paging = .none
         change(&configuration)
         return configuration
     }
 
-    private func failure(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration) async throws -> FetchFailure? {
+    private func failure(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration) async throws
+        -> FetchFailure?
+    {
         let source = try HTTPPageSource(configuration, transport: origin)
         return await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
     }
@@ -24,11 +30,13 @@ struct RedirectTests {
     /// Redirects what is asked at `/api` there, and has a list everywhere else.
     private func origin(_ location: String, status: Int = 302) -> ScriptedOrigin {
         ScriptedOrigin { url, _ in
-            url.text.contains("/api") && !url.text.contains("moved") ? .redirect(to: location, status: status) : .json("[1]")
+            url.text.contains("/api") && !url.text.contains("moved")
+                ? .redirect(to: location, status: status) : .json("[1]")
         }
     }
 
-    @Test("every kind of redirect is followed at the origin, with everything that was configured",
+    @Test(
+        "every kind of redirect is followed at the origin, with everything that was configured",
         arguments: [301, 302, 303, 307, 308])
     func followed(status: Int) async throws {
         let origin = origin("/moved?x=1", status: status)
@@ -36,17 +44,21 @@ struct RedirectTests {
         _ = try await source.fetch(PageRequest(.first))
         let asked = try #require(origin.requests.dropFirst().first)
         #expect(asked.url == "https://h/moved?x=1&api_key=S3CRET-query")
-        #expect(asked.header("X-Api-Key") == "S3CRET-header" && asked.header("X-Tenant") == "blue" && asked.header("Cookie") == "sid=S3CRET-cookie")
+        #expect(
+            asked.header("X-Api-Key") == "S3CRET-header" && asked.header("X-Tenant") == "blue"
+                && asked.header("Cookie") == "sid=S3CRET-cookie")
         #expect(asked.header("Authorization") == "Basic bWU6cDRzcw==")
     }
 
-    @Test("an http origin may lead to itself by https, on the usual port or its own; and not back", arguments: [
-        ("http://h/api", "https://h/moved", true), ("http://h/api", "https://h:443/moved", true),
-        ("http://h:8080/api", "https://h:8080/moved", true),
-        ("http://h/api", "https://h:8443/moved", false), ("http://h:8080/api", "https://h/moved", false),
-        ("https://h/api", "http://h/moved", false),
-        ("https://h/api", "http://h:443/moved", false),
-    ])
+    @Test(
+        "an http origin may lead to itself by https, on the usual port or its own; and not back",
+        arguments: [
+            ("http://h/api", "https://h/moved", true), ("http://h/api", "https://h:443/moved", true),
+            ("http://h:8080/api", "https://h:8080/moved", true),
+            ("http://h/api", "https://h:8443/moved", false), ("http://h:8080/api", "https://h/moved", false),
+            ("https://h/api", "http://h/moved", false),
+            ("https://h/api", "http://h:443/moved", false),
+        ])
     func upgrade(url: String, location: String, isFollowed: Bool) async throws {
         let origin = origin(location)
         if isFollowed {
@@ -58,13 +70,16 @@ struct RedirectTests {
         }
     }
 
-    @Test("nobody else is asked, and nothing that is no origin", arguments: [
-        "https://evil.example/moved", "//evil.example/moved", "https://h.evil.example/moved", "https://h:8443/moved",
-        "https://h@evil.example/moved",
-        "file:///etc/passwd", "ftp://h/moved", "javascript:alert(1)", "data:application/json,[]", "https://",
-        "http+unix://%2Ftmp%2Fsocket/moved",
-        "https:///moved", "",
-    ])
+    @Test(
+        "nobody else is asked, and nothing that is no origin",
+        arguments: [
+            "https://evil.example/moved", "//evil.example/moved", "https://h.evil.example/moved",
+            "https://h:8443/moved",
+            "https://h@evil.example/moved",
+            "file:///etc/passwd", "ftp://h/moved", "javascript:alert(1)", "data:application/json,[]", "https://",
+            "http+unix://%2Ftmp%2Fsocket/moved",
+            "https:///moved", "",
+        ])
     func refused(location: String) async throws {
         let origin = origin(location)
         let failure = try await failure(origin, configuration("https://h/api"))
@@ -73,30 +88,42 @@ struct RedirectTests {
         #expect(origin.requests.count == 1)
     }
 
-    @Test("another origin that is allowed is asked by a stranger: without headers, user, secrets", arguments: [
-        "https://files.example/moved?x=1", "https://files.example:443/moved?x=1", "https://FILES.example/moved?x=1",
-        "https://you:there@files.example/moved?x=1", "https://files.example/moved?x=1&api_key=S3CRET-query",
-        "https://files.example/moved?x=1&copy=S3CRET-header",
-    ])
+    @Test(
+        "another origin that is allowed is asked by a stranger: without headers, user, secrets",
+        arguments: [
+            "https://files.example/moved?x=1", "https://files.example:443/moved?x=1", "https://FILES.example/moved?x=1",
+            "https://you:there@files.example/moved?x=1", "https://files.example/moved?x=1&api_key=S3CRET-query",
+            "https://files.example/moved?x=1&copy=S3CRET-header",
+        ])
     func allowed(location: String) async throws {
         let origin = origin(location)
-        let configuration = configuration("https://me:p4ss@h/api?api_key=S3CRET-query") { $0.allowedHosts = ["Files.example"] }
-        guard case .page(let page) = try await HTTPPageSource(configuration,
-            transport: origin).fetch(PageRequest(.first)) else { return }
+        let configuration = configuration("https://me:p4ss@h/api?api_key=S3CRET-query") {
+            $0.allowedHosts = ["Files.example"]
+        }
+        guard
+            case .page(let page) = try await HTTPPageSource(
+                configuration,
+                transport: origin
+            ).fetch(PageRequest(.first))
+        else { return }
         #expect(page.content.count == 1)
         let asked = try #require(origin.requests.dropFirst().first)
         #expect(asked.url.lowercased().replacing(":443", with: "") == "https://files.example/moved?x=1")
         #expect(Set(asked.headers.map(\.name)) == ["Accept", "User-Agent"])
     }
 
-    @Test("allowing a host allows neither another port of it, nor http, nor a secret in its path", arguments: [
-        "https://files.example:8443/moved", "http://files.example/moved", "https://files.example/moved/S3CRET-header",
-        "https://sub.files.example/moved",
-        "https://files.example/moved/S3CRET%2Dheader", "https://files.example/moved?S3CRET-query=1",
-    ])
+    @Test(
+        "allowing a host allows neither another port of it, nor http, nor a secret in its path",
+        arguments: [
+            "https://files.example:8443/moved", "http://files.example/moved",
+            "https://files.example/moved/S3CRET-header",
+            "https://sub.files.example/moved",
+            "https://files.example/moved/S3CRET%2Dheader", "https://files.example/moved?S3CRET-query=1",
+        ])
     func notAllowed(location: String) async throws {
         let origin = origin(location)
-        let failure = try await failure(origin, configuration("https://h/api?api_key=S3CRET-query") { $0.allowedHosts = ["files.example"] })
+        let failure = try await failure(
+            origin, configuration("https://h/api?api_key=S3CRET-query") { $0.allowedHosts = ["files.example"] })
         #expect(failure?.failureClass == .hostile)
         #expect(failure?.message.contains("S3CRET") == false)
         #expect(origin.requests.count == 1)
@@ -105,8 +132,10 @@ struct RedirectTests {
     @Test("a port can be allowed by name")
     func allowedPort() async throws {
         let origin = origin("https://files.example:8443/moved")
-        _ = try await HTTPPageSource(configuration("https://h/api") { $0.allowedHosts = ["files.example:8443"] },
-            transport: origin).fetch(PageRequest(.first))
+        _ = try await HTTPPageSource(
+            configuration("https://h/api") { $0.allowedHosts = ["files.example:8443"] },
+            transport: origin
+        ).fetch(PageRequest(.first))
         #expect(origin.requests[1].header("X-Api-Key") == nil)
     }
 
@@ -116,8 +145,10 @@ struct RedirectTests {
             if url.host == "files.example" { return .redirect(to: "https://h/moved") }
             return url.text.contains("moved") ? .json("[1]") : .redirect(to: "https://files.example/x")
         }
-        _ = try await HTTPPageSource(configuration("https://h/api") { $0.allowedHosts = ["files.example"] },
-            transport: origin).fetch(PageRequest(.first))
+        _ = try await HTTPPageSource(
+            configuration("https://h/api") { $0.allowedHosts = ["files.example"] },
+            transport: origin
+        ).fetch(PageRequest(.first))
         #expect(origin.requests.prefix(3).map { $0.header("X-Api-Key") } == ["S3CRET-header", nil, "S3CRET-header"])
     }
 
@@ -134,7 +165,9 @@ struct RedirectTests {
 
     @Test("more redirects than the limit end there, and the limit is named", arguments: [0, 1, 5])
     func limit(redirects: Int) async throws {
-        let origin = ScriptedOrigin { url, _ in .redirect(to: "/api?step=\((url.value(of: "step").flatMap { Int($0) } ?? 0) + 1)") }
+        let origin = ScriptedOrigin { url, _ in
+            .redirect(to: "/api?step=\((url.value(of: "step").flatMap { Int($0) } ?? 0) + 1)")
+        }
         let failure = try await failure(origin, configuration("https://h/api") { $0.limits.redirects = redirects })
         #expect(failure?.message == "more than \(redirects) redirects")
         #expect(failure?.isRetryable == false)
@@ -143,7 +176,8 @@ struct RedirectTests {
 
     @Test("a redirect without a place is no redirect")
     func nowhere() async throws {
-        let failure = try await failure(ScriptedOrigin { _, _ in HTTPPageResponse(status: 302) }, configuration("https://h/api"))
+        let failure = try await failure(
+            ScriptedOrigin { _, _ in HTTPPageResponse(status: 302) }, configuration("https://h/api"))
         #expect(failure?.failureClass == .refused && failure?.httpStatus == 302)
     }
 
@@ -168,7 +202,10 @@ struct RedirectTests {
             if url.scheme == "http" { return .redirect(to: "https://h/v2/api") }
             return .json(#"{"items":[{"id":\#(url.value(of: "after") == nil ? 1 : 2)}],"next":"?after=1"}"#)
         }
-        let source = try HTTPPageSource(configuration("http://h/api") { $0.paging = .nextURL; $0.next = .init("/next") },
+        let source = try HTTPPageSource(
+            configuration("http://h/api") {
+                $0.paging = .nextURL; $0.next = .init("/next")
+            },
             transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)) else { return }
         let next = try #require(page.next)

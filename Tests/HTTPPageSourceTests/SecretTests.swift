@@ -10,12 +10,14 @@ import Testing
 /// Sentinels everywhere a caller can put a credential, and an origin that echoes all it was sent, wherever it can.
 @Suite("R45: what the caller proves itself with goes to its origin, and nowhere else")
 struct SecretTests {
-    private static let url = "https://sentinel-user-0123456:sentinel-pass-01@h/api?api_key=sentinel-query-01&token=sentinel-token-0123456"
+    private static let url =
+        "https://sentinel-user-0123456:sentinel-pass-01@h/api?api_key=sentinel-query-01&token=sentinel-token-0123456"
     /// The user and the password, as they are sent.
     private static let basic = "c2VudGluZWwtdXNlci0wMTIzNDU2OnNlbnRpbmVsLXBhc3MtMDE="
     /// Each of the sentinels, and two other spellings.
     static let loot = [
-        "sentinel-user-0123456", "sentinel-pass-01", "sentinel-query-01", "sentinel-token-0123456", "sentinel-header-01",
+        "sentinel-user-0123456", "sentinel-pass-01", "sentinel-query-01", "sentinel-token-0123456",
+        "sentinel-header-01",
         "sentinel-custom-01",
         "sentinel-cookie-01", "sentinel-bearer-01", "SENTINEL-HEADER-01", "sentinel%2Dheader-01", basic,
     ]
@@ -25,7 +27,7 @@ struct SecretTests {
         configuration.headers = [
             HTTPField("X-Api-Key", "sentinel-header-01"), HTTPField("X-Who", "sentinel-custom-01"),
             HTTPField("Cookie", "theme=dark; sid=sentinel-cookie-01"),
-                HTTPField("Proxy-Authorization", "Bearer sentinel-bearer-01"),
+            HTTPField("Proxy-Authorization", "Bearer sentinel-bearer-01"),
         ]
         configuration.secretHeaders = ["x-who"]
         change(&configuration)
@@ -35,7 +37,9 @@ struct SecretTests {
     static func isClean(_ text: String) -> Bool { !text.lowercased().contains("sentinel") && !text.contains(basic) }
 
     /// All that a fetch leaves behind: the failure, the page but its items, and what the source says of itself.
-    private func traces(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration = configuration()) async throws -> [String] {
+    private func traces(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration = configuration())
+        async throws -> [String]
+    {
         let source = try HTTPPageSource(configuration, transport: origin)
         var traces: [String] = []
         do {
@@ -44,8 +48,10 @@ struct SecretTests {
         } catch {
             traces.append("\(error)")
         }
-        traces += [source.summary ?? "", "\(source)", "\(configuration)", "\(origin.requests)",
-            "\(origin.requests.map(\.headers))"]
+        traces += [
+            source.summary ?? "", "\(source)", "\(configuration)", "\(origin.requests)",
+            "\(origin.requests.map(\.headers))",
+        ]
         for value in [source as Any, configuration as Any, origin.requests as Any] {
             var text = ""
             dump(value, to: &text)
@@ -54,7 +60,9 @@ struct SecretTests {
         return traces
     }
 
-    private func expectClean(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration = configuration()) async throws {
+    private func expectClean(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration = configuration())
+        async throws
+    {
         for trace in try await traces(origin, configuration) {
             #expect(SecretTests.isClean(trace), "\(trace)")
         }
@@ -74,32 +82,44 @@ struct SecretTests {
     @Test("echoed in an error page, it is in no failure", arguments: loot)
     func errorPage(word: String) async throws {
         for status in [200, 400, 401, 403, 404, 429, 500] {
-            try await expectClean(ScriptedOrigin { _,
-                _ in .json("<html>no such key: \(word)", [HTTPField("X-Debug", word)], status: status) })
-            try await expectClean(ScriptedOrigin { _, _ in .json(#"{"error":"no such key: \#(word)"}"#, status: status) })
+            try await expectClean(
+                ScriptedOrigin {
+                    _,
+                    _ in .json("<html>no such key: \(word)", [HTTPField("X-Debug", word)], status: status)
+                })
+            try await expectClean(
+                ScriptedOrigin { _, _ in .json(#"{"error":"no such key: \#(word)"}"#, status: status) })
         }
     }
 
     @Test("echoed in a redirect, it goes nowhere, and is not told", arguments: loot)
     func redirect(word: String) async throws {
-        for place in ["https://evil.example/?x=\(word)", "https://\(word).example/", "https://\(word)@evil.example/",
-            "ftp://h/\(word)", "https://files.example/\(word)"] {
+        for place in [
+            "https://evil.example/?x=\(word)", "https://\(word).example/", "https://\(word)@evil.example/",
+            "ftp://h/\(word)", "https://files.example/\(word)",
+        ] {
             let origin = ScriptedOrigin { url, _ in url.host == "h" ? .redirect(to: place) : .json("[1]") }
             try await expectClean(origin, SecretTests.configuration { $0.allowedHosts = ["files.example"] })
             for request in origin.requests where !request.url.hasPrefix("https://h/") {
-                #expect(SecretTests.isClean(request.url + request.headers.map { "\($0.name):\($0.value)" }.joined()),
+                #expect(
+                    SecretTests.isClean(request.url + request.headers.map { "\($0.name):\($0.value)" }.joined()),
                     "\(request.url)")
             }
         }
     }
 
-    @Test("echoed in a next link, it is not stored: as it was sent, under another name, as a user, in the path", arguments: loot)
+    @Test(
+        "echoed in a next link, it is not stored: as it was sent, under another name, as a user, in the path",
+        arguments: loot)
     func nextLink(word: String) async throws {
-        for link in ["?after=1&api_key=\(word)", "?after=1&copy=\(word)", "https://me:\(word)@h/api?after=1", "/\(word)?after=1",
-            "?after=1&\(word)"] {
+        for link in [
+            "?after=1&api_key=\(word)", "?after=1&copy=\(word)", "https://me:\(word)@h/api?after=1", "/\(word)?after=1",
+            "?after=1&\(word)",
+        ] {
             let body = #"{"items":[{"id":1}],"next":"\#(link)"}"#
             try await expectClean(ScriptedOrigin { _, _ in .json(body) })
-            try await expectClean(ScriptedOrigin { _, _ in .json("[1]", [HTTPField("Link", "<\(link)>; rel=\"next\"")]) })
+            try await expectClean(
+                ScriptedOrigin { _, _ in .json("[1]", [HTTPField("Link", "<\(link)>; rel=\"next\"")]) })
         }
     }
 
@@ -108,7 +128,10 @@ struct SecretTests {
         let origin = ScriptedOrigin { _, _ in
             .json(#"{"items":[{"id":1}],"next":"/api?after=1&api_key=sentinel-query-01&copy=sentinel-header-01"}"#)
         }
-        let source = try HTTPPageSource(SecretTests.configuration { $0.paging = .nextURL; $0.next = .init("/next") },
+        let source = try HTTPPageSource(
+            SecretTests.configuration {
+                $0.paging = .nextURL; $0.next = .init("/next")
+            },
             transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)), let next = page.next else {
             Issue.record("no next page")
@@ -124,26 +147,34 @@ struct SecretTests {
         try await expectClean(ScriptedOrigin { _, _ in .json("[1]", [HTTPField("ETag", "\"\(word)\"")]) })
         let page = "https://h/api"
         let origin = ScriptedOrigin { _, request in
-            request.header("If-None-Match") == nil ? .json("[1]", [HTTPField("ETag", "a")]) : HTTPPageResponse(status: 304,
-                headers: [HTTPField("ETag", word)])
+            request.header("If-None-Match") == nil
+                ? .json("[1]", [HTTPField("ETag", "a")])
+                : HTTPPageResponse(
+                    status: 304,
+                    headers: [HTTPField("ETag", word)])
         }
         let source = try HTTPPageSource(SecretTests.configuration { $0.paging = .none }, transport: origin)
         _ = try await source.fetch(PageRequest(.first))
         let held = Validator(request: page, entityTag: "a", lastModified: nil, coversTotal: false)
-        #expect(try await source.fetch(PageRequest(.first, validator: held)) == .notModified(total: .unknown, validator: nil))
+        #expect(
+            try await source.fetch(PageRequest(.first, validator: held))
+                == .notModified(total: .unknown, validator: nil))
     }
 
     @Test("echoed as the name of a member or a header, it teaches nothing", arguments: loot)
     func names(word: String) async throws {
         try await expectClean(ScriptedOrigin { _, _ in .json(#"{"\#(word)":[{"id":1},{"id":2}],"total":2}"#) })
-        try await expectClean(ScriptedOrigin { _, _ in .json(#"{"items":[{"\#(word)":1},{"\#(word)":2}],"next":{"\#(word)":"x"}}"#) })
-        try await expectClean(ScriptedOrigin { _, _ in .json(#"{"items":[{"id":1}],"\#(word)":{"next":"/api?after=1"}}"#) })
+        try await expectClean(
+            ScriptedOrigin { _, _ in .json(#"{"items":[{"\#(word)":1},{"\#(word)":2}],"next":{"\#(word)":"x"}}"#) })
+        try await expectClean(
+            ScriptedOrigin { _, _ in .json(#"{"items":[{"id":1}],"\#(word)":{"next":"/api?after=1"}}"#) })
     }
 
     /// A network that tells too much.
     private struct Chatty: HTTPTransport {
         func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
-            throw FetchFailure(.transport, "no answer to \(request.url) with \(request.headers.map(\.value))", isRetryable: true)
+            throw FetchFailure(
+                .transport, "no answer to \(request.url) with \(request.headers.map(\.value))", isRetryable: true)
         }
     }
 
@@ -160,7 +191,8 @@ struct SecretTests {
         let origins = [
             ScriptedOrigin { url, _ in
                 let start = url.value(of: "after").flatMap { Int($0) } ?? 0
-                let next = start < 2 ? #","next":"/api?after=\#(start + 1)&api_key=sentinel-query-01&copy=\#(word)""# : ""
+                let next =
+                    start < 2 ? #","next":"/api?after=\#(start + 1)&api_key=sentinel-query-01&copy=\#(word)""# : ""
                 return .json(#"{"items":[{"id":\#(start)}]\#(next)}"#, [HTTPField("ETag", "\"\(word)\"")])
             },
             ScriptedOrigin { _, _ in .redirect(to: "https://evil.example/\(word)") },
@@ -171,8 +203,10 @@ struct SecretTests {
             let key = try #require(HTTPPageSource.key(for: SecretTests.url))
             let source = try HTTPPageSource(SecretTests.configuration(), transport: origin)
             let events = Mutex<[String]>([])
-            let report = try await ListSync(storage: storage, source: source, key: key, clock: ManualClock(), chance: { 0.5 })
-                .run { event in events.withLock { $0.append("\(event)") } }
+            let report = try await ListSync(
+                storage: storage, source: source, key: key, clock: ManualClock(), chance: { 0.5 }
+            )
+            .run { event in events.withLock { $0.append("\(event)") } }
             let traces = events.withLock { $0 } + ["\(report)", "\(key)", key.text]
             for trace in traces { #expect(SecretTests.isClean(trace), "\(trace)") }
             let record = try await storage.query(key)

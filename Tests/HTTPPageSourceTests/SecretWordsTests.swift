@@ -9,17 +9,21 @@ struct SecretWordsTests {
         headers: [HTTPField("Authorization", "Bearer 0123456789"), HTTPField("Cookie", "a=b; sid=c00kie-c00kie")],
         parameters: [OriginURL.Parameter(name: "key", value: "p%2Bq%2Br%2Bs%2Bt")])
 
-    @Test("as they are, in any case, percent-encoded, in the middle of a text", arguments: [
-        "0123456789", "x0123456789y", "Bearer 0123456789", "C00KIE-c00kie", "c00kie%2Dc00kie", "p%2Bq%2Br%2Bs%2Bt", "p+q+r+s+t",
-        "%30123456789",
-        "0123456789\u{301}",
-    ])
+    @Test(
+        "as they are, in any case, percent-encoded, in the middle of a text",
+        arguments: [
+            "0123456789", "x0123456789y", "Bearer 0123456789", "C00KIE-c00kie", "c00kie%2Dc00kie", "p%2Bq%2Br%2Bs%2Bt",
+            "p+q+r+s+t",
+            "%30123456789",
+            "0123456789\u{301}",
+        ])
     func found(text: String) {
         #expect(words.isIn(text))
         #expect(!words.isIn(words.hidden(text)))
     }
 
-    @Test("what is not there is not found, and short ones are not looked for",
+    @Test(
+        "what is not there is not found, and short ones are not looked for",
         arguments: ["", "012345678", "a=b", "b", "Bearer", "sid", "key", "ok"])
     func notFound(text: String) {
         #expect(!words.isIn(text))
@@ -32,13 +36,17 @@ struct SecretWordsTests {
         #expect(words.hidden("é 0123456789 é") == "é [secret] é")
     }
 
-    @Test("which headers say who is asking", arguments: [
-        ("Authorization", true), ("proxy-authorization", true), ("X-Api-Key", true), ("Api-Key", true), ("apikey", true),
-        ("X-Auth-Token", true),
-        ("Cookie", true), ("Ocp-Apim-Subscription-Key", true), ("X-Amz-Security-Token", true), ("X-Signature", true),
-        ("X-Named", true),
-        ("Accept", false), ("User-Agent", false), ("Accept-Language", false), ("X-Request-Id", false),
-    ])
+    @Test(
+        "which headers say who is asking",
+        arguments: [
+            ("Authorization", true), ("proxy-authorization", true), ("X-Api-Key", true), ("Api-Key", true),
+            ("apikey", true),
+            ("X-Auth-Token", true),
+            ("Cookie", true), ("Ocp-Apim-Subscription-Key", true), ("X-Amz-Security-Token", true),
+            ("X-Signature", true),
+            ("X-Named", true),
+            ("Accept", false), ("User-Agent", false), ("Accept-Language", false), ("X-Request-Id", false),
+        ])
     func headers(name: String, isCredential: Bool) {
         var configuration = HTTPSourceConfiguration(url: "https://h")
         configuration.secretHeaders = ["x-NAMED"]

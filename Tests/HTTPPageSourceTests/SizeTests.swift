@@ -7,30 +7,44 @@ import Testing
 
 @Suite("The size of pages: by which name it is asked for, and by none")
 struct SizeTests {
-    @Test("a guessed name for the size is refused: page one without it, and never again; another refusal is one", arguments: [400, 422])
+    @Test(
+        "a guessed name for the size is refused: page one without it, and never again; another refusal is one",
+        arguments: [400, 422])
     func refusedSize(status: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
-            guard url.parameters.allSatisfy({ $0.plainName == "offset" }) else { return HTTPPageResponse(status: status) }
+            guard url.parameters.allSatisfy({ $0.plainName == "offset" }) else {
+                return HTTPPageResponse(status: status)
+            }
             let start = url.number("offset") ?? 0
             return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first(size: 30)
         #expect(page.content.count == 20)
-        #expect(page.lesson?.warnings == ["no size is asked for (--limit-param names its parameter); the origin gives 20 items a page"])
+        #expect(
+            page.lesson?.warnings == [
+                "no size is asked for (--limit-param names its parameter); the origin gives 20 items a page"
+            ])
         _ = try await source.page(.offset(20), size: 30)
-        #expect(origin.urls == ["http://h/api?limit=30", "http://h/api", "http://h/api?offset=19", "http://h/api?offset=20"])
+        #expect(
+            origin.urls == [
+                "http://h/api?limit=30", "http://h/api", "http://h/api?offset=19", "http://h/api?offset=20",
+            ])
 
         let named = try scripted("http://h/api", origin) { $0.limitParameter = "size" }
         await #expect(throws: FetchFailure.self) { _ = try await named.first(size: 30) }
         #expect(origin.requests.count == 5, "what is said is not questioned")
     }
 
-    @Test("a guessed name for the size is a filter there: what comes empty is asked for without it; a list that is empty is so twice")
+    @Test(
+        "a guessed name for the size is a filter there: what comes empty is asked for without it; a list that is empty is so twice"
+    )
     func filteringSize() async throws {
         let origin = ScriptedOrigin { url, _ in
             // What it does not know is the name of a member, and no item has it.
-            guard url.parameters.allSatisfy({ $0.plainName == "offset" }) else { return .json(#"{"total":0,"items":[]}"#) }
+            guard url.parameters.allSatisfy({ $0.plainName == "offset" }) else {
+                return .json(#"{"total":0,"items":[]}"#)
+            }
             let start = url.number("offset") ?? 0
             return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
         }
@@ -38,7 +52,10 @@ struct SizeTests {
         let page = try await source.first(size: 30)
         #expect(page.content.count == 20)
         #expect(page.total == .exact(45))
-        #expect(page.lesson?.warnings == ["no size is asked for (--limit-param names its parameter); the origin gives 20 items a page"])
+        #expect(
+            page.lesson?.warnings == [
+                "no size is asked for (--limit-param names its parameter); the origin gives 20 items a page"
+            ])
         #expect(origin.urls == ["http://h/api?limit=30", "http://h/api", "http://h/api?offset=19"])
 
         let empty = ScriptedOrigin { _, _ in .json(#"{"total":0,"items":[]}"#) }
@@ -48,7 +65,9 @@ struct SizeTests {
 
     @Test("a size goes where the URL has one")
     func ownSize() async throws {
-        let origin = ScriptedOrigin { url, _ in .json("[\(objects(0..<min(url.number("per_page") ?? 10, 45)))]", [HTTPField("X-Total-Count", "45")]) }
+        let origin = ScriptedOrigin { url, _ in
+            .json("[\(objects(0..<min(url.number("per_page") ?? 10, 45)))]", [HTTPField("X-Total-Count", "45")])
+        }
         _ = try await scripted("http://h/api?per_page=5", origin).first(size: 45)
         #expect(origin.urls == ["http://h/api?per_page=45"])
     }

@@ -30,7 +30,8 @@ func walk(_ source: HTTPPageSource, size: Int? = nil) async throws -> [String?] 
 
 /// A source at an origin.
 func scripted(
-    _ url: String, _ origin: ScriptedOrigin, stored: String? = nil, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
+    _ url: String, _ origin: ScriptedOrigin, stored: String? = nil,
+    _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
 ) throws -> HTTPPageSource {
     var configuration = HTTPSourceConfiguration(url: url)
     change(&configuration)

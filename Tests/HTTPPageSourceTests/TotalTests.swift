@@ -12,26 +12,36 @@ struct TotalTests {
         try await scripted("http://h/api", ScriptedOrigin { _, _ in .json(body, headers) }).first().total
     }
 
-    @Test("in the body, also two levels deep", arguments: [
-        #"{"total":45,"items":[$]}"#, #"{"meta":{"totalCount":45},"items":[$]}"#, #"{"meta":{"page":{"total_items":45}},"items":[$]}"#,
-        #"{"numFound":45,"docs":[$]}"#, #"{"total":"45","items":[$]}"#, #"{"hits":{"total":{"value":45,"relation":"eq"},"hits":[$]}}"#,
-        #"{"@odata.count":45,"value":[$]}"#, #"{"filtered_table_rows_count":45,"rows":[$]}"#,
-    ])
+    @Test(
+        "in the body, also two levels deep",
+        arguments: [
+            #"{"total":45,"items":[$]}"#, #"{"meta":{"totalCount":45},"items":[$]}"#,
+            #"{"meta":{"page":{"total_items":45}},"items":[$]}"#,
+            #"{"numFound":45,"docs":[$]}"#, #"{"total":"45","items":[$]}"#,
+            #"{"hits":{"total":{"value":45,"relation":"eq"},"hits":[$]}}"#,
+            #"{"@odata.count":45,"value":[$]}"#, #"{"filtered_table_rows_count":45,"rows":[$]}"#,
+        ])
     func inBody(body: String) async throws {
         #expect(try await total(body.replacing("$", with: objects(0..<20))) == .exact(45))
     }
 
-    @Test("in a header", arguments: [
-        ("X-Total-Count", "45"), ("X-WP-Total", "45"), ("Total-Objects", "45"), ("X-Total", "45"), ("Content-Range", "items 0-19/45"),
-        ("Pagination-Total", "45"),
-    ])
+    @Test(
+        "in a header",
+        arguments: [
+            ("X-Total-Count", "45"), ("X-WP-Total", "45"), ("Total-Objects", "45"), ("X-Total", "45"),
+            ("Content-Range", "items 0-19/45"),
+            ("Pagination-Total", "45"),
+        ])
     func inHeader(name: String, value: String) async throws {
         #expect(try await total("[\(objects(0..<20))]", [HTTPField(name, value)]) == .exact(45))
     }
 
-    @Test("what counts something else is no total", arguments: [
-        ("X-Total-Pages", "45"), ("Content-Length", "4500"), ("X-RateLimit-Total", "5000"), ("Content-Range", "items 0-19/*"), ("X-Query-Count", "99"),
-    ])
+    @Test(
+        "what counts something else is no total",
+        arguments: [
+            ("X-Total-Pages", "45"), ("Content-Length", "4500"), ("X-RateLimit-Total", "5000"),
+            ("Content-Range", "items 0-19/*"), ("X-Query-Count", "99"),
+        ])
     func otherHeaders(name: String, value: String) async throws {
         #expect(try await total("[\(objects(0..<20))]", [HTTPField(name, value)]) == .unknown)
     }
@@ -41,12 +51,17 @@ struct TotalTests {
         #expect(try await total(#"{"count":20,"next":"/api?cursor=x","items":[\#(objects(0..<20))]}"#) == .unknown)
     }
 
-    @Test("totals as strings, negative or absurd (R44)", arguments: [
-        ("\"45\"", Total.exact(45)), ("-3", .unknown), ("1e30", .estimate(1 << 53)), ("\"many\"", .unknown), ("null", .unknown),
-    ])
+    @Test(
+        "totals as strings, negative or absurd (R44)",
+        arguments: [
+            ("\"45\"", Total.exact(45)), ("-3", .unknown), ("1e30", .estimate(1 << 53)), ("\"many\"", .unknown),
+            ("null", .unknown),
+        ])
     func totals(text: String, total: Total) async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"total":\#(text),"items":[\#(objects(0..<2))]}"#) }
-        let page = try await scripted("http://h/api", origin) { $0.total = .init("/total"); $0.paging = .none }.first()
+        let page = try await scripted("http://h/api", origin) {
+            $0.total = .init("/total"); $0.paging = .none
+        }.first()
         #expect(page.total == total)
         #expect(page.lesson?.warnings.isEmpty == (text != "-3" && text != "\"many\""), "what is no number is told")
     }
@@ -65,11 +80,15 @@ struct TotalTests {
         #expect(page.lesson?.warnings == ["/total is no number of items; the total is unknown"])
     }
 
-    @Test("an estimate is one, whoever says so", arguments: [
-        #"{"hits":{"total":{"value":45,"relation":"gte"},"hits":[$]}}"#, #"{"total":45,"isEstimate":true,"items":[$]}"#,
-        #"{"total":45,"approximate":true,"items":[$]}"#, #"{"estimatedTotal":45,"items":[$]}"#,
-        #"{"meta":{"total":45,"total_relation":"approximately"},"items":[$]}"#, #"{"total":45,"estimated":"true","items":[$]}"#,
-    ])
+    @Test(
+        "an estimate is one, whoever says so",
+        arguments: [
+            #"{"hits":{"total":{"value":45,"relation":"gte"},"hits":[$]}}"#,
+            #"{"total":45,"isEstimate":true,"items":[$]}"#,
+            #"{"total":45,"approximate":true,"items":[$]}"#, #"{"estimatedTotal":45,"items":[$]}"#,
+            #"{"meta":{"total":45,"total_relation":"approximately"},"items":[$]}"#,
+            #"{"total":45,"estimated":"true","items":[$]}"#,
+        ])
     func estimates(body: String) async throws {
         #expect(try await total(body.replacing("$", with: objects(0..<20))) == .estimate(45))
     }
@@ -81,21 +100,31 @@ struct TotalTests {
 
     @Test("two totals that differ, or one smaller than the page: told")
     func contradictions() async throws {
-        let two = try await scripted("http://h/api", ScriptedOrigin { _, _ in
-            .json(#"{"total":45,"items":[\#(objects(0..<20))]}"#, [HTTPField("X-Total-Count", "50")])
-        }).first()
+        let two = try await scripted(
+            "http://h/api",
+            ScriptedOrigin { _, _ in
+                .json(#"{"total":45,"items":[\#(objects(0..<20))]}"#, [HTTPField("X-Total-Count", "50")])
+            }
+        ).first()
         #expect(two.total == .exact(45))
-        #expect(two.lesson?.warnings.first == "/total says that there are 45 items, and header:X-Total-Count 50; choose with --total")
+        #expect(
+            two.lesson?.warnings.first
+                == "/total says that there are 45 items, and header:X-Total-Count 50; choose with --total")
         let few = ScriptedOrigin { _, _ in .json(#"{"total":5,"items":[\#(objects(0..<20))]}"#) }
         let small = try await scripted("http://h/api", few).first()
         #expect(small.total == .unknown)
-        #expect(small.lesson?.warnings.first == "/total says 5, and the page has 20 items; it is not taken for the total")
+        #expect(
+            small.lesson?.warnings.first == "/total says 5, and the page has 20 items; it is not taken for the total")
     }
 
-    @Test("a total that is only on HEAD is asked for there: once on first contact, and again where page one says nothing (R16)")
+    @Test(
+        "a total that is only on HEAD is asked for there: once on first contact, and again where page one says nothing (R16)"
+    )
     func head() async throws {
         let origin = ScriptedOrigin { url, request in
-            if request.method == "HEAD" { return HTTPPageResponse(status: 200, headers: [HTTPField("Total-Objects", "45")]) }
+            if request.method == "HEAD" {
+                return HTTPPageResponse(status: 200, headers: [HTTPField("Total-Objects", "45")])
+            }
             if request.headers.contains(where: { $0.name == "If-None-Match" }) { return HTTPPageResponse(status: 304) }
             let start = url.number("_token") ?? 0, end = min(start + 20, 45)
             let next = end < 45 ? [HTTPField("Next-Page", "http://h/api?_limit=20&_token=\(end)")] : []
@@ -108,7 +137,9 @@ struct TotalTests {
         #expect(origin.requests.map(\.method) == ["GET", "HEAD"])
         #expect(source.summary?.contains("total header:Total-Objects (HEAD)") == true)
 
-        #expect(try await source.fetch(PageRequest(.first, validator: page.validator)) == .notModified(total: .exact(45), validator: nil))
+        #expect(
+            try await source.fetch(PageRequest(.first, validator: page.validator))
+                == .notModified(total: .exact(45), validator: nil))
         #expect(try await source.first().total == .exact(45))
         #expect(origin.requests.map(\.method) == ["GET", "HEAD", "GET", "HEAD", "GET", "HEAD"])
         _ = try await source.page(.cursor(page.next!))
@@ -118,9 +149,11 @@ struct TotalTests {
         #expect(try await stored.first().total == .exact(45))
     }
 
-    @Test("HEAD is not asked where it would change nothing, or is not allowed", arguments: [
-        #"{"items":[{"id":1}],"has_more":false}"#, #"{"items":[{"id":1}],"total":1}"#, #"{"items":[],"total":0}"#,
-    ])
+    @Test(
+        "HEAD is not asked where it would change nothing, or is not allowed",
+        arguments: [
+            #"{"items":[{"id":1}],"has_more":false}"#, #"{"items":[{"id":1}],"total":1}"#, #"{"items":[],"total":0}"#,
+        ])
     func noHead(body: String) async throws {
         let origin = ScriptedOrigin { _, _ in .json(body) }
         _ = try await scripted("http://h/api", origin).first()
@@ -132,16 +165,21 @@ struct TotalTests {
         #expect(!forbidden.requests.contains { $0.method == "HEAD" })
     }
 
-    @Test("HEAD that gets no answer on first contact is asked with the next page one, and its total is kept from then on",
+    @Test(
+        "HEAD that gets no answer on first contact is asked with the next page one, and its total is kept from then on",
         arguments: [nil, 500, 503, 408])
     func silentHead(status: Int?) async throws {
         let isWell = Mutex(false)
         let origin = ScriptedOrigin { url, request in
             guard request.method == "HEAD" else {
-                if request.headers.contains(where: { $0.name == "If-None-Match" }) { return HTTPPageResponse(status: 304) }
+                if request.headers.contains(where: { $0.name == "If-None-Match" }) {
+                    return HTTPPageResponse(status: 304)
+                }
                 return .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#, [HTTPField("ETag", "\"x\"")])
             }
-            if isWell.withLock({ $0 }) { return HTTPPageResponse(status: 200, headers: [HTTPField("Total-Objects", "45")]) }
+            if isWell.withLock({ $0 }) {
+                return HTTPPageResponse(status: 200, headers: [HTTPField("Total-Objects", "45")])
+            }
             guard let status else { throw FetchFailure(.transport, "reset", isRetryable: true) }
             return HTTPPageResponse(status: status)
         }
@@ -160,9 +198,12 @@ struct TotalTests {
             return
         }
         #expect(page.total == .exact(45))
-        #expect(source.explanation.contains(Explained("total", "header:Total-Objects", .proved, detail: "on HEAD only")))
+        #expect(
+            source.explanation.contains(Explained("total", "header:Total-Objects", .proved, detail: "on HEAD only")))
         let last = try scripted("http://h/api", origin, stored: page.lesson?.source)
-        #expect(try await last.fetch(PageRequest(.first, validator: page.validator)) == .notModified(total: .exact(45), validator: nil))
+        #expect(
+            try await last.fetch(PageRequest(.first, validator: page.validator))
+                == .notModified(total: .exact(45), validator: nil))
     }
 
     @Test("an origin that never answers HEAD is asked five times, and left alone then")

@@ -23,7 +23,9 @@ struct TrapTests {
         _ = try await source.first()
         #expect(try await source.page(.offset(60)).content.isEmpty)
         for body in [#"{"total":0}"#, #"{"has_more":false}"#] {
-            #expect(try await scripted("http://h/api", ScriptedOrigin { _, _ in .json(body) }).first().content.isEmpty, "\(body)")
+            #expect(
+                try await scripted("http://h/api", ScriptedOrigin { _, _ in .json(body) }).first().content.isEmpty,
+                "\(body)")
         }
         // Nothing says that this is a list, nor that it is empty.
         await #expect(throws: FetchFailure.self) {
@@ -51,13 +53,16 @@ struct TrapTests {
         let source = try scripted("http://h/api?page=1", origin) { $0.limitParameter = "per_page" }
         let page = try await source.first(size: 200)
         #expect(source.access == .grid(size: 10))
-        #expect(page.lesson?.warnings.first?.contains("asked for 200 items a page (per_page), the origin gives 10") == true)
+        #expect(
+            page.lesson?.warnings.first?.contains("asked for 200 items a page (per_page), the origin gives 10") == true)
         #expect(try await source.page(.offset(20), size: 200).content.ids.first == "20")
     }
 
-    @Test("a cap that only the body tells is kept to from then on", arguments: [
-        #""meta":{"max_per_page":25}"#, #""limit":25"#, #""pagination":{"per_page":25,"total":90}"#,
-    ])
+    @Test(
+        "a cap that only the body tells is kept to from then on",
+        arguments: [
+            #""meta":{"max_per_page":25}"#, #""limit":25"#, #""pagination":{"per_page":25,"total":90}"#,
+        ])
     func toldCap(member: String) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, size = min(url.number("limit") ?? 25, 25)
@@ -74,15 +79,18 @@ struct TrapTests {
     @Test("a size has another name here than was guessed: page one is asked for again, or its grid would be another's")
     func otherSizeName() async throws {
         let origin = ScriptedOrigin { url, _ in
-            let page = url.number("page") ?? 1, size = url.number("per_page") ?? 10, start = (page - 1) * size, end = min(start + size, 45)
-            let link = end < 45 ? [HTTPField("Link", #"<http://h/api?page=\#(page + 1)&per_page=\#(size)>; rel="next""#)] : []
+            let page = url.number("page") ?? 1, size = url.number("per_page") ?? 10, start = (page - 1) * size,
+                end = min(start + size, 45)
+            let link =
+                end < 45 ? [HTTPField("Link", #"<http://h/api?page=\#(page + 1)&per_page=\#(size)>; rel="next""#)] : []
             return .json("[\(objects(min(start, 45)..<end))]", link + [HTTPField("X-Total-Count", "45")])
         }
         let source = try scripted("http://h/api", origin)
         #expect(try await source.first(size: 15).content.count == 15)
         #expect(source.access == .grid(size: 15))
         #expect(try await source.page(.offset(30), size: 15).content.ids.first == "30")
-        #expect(origin.urls == ["http://h/api?limit=15", "http://h/api?per_page=15", "http://h/api?page=3&per_page=15"])
+        #expect(
+            origin.urls == ["http://h/api?limit=15", "http://h/api?per_page=15", "http://h/api?page=3&per_page=15"])
     }
 
     @Test("past the end by 400, 404, 416, and by 200 and nothing", arguments: [400, 404, 416, 200])
@@ -116,10 +124,13 @@ struct TrapTests {
     @Test("R24: a Link that brings the same items for ever, under ever new URLs, ends as a loop that is named")
     func loop() async throws {
         let origin = ScriptedOrigin { url, _ in
-            .json("[\(objects(0..<20))]", [HTTPField("Link", "</api?cursor=\((url.number("cursor") ?? 0) + 1)>; rel=\"next\"")])
+            .json(
+                "[\(objects(0..<20))]",
+                [HTTPField("Link", "</api?cursor=\((url.number("cursor") ?? 0) + 1)>; rel=\"next\"")])
         }
         let source = try scripted("http://h/api", origin)
-        let sync = ListSync(storage: MemoryStorage(), source: source, key: QueryKey("http://h/api"), clock: ManualClock())
+        let sync = ListSync(
+            storage: MemoryStorage(), source: source, key: QueryKey("http://h/api"), clock: ManualClock())
         let report = try await sync.run()
         #expect(report.list?.failures.first?.failure?.failureClass == .loop)
         #expect(report.list?.coverage.count == 20)
@@ -146,7 +157,8 @@ struct TrapTests {
         let origin = ScriptedOrigin { url, _ in
             guard url.value(of: "kind") == "a" else { return HTTPPageResponse(status: 400) }
             let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
-            return .json(#"{"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+            return .json(
+                #"{"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
         }
         #expect(try await walk(try scripted("http://h/api?kind=a", origin)) == fortyFive)
     }
@@ -155,14 +167,19 @@ struct TrapTests {
     func wholeToken() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
-            return .json(#"{"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
+            return .json(
+                #"{"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(start..<end))]}"#)
         }
         let source = try scripted("http://h/api?kind=a", origin)
         #expect(try await source.first().next == PageCursor("http://h/api?cursor=20"))
-        #expect(source.explanation.contains(Explained("link", "kind", .failed, detail: "the next link is right without them")))
+        #expect(
+            source.explanation.contains(
+                Explained("link", "kind", .failed, detail: "the next link is right without them")))
     }
 
-    @Test("JSON is JSON, whatever the content type says", arguments: ["text/plain", "text/html; charset=utf-8", "application/octet-stream"])
+    @Test(
+        "JSON is JSON, whatever the content type says",
+        arguments: ["text/plain", "text/html; charset=utf-8", "application/octet-stream"])
     func contentType(type: String) async throws {
         let body = Array(#"{"items":[{"id":1}],"total":1}"#.utf8)
         let origin = ScriptedOrigin { _, _ in
@@ -171,16 +188,21 @@ struct TrapTests {
         #expect(try await scripted("http://h/api", origin).first().content.ids == ["1"])
     }
 
-    @Test("entity tags come back exactly as they were sent: unquoted, weak, quoted", arguments: ["abc123", "W/\"abc\"", "\"abc\"", "W/abc"])
+    @Test(
+        "entity tags come back exactly as they were sent: unquoted, weak, quoted",
+        arguments: ["abc123", "W/\"abc\"", "\"abc\"", "W/abc"])
     func entityTags(tag: String) async throws {
         let origin = ScriptedOrigin { _, request in
-            request.headers.contains(HTTPField("If-None-Match", tag)) ? HTTPPageResponse(status: 304)
+            request.headers.contains(HTTPField("If-None-Match", tag))
+                ? HTTPPageResponse(status: 304)
                 : .json(#"{"items":[{"id":1}],"total":1}"#, [HTTPField("ETag", tag)])
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         #expect(page.validator?.entityTag == tag)
-        #expect(try await source.fetch(PageRequest(.first, validator: page.validator)) == .notModified(total: .unknown, validator: nil))
+        #expect(
+            try await source.fetch(PageRequest(.first, validator: page.validator))
+                == .notModified(total: .unknown, validator: nil))
     }
 
     @Test("R6: bodies that differ at every call though their items are the same have one fingerprint")
@@ -194,7 +216,8 @@ struct TrapTests {
         #expect(first.content.fingerprint == second.content.fingerprint)
 
         let clock = ManualClock(), storage = MemoryStorage(clock: clock)
-        let sync = ListSync(storage: storage, source: try scripted("http://h/api", origin), key: QueryKey("http://h/api"), clock: clock)
+        let sync = ListSync(
+            storage: storage, source: try scripted("http://h/api", origin), key: QueryKey("http://h/api"), clock: clock)
         #expect(try await sync.run().reconciliation == .firstLoad)
         clock.advance(by: .seconds(600))
         let again = try await sync.run()
@@ -205,10 +228,13 @@ struct TrapTests {
     @Test("NUL, lone surrogates and escapes in ids, names and texts: every item is there, byte for byte (R5, R7)")
     func oddText() async throws {
         let items = [
-            #"{"id":"a\ud800","text":"\u0000"}"#, #"{"id":"a\ud801","text":"\udc00\ud800"}"#, #"{"id":"a\ufffd","\ud800":"\u001b[2J"}"#,
+            #"{"id":"a\ud800","text":"\u0000"}"#, #"{"id":"a\ud801","text":"\udc00\ud800"}"#,
+            #"{"id":"a\ufffd","\ud800":"\u001b[2J"}"#,
             #"{ "id" : "\u0061\u0000" , "n" : 1.50e0 }"#,
         ]
-        let origin = ScriptedOrigin { _, _ in .json(#"{"total":4,"\ud800":1,"items":[\#(items.joined(separator: ","))]}"#) }
+        let origin = ScriptedOrigin { _, _ in
+            .json(#"{"total":4,"\ud800":1,"items":[\#(items.joined(separator: ","))]}"#)
+        }
         let clock = ManualClock(), storage = MemoryStorage(clock: clock), key = QueryKey("http://h/api")
         let source = try scripted("http://h/api", origin)
         #expect(try await ListSync(storage: storage, source: source, key: key, clock: clock).run().outcome == .complete)
@@ -225,7 +251,8 @@ struct TrapTests {
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
         _ = try await source.page(.cursor(page.next!))
-        #expect(origin.requests.allSatisfy { request in !request.headers.contains { $0.name.lowercased() == "cookie" } })
+        #expect(
+            origin.requests.allSatisfy { request in !request.headers.contains { $0.name.lowercased() == "cookie" } })
     }
 }
 #endif

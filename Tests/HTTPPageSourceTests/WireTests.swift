@@ -6,30 +6,39 @@ import Testing
 
 @Suite("Header fields")
 struct HeaderTests {
-    @Test("Link (RFC 8288): the next one, wherever it stands and however it is written", arguments: [
-        (#"</a?page=2>; rel="next""#, "/a?page=2"),
-        (#"<https://x.example/a>; rel=next"#, "https://x.example/a"),
-        (#"<a>; rel="prev", <b>; title="x, y; z"; rel="next""#, "b"),
-        (#"<a>;rel="first next""#, "a"),
-        (#"<a>; REL="NEXT""#, "a"),
-        (#"<a,b>; rel="next""#, "a,b"),
-        (#"<a>; rel="prev"; rel="next", <b>; rel="next""#, "b"),
-        (#"<a>; title="a \" quote"; rel="next""#, "a"),
-    ] as [(String, String?)] + [(#"<a>; rel="prev""#, nil), ("", nil), ("<a", nil), (#"<a>; rel="nextish""#, nil), (";;;<>;", nil)])
+    @Test(
+        "Link (RFC 8288): the next one, wherever it stands and however it is written",
+        arguments: [
+            (#"</a?page=2>; rel="next""#, "/a?page=2"),
+            (#"<https://x.example/a>; rel=next"#, "https://x.example/a"),
+            (#"<a>; rel="prev", <b>; title="x, y; z"; rel="next""#, "b"),
+            (#"<a>;rel="first next""#, "a"),
+            (#"<a>; REL="NEXT""#, "a"),
+            (#"<a,b>; rel="next""#, "a,b"),
+            (#"<a>; rel="prev"; rel="next", <b>; rel="next""#, "b"),
+            (#"<a>; title="a \" quote"; rel="next""#, "a"),
+        ] as [(String, String?)] + [
+            (#"<a>; rel="prev""#, nil), ("", nil), ("<a", nil), (#"<a>; rel="nextish""#, nil), (";;;<>;", nil),
+        ])
     func links(field: String, target: String?) {
         #expect(LinkHeader.target(rel: "next", in: field) == target)
     }
 
     private static let noon = Timestamp(milliseconds: 784_111_777_000)  // Sun, 06 Nov 1994 08:49:37 GMT
 
-    @Test("Retry-After (RFC 9110, 10.2.3): seconds or a date", arguments: [
-        ("0", Duration.zero), ("7", .seconds(7)), (" 7 ", .seconds(7)), ("Sun, 06 Nov 1994 08:50:07 GMT", .seconds(30)),
-        ("Sun, 06 Nov 1994 08:00:00 GMT", .zero), ("Sunday, 06-Nov-94 08:50:07 GMT", .seconds(30)), ("2099", .seconds(2_099)),
-        ("007", .seconds(7)),
-    ] as [(String, Duration?)] + [
-        ("-5", nil), ("-0", nil), ("+5", nil), ("1.5", nil), ("1e3", nil), ("soon", nil), ("", nil), ("7, 9", nil), ("٧", nil),
-        ("Sun, 99 Nov 1994 08:49:37 GMT", nil),
-    ])
+    @Test(
+        "Retry-After (RFC 9110, 10.2.3): seconds or a date",
+        arguments: [
+            ("0", Duration.zero), ("7", .seconds(7)), (" 7 ", .seconds(7)),
+            ("Sun, 06 Nov 1994 08:50:07 GMT", .seconds(30)),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", .zero), ("Sunday, 06-Nov-94 08:50:07 GMT", .seconds(30)),
+            ("2099", .seconds(2_099)),
+            ("007", .seconds(7)),
+        ] as [(String, Duration?)] + [
+            ("-5", nil), ("-0", nil), ("+5", nil), ("1.5", nil), ("1e3", nil), ("soon", nil), ("", nil), ("7, 9", nil),
+            ("٧", nil),
+            ("Sun, 99 Nov 1994 08:49:37 GMT", nil),
+        ])
     func retryAfter(field: String, pause: Duration?) {
         #expect(RetryAfter.pause(field, now: HeaderTests.noon) == pause)
     }
@@ -39,22 +48,31 @@ struct HeaderTests {
         #expect(RetryAfter.pause("Fri, 31 Dec 9999 23:59:59 GMT", now: HeaderTests.noon)! > .seconds(1_000_000))
         #expect(RetryAfter.pause("9223372036854775807", now: HeaderTests.noon) == .seconds(1 << 31))
         #expect(RetryAfter.pause("99999999999999999999999", now: HeaderTests.noon) == .seconds(1 << 31))
-        #expect(RetryAfter.pause("Thu, 01 Jan 2099 00:00:00 GMT", now: HeaderTests.noon) == .seconds(4_070_908_800 - 784_111_777))
+        #expect(
+            RetryAfter.pause("Thu, 01 Jan 2099 00:00:00 GMT", now: HeaderTests.noon)
+                == .seconds(4_070_908_800 - 784_111_777))
     }
 
-    @Test("dates around leap days and the epoch", arguments: [
-        ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
-        ("Sun, 01 Mar 2026 00:00:00 GMT", 1_772_323_200), ("Sun Nov  6 08:49:37 1994", 784_111_777),
-        ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Tuesday, 01-Jan-69 00:00:00 GMT", 3_124_224_000),
-    ])
+    @Test(
+        "dates around leap days and the epoch",
+        arguments: [
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
+            ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+            ("Sun, 01 Mar 2026 00:00:00 GMT", 1_772_323_200), ("Sun Nov  6 08:49:37 1994", 784_111_777),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777), ("Tuesday, 01-Jan-69 00:00:00 GMT", 3_124_224_000),
+        ])
     func dates(text: String, seconds: Int) {
         #expect(HTTPDate.parse(text)?.milliseconds == Int64(seconds) * 1_000)
     }
 
-    @Test("what is no date is none", arguments: [
-        "", "now", "2024-02-29T12:00:00Z", "Thu, 30 Feb 2024 12:00:00 GMT", "Thu, 29 Feb 2023 12:00:00 GMT", "Thu, 29 Feb 2024 24:00:00 GMT",
-        "Thu, 29 Feb 2024 12:00:00 CET", "Thu, 29 Fév 2024 12:00:00 GMT", "Thu, +9 Feb 2024 12:00:00 GMT", "1709208000", "Sun Nov  0 08:49:37 1994",
-    ])
+    @Test(
+        "what is no date is none",
+        arguments: [
+            "", "now", "2024-02-29T12:00:00Z", "Thu, 30 Feb 2024 12:00:00 GMT", "Thu, 29 Feb 2023 12:00:00 GMT",
+            "Thu, 29 Feb 2024 24:00:00 GMT",
+            "Thu, 29 Feb 2024 12:00:00 CET", "Thu, 29 Fév 2024 12:00:00 GMT", "Thu, +9 Feb 2024 12:00:00 GMT",
+            "1709208000", "Sun Nov  0 08:49:37 1994",
+        ])
     func noDates(text: String) {
         #expect(HTTPDate.parse(text) == nil)
     }
@@ -62,12 +80,15 @@ struct HeaderTests {
 
 @Suite("Origin URLs")
 struct OriginURLTests {
-    @Test("hosts of other scripts are written as the network knows them (RFC 3492, 7.1), and are one host however they are written",
+    @Test(
+        "hosts of other scripts are written as the network knows them (RFC 3492, 7.1), and are one host however they are written",
         arguments: [
-            ("bücher", "bcher-kva"), ("他们为什么不说中文", "ihqwcrb4cv8a8dqg056pqjye"), ("3年b組金八先生", "3b-ww4c5e180e575a65lsy2b"),
+            ("bücher", "bcher-kva"), ("他们为什么不说中文", "ihqwcrb4cv8a8dqg056pqjye"),
+            ("3年b組金八先生", "3b-ww4c5e180e575a65lsy2b"),
             ("почемужеонинеговорятпорусски", "b1abfaaepdrnnbgefbadotcwatmq2g4l"), ("straße", "strae-oqa"),
             ("安室奈美恵-with-super-monkeys", "-with-super-monkeys-pc58ag80a8qai00g7n9n"),
-            ("pročprostěnemluvíčesky", "proprostnemluvesky-uyb24dma41a"), ("majiでkoiする5秒前", "majikoi5-783gue6qz075azm5e"),
+            ("pročprostěnemluvíčesky", "proprostnemluvesky-uyb24dma41a"),
+            ("majiでkoiする5秒前", "majikoi5-783gue6qz075azm5e"),
         ])
     func otherScripts(label: String, written: String) throws {
         #expect(HostName.punycode(label) == written)
@@ -79,9 +100,11 @@ struct OriginURLTests {
         #expect(try #require(OriginURL("http://h/")).resolving("//\(label)/x")?.host == "xn--\(written)")
     }
 
-    @Test("brackets without an address are no host, neither typed nor named by an origin; an address in brackets is one", arguments: [
-        "[", "]", "[]", "[]:80", "a[b", "[::1", "::1]", "[[::1]]",
-    ])
+    @Test(
+        "brackets without an address are no host, neither typed nor named by an origin; an address in brackets is one",
+        arguments: [
+            "[", "]", "[]", "[]:80", "a[b", "[::1", "::1]", "[[::1]]",
+        ])
     func brackets(host: String) throws {
         #expect(OriginURL("http://\(host)/x") == nil)
         #expect(try #require(OriginURL("http://h/")).resolving("http://\(host)/x") == nil)
@@ -91,13 +114,17 @@ struct OriginURLTests {
     @Test("a host whose label is longer than the network takes is none")
     func longLabel() { #expect(OriginURL("http://\(String(repeating: "ü", count: 70)).example/") == nil) }
 
-    @Test("percent signs are read where they stand for text, and nowhere else (RFC 3986, 2.1)", arguments: [
-        ("a%20b", "a b"), ("%C3%BC", "ü"), ("", ""), ("plain+", "plain+"), ("%41%4a%4A", "AJJ"), ("ü%25", "ü%"),
-        ("%", nil), ("%4", nil), ("%zz", nil), ("%ff", nil), ("a%C3", nil),
-    ])
+    @Test(
+        "percent signs are read where they stand for text, and nowhere else (RFC 3986, 2.1)",
+        arguments: [
+            ("a%20b", "a b"), ("%C3%BC", "ü"), ("", ""), ("plain+", "plain+"), ("%41%4a%4A", "AJJ"), ("ü%25", "ü%"),
+            ("%", nil), ("%4", nil), ("%zz", nil), ("%ff", nil), ("a%C3", nil),
+        ])
     func percent(text: String, plain: String?) { #expect(text.percentDecoded == plain) }
 
-    @Test("only absolute http and https URLs are origins", arguments: ["ftp://x/a", "file:///etc/passwd", "x", "/a", "http://", "https:///a", "", "http//x"])
+    @Test(
+        "only absolute http and https URLs are origins",
+        arguments: ["ftp://x/a", "file:///etc/passwd", "x", "/a", "http://", "https:///a", "", "http//x"])
     func foreign(text: String) {
         #expect(OriginURL(text) == nil)
     }
@@ -107,7 +134,8 @@ struct OriginURLTests {
         let plain = HTTPPageSource.key(for: "https://api.example.com/items?tag=a&sort=b")?.text
         #expect(plain == "https://api.example.com/items?sort=b&tag=a")
         for text in [
-            "HTTPS://API.Example.com:443/items?sort=b&tag=a", "https://me:pw@api.example.com/items?tag=a&limit=50&sort=b&offset=100",
+            "HTTPS://API.Example.com:443/items?sort=b&tag=a",
+            "https://me:pw@api.example.com/items?tag=a&limit=50&sort=b&offset=100",
             "https://api.example.com/items?sort=b&api_key=S3CRET&tag=a&page=3&per_page=9#top",
             "https://api.example.com/items?sort=b&tag=a&access_token=S3CRET&X-Amz-Signature=S3CRET",
         ] {
@@ -126,10 +154,13 @@ struct OriginURLTests {
         #expect(url.value(of: "a") == "ü b")
     }
 
-    @Test("references are resolved as RFC 3986, 5.4 says", arguments: [
-        ("?page=2", "http://h/a/b?page=2"), ("/c", "http://h/c"), ("c", "http://h/a/c"), ("../c", "http://h/c"), ("//x/c", "http://x/c"),
-        ("https://y/z?q", "https://y/z?q"),
-    ])
+    @Test(
+        "references are resolved as RFC 3986, 5.4 says",
+        arguments: [
+            ("?page=2", "http://h/a/b?page=2"), ("/c", "http://h/c"), ("c", "http://h/a/c"), ("../c", "http://h/c"),
+            ("//x/c", "http://x/c"),
+            ("https://y/z?q", "https://y/z?q"),
+        ])
     func resolving(reference: String, target: String) {
         #expect(OriginURL("http://h/a/b?q=1")?.resolving(reference)?.text == target)
     }

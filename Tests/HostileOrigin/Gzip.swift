@@ -17,12 +17,12 @@ public enum Gzip {
         return result + little(checksum(bytes)) + little(UInt32(truncatingIfNeeded: bytes.count))
     }
 
-    /// Spaces, so many megabytes of them, a thousand times smaller. It never comes to an end: whoever inflates it all has lost
-    /// already.
+    /// Spaces, so many megabytes of them, a thousand times smaller. It never comes to an end: whoever inflates it all
+    /// has lost already.
     /// - Returns: what to send first, what to send then, and how often.
     public static func bomb(megabytes: Int) -> (start: [UInt8], block: [UInt8], times: Int) {
-        // A block with a code of its own (RFC 1951, 3.2.7), in which "the same 258 times more" takes two bits, both of them 0:
-        // the code, a space, and the first of them. A byte of zeros is four more.
+        // A block with a code of its own (RFC 1951, 3.2.7), in which "the same 258 times more" takes two bits, both of
+        // them 0: the code, a space, and the first of them. A byte of zeros is four more.
         let start: [UInt8] = [0xEC, 0xC1, 0x81, 0, 0, 0, 0, 0x80, 0x20, 0x95, 0xFD, 0x29, 0x17, 0xA9, 0x0A]
         let block = [UInt8](repeating: 0, count: 4_096)
         return (header + start, block, (megabytes << 20) / (block.count * 4 * 258) + 1)

@@ -3,10 +3,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server on loopback that answers as a test says, byte for byte. What no HTTP library would let through is what it is for.
+/// A server on loopback that answers as a test says, byte for byte. What no HTTP library would let through is what it
+/// is for.
 ///
-/// State: how each path is answered, the requests so far, who waits for them, and the connections; under a mutex. Nothing is
-/// awaited and nobody is resumed while it is held.
+/// State: how each path is answered, the requests so far, who waits for them, and the connections; under a mutex.
+/// Nothing is awaited and nobody is resumed while it is held.
 public final class HostileOrigin: Sendable {
     private struct State {
         var behaviours: [String: Behaviour] = [:]

@@ -37,7 +37,8 @@ public struct HostileRequest: Sendable, Hashable {
 
     /// The value of a parameter of the query, as it was sent; nil when there is none.
     public func parameter(_ name: String) -> String? {
-        for pair in target.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") where pair.hasPrefix("\(name)=") {
+        for pair in target.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") where pair.hasPrefix("\(name)=")
+        {
             return String(pair.dropFirst(name.count + 1))
         }
         return nil

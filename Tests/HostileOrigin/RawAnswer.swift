@@ -1,4 +1,5 @@
-/// An answer that is what it says: a status, fields, a body and its right length. The hostile ones are written step by step.
+/// An answer that is what it says: a status, fields, a body and its right length. The hostile ones are written step by
+/// step.
 public struct RawAnswer: Sendable {
     public var status: Int
     public var fields: [(name: String, value: String)]
@@ -11,7 +12,9 @@ public struct RawAnswer: Sendable {
     }
 
     /// JSON, unless the fields say otherwise.
-    public static func json(_ text: String, _ fields: [(name: String, value: String)] = [], status: Int = 200) -> RawAnswer {
+    public static func json(_ text: String, _ fields: [(name: String, value: String)] = [], status: Int = 200)
+        -> RawAnswer
+    {
         var fields = fields
         let isTyped = fields.contains { $0.name.lowercased() == "content-type" }
         if !isTyped { fields.append(("Content-Type", "application/json")) }

@@ -18,7 +18,9 @@ final class RequestReader: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         received += unwrapInboundIn(data).readableBytesView
         while let end = endOfHead {
-            if let request = HostileRequest(head: String(decoding: received[..<end], as: UTF8.self)) { requests.yield(request) }
+            if let request = HostileRequest(head: String(decoding: received[..<end], as: UTF8.self)) {
+                requests.yield(request)
+            }
             received.removeFirst(end)
         }
         if received.count > RequestReader.longestHead { context.close(promise: nil) }

@@ -2,7 +2,8 @@
 public enum Step: Sendable {
     /// Sends these bytes, and goes on when the system has taken them.
     case bytes([UInt8])
-    /// Sends a block so often. A body of a gigabyte costs the memory of one block: the next one waits until there is room.
+    /// Sends a block so often. A body of a gigabyte costs the memory of one block: the next one waits until there is
+    /// room.
     case repeated([UInt8], times: Int)
     /// Sends one byte, and another each time that so much time has passed.
     case drip([UInt8], every: Duration)

@@ -6,7 +6,8 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-/// How `pagecache sync` ends when its origin misbehaves, as a script sees it: the exit code, and one line that says why.
+/// How `pagecache sync` ends when its origin misbehaves, as a script sees it: the exit code, and one line that says
+/// why.
 @Suite("A hostile origin: exit codes of the tool")
 struct ExitTests {
     /// What the tool can be told is less than what a program can: its limits of size are those by default.
@@ -27,12 +28,15 @@ struct ExitTests {
         }
     }
 
-    static let chosen = [
-        Trouble.silences[0], Trouble.brokenMessages[5], Trouble.oversized[5], Trouble.bodies[0], Trouble.redirects[0],
-        Trouble.nextLinks[0],
-    ] + Trouble.statuses.filter { [401, 404, 429, 503].contains($0.status) }
+    static let chosen =
+        [
+            Trouble.silences[0], Trouble.brokenMessages[5], Trouble.oversized[5], Trouble.bodies[0],
+            Trouble.redirects[0],
+            Trouble.nextLinks[0],
+        ] + Trouble.statuses.filter { [401, 404, 429, 503].contains($0.status) }
 
-    @Test("something cached: 65, 75 or 77; show gives it byte for byte, verify finds nothing",
+    @Test(
+        "something cached: 65, 75 or 77; show gives it byte for byte, verify finds nothing",
         .timeLimit(.minutes(3)), arguments: chosen)
     func somethingCached(trouble: Trouble) async throws {
         try await ToolBench.run { bench in
@@ -60,7 +64,9 @@ struct ExitTests {
         }
     }
 
-    @Test("a list that is none: 75, and what came of it is there", .timeLimit(.minutes(3)), arguments: PagingTests.circles)
+    @Test(
+        "a list that is none: 75, and what came of it is there", .timeLimit(.minutes(3)), arguments: PagingTests.circles
+    )
     func circle(circle: PagingTests.Circle) async throws {
         try await ToolBench.run { bench in
             bench.origin.set("/list", circle.withPageOne)

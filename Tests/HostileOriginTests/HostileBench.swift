@@ -10,7 +10,8 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// A list that was brought in over real sockets while its origin was good, and what has to hold of it whatever comes next.
+/// A list that was brought in over real sockets while its origin was good, and what has to hold of it whatever comes
+/// next.
 ///
 /// It is asked for with secrets in every place where one can be; beside its origin is another, which nobody is to ask.
 final class HostileBench: Sendable {
@@ -25,8 +26,8 @@ final class HostileBench: Sendable {
     let key: QueryKey
     let network: PatientNetwork
 
-    /// Runs `body` with a list whose pages are at `/list`, six items in two pages, and stops everything behind it. Nothing has
-    /// been asked for yet.
+    /// Runs `body` with a list whose pages are at `/list`, six items in two pages, and stops everything behind it.
+    /// Nothing has been asked for yet.
     /// - Parameter change: what is said about the origin, beside where things stand in its answers.
     static func run(
         _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }, _ body: (HostileBench) async throws -> Void
@@ -82,7 +83,8 @@ final class HostileBench: Sendable {
     var served: [[UInt8]] {
         get async throws {
             let source = source
-            let repository = PagedRepository(storage: store, codec: RawItemCodec(), clock: clock, source: { _ in source })
+            let repository = PagedRepository(
+                storage: store, codec: RawItemCodec(), clock: clock, source: { _ in source })
             return Array(try await repository.page(key, offset: 0, limit: 10_000, policy: .cacheOnly).items)
         }
     }
@@ -97,8 +99,8 @@ final class HostileBench: Sendable {
     /// Requests for pages; a source may also ask by HEAD.
     var asked: [HostileRequest] { origin.requests.filter { $0.method == "GET" } }
 
-    /// What holds after every bad turn: readers get these items, the store is sound, nothing is left under way or half there,
-    /// and no secret went to another origin, or to the disk.
+    /// What holds after every bad turn: readers get these items, the store is sound, nothing is left under way or half
+    /// there, and no secret went to another origin, or to the disk.
     func expectUnharmed(
         _ items: [[UInt8]], _ report: SyncReport? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -107,10 +109,12 @@ final class HostileBench: Sendable {
         #expect(findings.isEmpty, sourceLocation: sourceLocation)
         let list = try await list
         #expect(
-            list.ledger.allSatisfy { $0.state != .inFlight && $0.leaseOwner == nil }, "\(list.ledger), after \(asked.suffix(12).map(\.target))",
+            list.ledger.allSatisfy { $0.state != .inFlight && $0.leaseOwner == nil },
+            "\(list.ledger), after \(asked.suffix(12).map(\.target))",
             sourceLocation: sourceLocation)
         #expect(stranger.requests.isEmpty, "another origin was asked", sourceLocation: sourceLocation)
-        let words = list.ledger.compactMap(\.failure?.message) + (report?.warnings ?? []) + [list.record.source, key.text]
+        let words =
+            list.ledger.compactMap(\.failure?.message) + (report?.warnings ?? []) + [list.record.source, key.text]
         #expect(Secret.found(in: words.joined(separator: "\n")) == nil, sourceLocation: sourceLocation)
         for file in folder.contents {
             let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\(file)"))

@@ -5,7 +5,8 @@ import PageModel
 import PagedRepository
 import Testing
 
-/// Limits that only real sockets can show (R43): what is slow, what is packed, what is held open, and what is cancelled.
+/// Limits that only real sockets can show (R43): what is slow, what is packed, what is held open, and what is
+/// cancelled.
 @Suite("A hostile origin: limits")
 struct LimitTests {
     private static let json = "Content-Type: application/json"
@@ -18,9 +19,11 @@ struct LimitTests {
             configuration.limits.throughputWindow = .milliseconds(500)
         } _: { bench in
             #expect(try await bench.sync().outcome == .complete)
-            bench.origin.set("/list", .script(
-                .head("HTTP/1.1 200 OK", LimitTests.json, "Content-Length: 100000"),
-                .drip([UInt8](repeating: 0x20, count: 100_000), every: .milliseconds(10))))
+            bench.origin.set(
+                "/list",
+                .script(
+                    .head("HTTP/1.1 200 OK", LimitTests.json, "Content-Length: 100000"),
+                    .drip([UInt8](repeating: 0x20, count: 100_000), every: .milliseconds(10))))
             let began = ContinuousClock.now
             let report = try await bench.sync()
             #expect(began.duration(to: .now) < .seconds(30), "the whole body takes a quarter of an hour")
@@ -35,9 +38,12 @@ struct LimitTests {
         let gates = (Gate(), Gate())
         try await HostileBench.run { bench in
             let body = Array(GoodList.page(1...6).utf8)
-            bench.origin.set("/list", .script(
-                .head("HTTP/1.1 200 OK", LimitTests.json, "Content-Length: \(body.count)"), .bytes(Array(body.prefix(9))),
-                .wait(gates.0), .bytes(Array(body[9..<20])), .wait(gates.1), .bytes(Array(body[20...]))))
+            bench.origin.set(
+                "/list",
+                .script(
+                    .head("HTTP/1.1 200 OK", LimitTests.json, "Content-Length: \(body.count)"),
+                    .bytes(Array(body.prefix(9))),
+                    .wait(gates.0), .bytes(Array(body[9..<20])), .wait(gates.1), .bytes(Array(body[20...]))))
             async let report = bench.sync()
             await bench.origin.arrival(of: 1)
             gates.0.open()
@@ -47,7 +53,8 @@ struct LimitTests {
         }
     }
 
-    @Test("a gigabyte in a megabyte: refused for what it is, whichever limit it meets first",
+    @Test(
+        "a gigabyte in a megabyte: refused for what it is, whichever limit it meets first",
         .timeLimit(.minutes(2)), arguments: [("inflates", 64 << 20, 200), ("decompressed", 4 << 20, 100_000)])
     func bomb(word: String, size: Int, ratio: Int) async throws {
         try await HostileBench.run { configuration in
@@ -57,9 +64,12 @@ struct LimitTests {
         } _: { bench in
             #expect(try await bench.sync().outcome == .complete)
             let bomb = Gzip.bomb(megabytes: 1_024)
-            bench.origin.set("/list", .script(
-                .head("HTTP/1.1 200 OK", LimitTests.json, "Content-Encoding: gzip", "Connection: close"), .bytes(bomb.start),
-                .repeated(bomb.block, times: bomb.times), .close))
+            bench.origin.set(
+                "/list",
+                .script(
+                    .head("HTTP/1.1 200 OK", LimitTests.json, "Content-Encoding: gzip", "Connection: close"),
+                    .bytes(bomb.start),
+                    .repeated(bomb.block, times: bomb.times), .close))
             let report = try await bench.sync()
             #expect(report.headFailure?.failureClass == .hostile)
             #expect(report.headFailure?.message.contains(word) == true, "\(report.headFailure?.message ?? "")")
@@ -74,13 +84,15 @@ struct LimitTests {
             let fields = (0..<count).map { ("X-Field-\($0)", String(repeating: "x", count: length)) }
             bench.origin.set("/list", .answer(.json(GoodList.pageOne, fields)))
             let report = try await bench.sync()
-            #expect(report.headFailure?.failureClass == .hostile, "\(report.headFailure?.message ?? "taken for a page")")
+            #expect(
+                report.headFailure?.failureClass == .hostile, "\(report.headFailure?.message ?? "taken for a page")")
             #expect(report.headFailure?.message.contains("header") == true)
             try await bench.expectUnharmed(GoodList.all, report)
         }
     }
 
-    @Test("an origin that keeps every connection to itself: whoever is cancelled is free at once, and nothing stays under way",
+    @Test(
+        "an origin that keeps every connection to itself: whoever is cancelled is free at once, and nothing stays under way",
         .timeLimit(.minutes(2)))
     func cancelled() async throws {
         try await HostileBench.run { bench in

@@ -18,7 +18,9 @@ struct MemoryTests {
 
     /// The exit code, what was said, and the peak in bytes.
     private func sync(_ bench: ToolBench) async throws -> (ended: Program.Ended, peak: Int) {
-        let command = [Tool.path, "sync", bench.list, "--store", bench.folder.store, "--wait", "0s", "--quiet", "--json"]
+        let command = [
+            Tool.path, "sync", bench.list, "--store", bench.folder.store, "--wait", "0s", "--quiet", "--json",
+        ]
         let ended = try await Program.run(
             "/usr/bin/env", ["python3", "-c", MemoryTests.measured] + command + ToolBench.places)
         let line = try #require(ended.output.split(separator: "\n").last { $0.hasPrefix("peak ") }, "\(ended.errors)")
@@ -34,7 +36,8 @@ struct MemoryTests {
     private static func item(megabytes: Int) -> [Step] {
         let length = beginning.utf8.count + megabytes << 20 + ending.utf8.count
         return [
-            .head("HTTP/1.1 200 OK", json, "Content-Length: \(length)"), .text(beginning), .repeated(block, times: megabytes),
+            .head("HTTP/1.1 200 OK", json, "Content-Length: \(length)"), .text(beginning),
+            .repeated(block, times: megabytes),
             .text(ending),
         ]
     }
@@ -73,7 +76,8 @@ struct MemoryTests {
             ]),
     ]
 
-    @Test("whatever it is, it is refused with 65, and takes no more than four times the largest body",
+    @Test(
+        "whatever it is, it is refused with 65, and takes no more than four times the largest body",
         .timeLimit(.minutes(3)), arguments: loads)
     func bounded(load: Load) async throws {
         try await ToolBench.run { bench in

@@ -6,8 +6,8 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-/// Page one is good and stored; what is behind it never comes to an end, or goes in circles (R24). Whatever came is kept, the
-/// rest is a failure in the ledger, and the origin is not asked for ever.
+/// Page one is good and stored; what is behind it never comes to an end, or goes in circles (R24). Whatever came is
+/// kept, the rest is a failure in the ledger, and the origin is not asked for ever.
 @Suite("A hostile origin: pages without an end")
 struct PagingTests {
     /// Ways in which a chain of pages is none; each answers what is behind page one.
@@ -49,7 +49,8 @@ struct PagingTests {
         },
     ]
 
-    @Test("R24: it is named a loop, for good, and what came before it stays", .timeLimit(.minutes(2)), arguments: circles)
+    @Test(
+        "R24: it is named a loop, for good, and what came before it stays", .timeLimit(.minutes(2)), arguments: circles)
     func loops(circle: Circle) async throws {
         try await HostileBench.run { bench in
             bench.origin.set("/list", circle.withPageOne)
@@ -68,25 +69,29 @@ struct PagingTests {
         }
     }
 
-    @Test("R43: new items for ever: as many pages as a list may have, and no more", .timeLimit(.minutes(2)), arguments: [
-        HTTPSourceConfiguration.Paging.nextURL, .offset, .page,
-    ])
+    @Test(
+        "R43: new items for ever: as many pages as a list may have, and no more", .timeLimit(.minutes(2)),
+        arguments: [
+            HTTPSourceConfiguration.Paging.nextURL, .offset, .page,
+        ])
     func endless(paging: HTTPSourceConfiguration.Paging) async throws {
         try await HostileBench.run { configuration in
             configuration.paging = paging
             configuration.total = nil
             if paging != .nextURL { configuration.next = nil }
         } _: { bench in
-            bench.origin.set("/list", .answers { request in
-                let start: Int =
-                    switch paging {
-                    case .offset: request.parameter("offset").flatMap { Int($0) } ?? 0
-                    case .page: ((request.parameter("page").flatMap { Int($0) } ?? 1) - 1) * 50
-                    default: request.parameter("after").flatMap { Int($0) } ?? 0
-                    }
-                let next = paging == .nextURL ? "\"/list?after=\(start + 50)\"" : "null"
-                return .json(GoodList.page(start + 1...start + 50, next: next, total: "null"))
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    let start: Int =
+                        switch paging {
+                        case .offset: request.parameter("offset").flatMap { Int($0) } ?? 0
+                        case .page: ((request.parameter("page").flatMap { Int($0) } ?? 1) - 1) * 50
+                        default: request.parameter("after").flatMap { Int($0) } ?? 0
+                        }
+                    let next = paging == .nextURL ? "\"/list?after=\(start + 50)\"" : "null"
+                    return .json(GoodList.page(start + 1...start + 50, next: next, total: "null"))
+                })
             #expect(try await bench.sync { $0.maxPages = 1 }.outcome == .limited)
             let report = try await bench.sync { $0.pagesPerQuery = 10 }
             #expect(report.outcome != .complete, "there is more, and that is known")
@@ -98,9 +103,11 @@ struct PagingTests {
         }
     }
 
-    @Test("R24: the same items for every offset are a loop, whatever total is claimed", .timeLimit(.minutes(2)), arguments: [
-        "null", "1000000", "9007199254740991",
-    ])
+    @Test(
+        "R24: the same items for every offset are a loop, whatever total is claimed", .timeLimit(.minutes(2)),
+        arguments: [
+            "null", "1000000", "9007199254740991",
+        ])
     func deafToOffsets(total: String) async throws {
         try await HostileBench.run { configuration in
             configuration.paging = .offset
@@ -120,14 +127,16 @@ struct PagingTests {
     @Test("R24: an empty page with a live next, and a short page with one, are not the end")
     func notTheEnd() async throws {
         try await HostileBench.run { bench in
-            bench.origin.set("/list", .answers { request in
-                switch request.parameter("after") {
-                case nil: PagingTests.page(1...3, next: "3")
-                case "3": .json(#"{"total":null,"items":[],"next":"/list?after=3b"}"#)
-                case "3b": PagingTests.page(4...4, next: "4")
-                default: .json(GoodList.page(5...7, total: "null"))
-                }
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    switch request.parameter("after") {
+                    case nil: PagingTests.page(1...3, next: "3")
+                    case "3": .json(#"{"total":null,"items":[],"next":"/list?after=3b"}"#)
+                    case "3b": PagingTests.page(4...4, next: "4")
+                    default: .json(GoodList.page(5...7, total: "null"))
+                    }
+                })
             let report = try await bench.sync()
             #expect(report.outcome == .complete)
             try await bench.expectUnharmed(GoodList.payloads(1...7), report)
@@ -138,11 +147,15 @@ struct PagingTests {
     func duplicates() async throws {
         try await HostileBench.run { bench in
             let twice = "\(GoodList.item(1)),\(GoodList.item(1)),\(GoodList.item(2))"
-            bench.origin.set("/list", .answers { request in
-                request.parameter("after") == nil
-                    ? .json(#"{"total":6,"items":[\#(twice)],"next":"/list?after=3"}"#)
-                    : .json(#"{"total":6,"items":[\#(GoodList.item(2)),\#(GoodList.item(3)),\#(GoodList.item(4))],"next":null}"#)
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    request.parameter("after") == nil
+                        ? .json(#"{"total":6,"items":[\#(twice)],"next":"/list?after=3"}"#)
+                        : .json(
+                            #"{"total":6,"items":[\#(GoodList.item(2)),\#(GoodList.item(3)),\#(GoodList.item(4))],"next":null}"#
+                        )
+                })
             let report = try await bench.sync()
             #expect(report.headFailure == nil && report.list?.failures.isEmpty == true)
             #expect(report.warnings.contains { $0.contains("repeats") }, "\(report.warnings)")
@@ -152,7 +165,8 @@ struct PagingTests {
         }
     }
 
-    @Test("a page behind page one that cannot be used fails by itself; the next run asks for it and no more",
+    @Test(
+        "a page behind page one that cannot be used fails by itself; the next run asks for it and no more",
         .timeLimit(.minutes(2)), arguments: [Trouble.brokenMessages[5], Trouble.bodies[0], Trouble.oversized[0]])
     func follower(trouble: Trouble) async throws {
         try await HostileBench.run { bench in

@@ -8,12 +8,16 @@ import Testing
 /// When an origin wants to be asked again (R28): believed within a maximum, and never a storm.
 @Suite("A hostile origin: Retry-After")
 struct RetryAfterTests {
-    @Test("nonsense is passed over, a date far away is cut to an hour", .timeLimit(.minutes(2)), arguments: [
-        ("3", Duration.seconds(3)), ("3600", .seconds(3_600)), ("3601", .seconds(3_600)), ("2147483648", .seconds(3_600)),
-        ("Thu, 31 Dec 2099 23:59:59 GMT", .seconds(3_600)), ("Fri, 31 Dec 9999 23:59:59 GMT", .seconds(3_600)),
-        ("-5", .milliseconds(250)), ("soon", .milliseconds(250)), ("", .milliseconds(250)), ("1.5", .milliseconds(250)),
-        ("Thu, 99 Dec 2099 23:59:59 GMT", .milliseconds(250)), ("tomorrow at noon", .milliseconds(250)),
-    ] as [(String, Duration)])
+    @Test(
+        "nonsense is passed over, a date far away is cut to an hour", .timeLimit(.minutes(2)),
+        arguments: [
+            ("3", Duration.seconds(3)), ("3600", .seconds(3_600)), ("3601", .seconds(3_600)),
+            ("2147483648", .seconds(3_600)),
+            ("Thu, 31 Dec 2099 23:59:59 GMT", .seconds(3_600)), ("Fri, 31 Dec 9999 23:59:59 GMT", .seconds(3_600)),
+            ("-5", .milliseconds(250)), ("soon", .milliseconds(250)), ("", .milliseconds(250)),
+            ("1.5", .milliseconds(250)),
+            ("Thu, 99 Dec 2099 23:59:59 GMT", .milliseconds(250)), ("tomorrow at noon", .milliseconds(250)),
+        ] as [(String, Duration)])
     func pause(field: String, pause: Duration) async throws {
         for (status, failureClass) in [(429, FetchFailure.Class.throttled), (503, .server)] {
             try await HostileBench.run { bench in
@@ -32,9 +36,11 @@ struct RetryAfterTests {
         }
     }
 
-    @Test("a number beyond all numbers is a long time, and so an hour at most", .timeLimit(.minutes(2)), arguments: [
-        "99999999999999999999", "9223372036854775807",
-    ])
+    @Test(
+        "a number beyond all numbers is a long time, and so an hour at most", .timeLimit(.minutes(2)),
+        arguments: [
+            "99999999999999999999", "9223372036854775807",
+        ])
     func enormous(field: String) async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync().outcome == .complete)
@@ -46,9 +52,12 @@ struct RetryAfterTests {
         }
     }
 
-    @Test("RFC 9110, 10.2.3: at once, or a moment that is over, is no sooner than we would try ourselves", .timeLimit(.minutes(2)), arguments: [
-        "0", "Sun, 06 Nov 1994 08:49:37 GMT",
-    ])
+    @Test(
+        "RFC 9110, 10.2.3: at once, or a moment that is over, is no sooner than we would try ourselves",
+        .timeLimit(.minutes(2)),
+        arguments: [
+            "0", "Sun, 06 Nov 1994 08:49:37 GMT",
+        ])
     func atOnce(field: String) async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync().outcome == .complete)

@@ -8,7 +8,8 @@ import ToolSupport
 /// R46: what an origin sends is not obeyed by anybody's terminal.
 @Suite("A hostile origin: terminals")
 struct TerminalTests {
-    /// What clears a screen, sets a title, rings, colours and turns text around: as JSON escapes, and raw where JSON allows it.
+    /// What clears a screen, sets a title, rings, colours and turns text around: as JSON escapes, and raw where JSON
+    /// allows it.
     private static let escaped = #"\u001b[2J\u001b]0;mine\u0007\r\u009b31m\u202e"#
     private static let raw = "\u{9B}31m\u{7F}\u{85}\u{202E}\u{2066}"
 
@@ -20,14 +21,18 @@ struct TerminalTests {
         return .json(#"{"\#(name) total":6,"\#(name) items":[\#(items.joined(separator: ","))],"next":\#(next)}"#)
     }
 
-    @Test("names and ids full of escapes: nothing that the tool says of them has one", arguments: [[], ["--json"], ["--verbose"]])
+    @Test(
+        "names and ids full of escapes: nothing that the tool says of them has one",
+        arguments: [[], ["--json"], ["--verbose"]])
     func said(flags: [String]) async throws {
         try await ToolBench.run { bench in
             bench.origin.set("/list", TerminalTests.behaviour)
             let ended = try await bench.sync(flags)
             #expect(ended.status == 0, "\(ended.errors)")
             bench.expectPrintable(ended)
-            for arguments in [["list"], ["pages", bench.list], ["verify"], ["list", "--json"], ["pages", bench.list, "--json"]] {
+            for arguments in [
+                ["list"], ["pages", bench.list], ["verify"], ["list", "--json"], ["pages", bench.list, "--json"],
+            ] {
                 let told = try await Tool.run(arguments + ["--store", bench.folder.store])
                 #expect(told.status == 0, "\(told.errors)")
                 bench.expectPrintable(told)
@@ -60,7 +65,10 @@ struct TerminalTests {
             for format in ["table", "ndjson", "csv", "json"] {
                 let ended = try await Program.run(
                     "/usr/bin/env",
-                    ["python3", "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)", Tool.path, "show", bench.list]
+                    [
+                        "python3", "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)", Tool.path, "show",
+                        bench.list,
+                    ]
                         + ["--store", bench.folder.store, "--no-color", "--format", format])
                 #expect(ended.status == 0, "\(ended.errors)")
                 #expect(!ended.output.isEmpty)

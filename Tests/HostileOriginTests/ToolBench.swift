@@ -18,7 +18,8 @@ struct ToolBench: Sendable {
     static func run(_ body: (ToolBench) async throws -> Void) async throws {
         let (origin, stranger) = (HostileOrigin(), HostileOrigin())
         let bench = ToolBench(
-            origin: origin, root: try await origin.start(), strangerRoot: try await stranger.start(), stranger: stranger)
+            origin: origin, root: try await origin.start(), strangerRoot: try await stranger.start(), stranger: stranger
+        )
         origin.set("/list", GoodList.behaviour)
         let result: Result<Void, any Error>
         do { result = .success(try await body(bench)) } catch { result = .failure(error) }
@@ -35,7 +36,9 @@ struct ToolBench: Sendable {
     var list: String { "\(root)/list" }
 
     /// What is said about the origin: nothing, in tests of what is found out.
-    static let places = ["--paging", "next-url", "--items", "/items", "--id", "/id", "--next", "/next", "--total", "/total"]
+    static let places = [
+        "--paging", "next-url", "--items", "/items", "--id", "/id", "--next", "/next", "--total", "/total",
+    ]
 
     /// `pagecache sync`, with secrets from the environment, and no patience for retries.
     func sync(_ more: [String] = [], path: String = "/list") async throws -> Program.Ended {
@@ -47,7 +50,8 @@ struct ToolBench: Sendable {
 
     /// The items as `show` prints them into a pipe: byte for byte (R7).
     func shown(path: String = "/list") async throws -> [String] {
-        try await Tool.run(["show", "\(root)\(path)", "--store", folder.store]).output.split(separator: "\n").map(String.init)
+        try await Tool.run(["show", "\(root)\(path)", "--store", folder.store]).output.split(separator: "\n").map(
+            String.init)
     }
 
     /// R45, R46: neither a secret nor a control character in what was printed.
@@ -57,7 +61,9 @@ struct ToolBench: Sendable {
 
     func expectPrintable(_ printed: String, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(Secret.found(in: printed) == nil, sourceLocation: sourceLocation)
-        let controls = printed.unicodeScalars.filter { ($0.value < 0x20 && $0 != "\n") || (0x7F...0x9F).contains($0.value) }
+        let controls = printed.unicodeScalars.filter {
+            ($0.value < 0x20 && $0 != "\n") || (0x7F...0x9F).contains($0.value)
+        }
         #expect(controls.isEmpty, "\(controls.map(\.value))", sourceLocation: sourceLocation)
     }
 }

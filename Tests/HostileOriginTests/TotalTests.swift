@@ -15,19 +15,25 @@ struct TotalTests {
         #"{"value":6}"#, "0", "1", "5", "7", "1000000",
     ]
 
-    @Test("a chain of six items, whatever is claimed: six items, and an end", .timeLimit(.minutes(2)), arguments: claims)
+    @Test(
+        "a chain of six items, whatever is claimed: six items, and an end", .timeLimit(.minutes(2)), arguments: claims)
     func chain(claim: String) async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync().outcome == .complete)
-            bench.origin.set("/list", .answers { request in
-                .json(request.parameter("after") == nil
-                    ? GoodList.page(1...3, next: #""/list?after=3""#, total: claim) : GoodList.page(4...6, total: claim))
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    .json(
+                        request.parameter("after") == nil
+                            ? GoodList.page(1...3, next: #""/list?after=3""#, total: claim)
+                            : GoodList.page(4...6, total: claim))
+                })
             try await expectBounded(bench)
         }
     }
 
-    @Test("a list by offsets of six items, whatever is claimed: six items, few requests",
+    @Test(
+        "a list by offsets of six items, whatever is claimed: six items, few requests",
         .timeLimit(.minutes(2)), arguments: claims)
     func offsets(claim: String) async throws {
         try await HostileBench.run { configuration in
@@ -42,14 +48,19 @@ struct TotalTests {
         }
     }
 
-    @Test("the first answer of all claims it: what is there is had, and the claim is no more than an estimate",
+    @Test(
+        "the first answer of all claims it: what is there is had, and the claim is no more than an estimate",
         .timeLimit(.minutes(2)), arguments: ["10000000000000000000", "-5", #""many""#, "1000000", "1.5"])
     func first(claim: String) async throws {
         try await HostileBench.run { bench in
-            bench.origin.set("/list", .answers { request in
-                .json(request.parameter("after") == nil
-                    ? GoodList.page(1...3, next: #""/list?after=3""#, total: claim) : GoodList.page(4...6, total: claim))
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    .json(
+                        request.parameter("after") == nil
+                            ? GoodList.page(1...3, next: #""/list?after=3""#, total: claim)
+                            : GoodList.page(4...6, total: claim))
+                })
             let report = try await bench.sync()
             #expect(report.headFailure == nil)
             #expect(report.list?.record.end == 6)

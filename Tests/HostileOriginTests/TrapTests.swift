@@ -4,8 +4,8 @@ import ProgramSupport
 import Testing
 import ToolSupport
 
-/// What ordinary servers do and careless clients trip over, against the built tool over real sockets, with nothing said about
-/// the origin: how it pages is found out.
+/// What ordinary servers do and careless clients trip over, against the built tool over real sockets, with nothing said
+/// about the origin: how it pages is found out.
 @Suite("Traps of real origins, over real sockets")
 struct TrapTests {
     private static let items = (1...6).map(GoodList.item)
@@ -20,7 +20,9 @@ struct TrapTests {
 
     /// The same, with the first line and the framing of the answer by hand; HEAD is refused.
     /// - Parameter answer: the lines that come before the fields, and the steps that follow the head.
-    private static func byHand(_ answer: @escaping @Sendable (_ body: String) -> (lines: [String], steps: [Step])) -> Behaviour {
+    private static func byHand(_ answer: @escaping @Sendable (_ body: String) -> (lines: [String], steps: [Step]))
+        -> Behaviour
+    {
         Behaviour { request in
             if request.method == "HEAD" { return RawAnswer.status(405).steps(to: request) }
             let (fields, body) = linked(request, "/list?after=3")
@@ -38,30 +40,40 @@ struct TrapTests {
         bench.expectPrintable(ended)
     }
 
-    @Test("JSON is JSON, whatever it is said to be", arguments: [
-        "text/html; charset=utf-8", "text/plain", "application/vnd.api+json", "application/octet-stream", "image/png", "nonsense",
-    ])
+    @Test(
+        "JSON is JSON, whatever it is said to be",
+        arguments: [
+            "text/html; charset=utf-8", "text/plain", "application/vnd.api+json", "application/octet-stream",
+            "image/png", "nonsense",
+        ])
     func contentType(type: String) async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", .answers { request in
-                let (fields, body) = TrapTests.linked(request, "/list?after=3")
-                return .json(body, fields + [("Content-Type", type)])
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    return .json(body, fields + [("Content-Type", type)])
+                })
             try await expectAll(bench)
         }
     }
 
-    @Test("a relative link is relative to the page it stands in (RFC 3986, 5.2)", arguments: [
-        "/v2/list?after=3", "?after=3", "list?after=3", "./list?after=3", "../v2/list?after=3", "//HOST/v2/list?after=3",
-        "http://HOST/v2/list?after=3",
-    ])
+    @Test(
+        "a relative link is relative to the page it stands in (RFC 3986, 5.2)",
+        arguments: [
+            "/v2/list?after=3", "?after=3", "list?after=3", "./list?after=3", "../v2/list?after=3",
+            "//HOST/v2/list?after=3",
+            "http://HOST/v2/list?after=3",
+        ])
     func relative(link: String) async throws {
         try await ToolBench.run { bench in
             let link = link.replacing("HOST", with: String(bench.root.dropFirst("http://".count)))
-            bench.origin.set("/v2/list", .answers { request in
-                let (fields, body) = TrapTests.linked(request, link)
-                return .json(body, fields)
-            })
+            bench.origin.set(
+                "/v2/list",
+                .answers { request in
+                    let (fields, body) = TrapTests.linked(request, link)
+                    return .json(body, fields)
+                })
             try await expectAll(bench, path: "/v2/list")
         }
     }
@@ -69,28 +81,35 @@ struct TrapTests {
     @Test("links in fields of their own, the next one among them")
     func manyLinks() async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", .answers { request in
-                let (fields, body) = TrapTests.linked(request, "/list?after=3")
-                let others = [
-                    ("Link", "</other>; rel=\"describedby\""), ("Link", "</list>; rel=first, </list?after=99>; rel=\"last\""),
-                ]
-                return .json(body, others + fields)
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    let others = [
+                        ("Link", "</other>; rel=\"describedby\""),
+                        ("Link", "</list>; rel=first, </list?after=99>; rel=\"last\""),
+                    ]
+                    return .json(body, others + fields)
+                })
             try await expectAll(bench)
         }
     }
 
-    @Test("a body in chunks of one byte, through letters of several bytes and through escapes; with an extension and a trailer")
+    @Test(
+        "a body in chunks of one byte, through letters of several bytes and through escapes; with an extension and a trailer"
+    )
     func chunks() async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", TrapTests.byHand { body in
-                // In one piece: how fast it comes is another test's.
-                let chunks = body.utf8.flatMap { Array("1;made=by-hand\r\n".utf8) + [$0] + Array("\r\n".utf8) }
-                return (
-                    ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "Trailer: X-Sum"],
-                    [.bytes(chunks), .text("0\r\nX-Sum: 1\r\n\r\n")]
-                )
-            })
+            bench.origin.set(
+                "/list",
+                TrapTests.byHand { body in
+                    // In one piece: how fast it comes is another test's.
+                    let chunks = body.utf8.flatMap { Array("1;made=by-hand\r\n".utf8) + [$0] + Array("\r\n".utf8) }
+                    return (
+                        ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "Trailer: X-Sum"],
+                        [.bytes(chunks), .text("0\r\nX-Sum: 1\r\n\r\n")]
+                    )
+                })
             try await expectAll(bench)
         }
     }
@@ -106,14 +125,22 @@ struct TrapTests {
     @Test("packed with gzip, whole or in chunks; asked for in so many words", arguments: [false, true])
     func gzip(isChunked: Bool) async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", TrapTests.byHand { body in
-                let packed = Gzip.stored(Array(body.utf8))
-                let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(packed.count)"
-                let chunks: [Step] = [.chunk(Array(packed.prefix(20))), .chunk(Array(packed.dropFirst(20))), .lastChunk]
-                return (["HTTP/1.1 200 OK", "Content-Encoding: gzip", framing], isChunked ? chunks : [.bytes(packed)])
-            })
+            bench.origin.set(
+                "/list",
+                TrapTests.byHand { body in
+                    let packed = Gzip.stored(Array(body.utf8))
+                    let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(packed.count)"
+                    let chunks: [Step] = [
+                        .chunk(Array(packed.prefix(20))), .chunk(Array(packed.dropFirst(20))), .lastChunk,
+                    ]
+                    return (
+                        ["HTTP/1.1 200 OK", "Content-Encoding: gzip", framing], isChunked ? chunks : [.bytes(packed)]
+                    )
+                })
             try await expectAll(bench)
-            let encodings = bench.origin.requests.filter { $0.method == "GET" }.map { $0.header("Accept-Encoding") ?? "" }
+            let encodings = bench.origin.requests.filter { $0.method == "GET" }.map {
+                $0.header("Accept-Encoding") ?? ""
+            }
             #expect(encodings.allSatisfy { $0.contains("gzip") && !$0.contains("br") })
         }
     }
@@ -121,11 +148,16 @@ struct TrapTests {
     @Test("early hints, and a go-ahead that nobody waited for, come before the answer (RFC 8297)")
     func interim() async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", Behaviour { request in
-                let (fields, body) = TrapTests.linked(request, "/list?after=3")
-                return [.head("HTTP/1.1 100 Continue"), .head("HTTP/1.1 103 Early Hints", "Link: </style.css>; rel=preload")]
-                    + RawAnswer.json(body, fields).steps(to: request)
-            })
+            bench.origin.set(
+                "/list",
+                Behaviour { request in
+                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    return [
+                        .head("HTTP/1.1 100 Continue"),
+                        .head("HTTP/1.1 103 Early Hints", "Link: </style.css>; rel=preload"),
+                    ]
+                        + RawAnswer.json(body, fields).steps(to: request)
+                })
             try await expectAll(bench)
         }
     }
@@ -133,10 +165,13 @@ struct TrapTests {
     @Test("a cookie is not taken, and so not given back")
     func cookies() async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", .answers { request in
-                let (fields, body) = TrapTests.linked(request, "/list?after=3")
-                return .json(body, fields + [("Set-Cookie", "track=C00KIE; Path=/"), ("set-cookie", "again=C00KIE")])
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    return .json(
+                        body, fields + [("Set-Cookie", "track=C00KIE; Path=/"), ("set-cookie", "again=C00KIE")])
+                })
             try await expectAll(bench)
             _ = try await bench.sync()
             #expect(bench.origin.requests.count >= 3)
@@ -147,10 +182,12 @@ struct TrapTests {
     @Test("R16: a total that only HEAD tells is asked for, and told")
     func headOnly() async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", .answers { request in
-                let (fields, body) = TrapTests.linked(request, "/list?after=3")
-                return .json(body, request.method == "HEAD" ? fields + [("Total-Objects", "6")] : fields)
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    return .json(body, request.method == "HEAD" ? fields + [("Total-Objects", "6")] : fields)
+                })
             let ended = try await bench.sync(["--json"])
             #expect(ended.status == 0, "\(ended.errors)")
             #expect(ended.json["total"] as? Int == 6)
@@ -159,14 +196,18 @@ struct TrapTests {
         }
     }
 
-    @Test("R1, R16: an entity tag outlives the process, and goes back as it came", arguments: [#""v1""#, #"W/"v1""#, "v1"])
+    @Test(
+        "R1, R16: an entity tag outlives the process, and goes back as it came",
+        arguments: [#""v1""#, #"W/"v1""#, "v1"])
     func entityTags(tag: String) async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", .answers { request in
-                if request.parameter("after") != nil { return .json(GoodList.page(4...6)) }
-                let isSame = request.header("If-None-Match") == tag
-                return isSame ? .status(304, [("ETag", tag)]) : .json(GoodList.pageOne, [("ETag", tag)])
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    if request.parameter("after") != nil { return .json(GoodList.page(4...6)) }
+                    let isSame = request.header("If-None-Match") == tag
+                    return isSame ? .status(304, [("ETag", tag)]) : .json(GoodList.pageOne, [("ETag", tag)])
+                })
             try await expectAll(bench)
             let before = bench.origin.requests.count
             let again = try await bench.sync(["--json"])
@@ -181,10 +222,12 @@ struct TrapTests {
     @Test("an origin that closes the connection behind each answer is asked on a new one")
     func closing() async throws {
         try await ToolBench.run { bench in
-            bench.origin.set("/list", Behaviour { request in
-                let (fields, body) = TrapTests.linked(request, "/list?after=3")
-                return RawAnswer.json(body, fields + [("Connection", "close")]).steps(to: request) + [.close]
-            })
+            bench.origin.set(
+                "/list",
+                Behaviour { request in
+                    let (fields, body) = TrapTests.linked(request, "/list?after=3")
+                    return RawAnswer.json(body, fields + [("Connection", "close")]).steps(to: request) + [.close]
+                })
             try await expectAll(bench)
         }
     }

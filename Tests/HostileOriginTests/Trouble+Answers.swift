@@ -8,7 +8,8 @@ extension Trouble {
     static let statuses: [Trouble] =
         [400, 402, 404, 405, 406, 409, 410, 411, 414, 416, 418, 421, 422, 426, 428, 431, 451, 499].map {
             Trouble("refuses with \($0)", [.refused], status: $0, answer: .status($0))
-        } + [500, 501, 502, 503, 504, 507, 520, 599].map {
+        }
+        + [500, 501, 502, 503, 504, 507, 520, 599].map {
             Trouble("fails with \($0)", [.server], status: $0, answer: .status($0))
         }
         + [401, 403].map { Trouble("forbids with \($0)", [.forbidden], status: $0, answer: .status($0)) } + [
@@ -17,26 +18,34 @@ extension Trouble {
             Trouble("finds it too early", [.throttled], status: 425, answer: .status(425)),
             Trouble("finds it too much", [.throttled], status: 429, answer: .status(429)),
             Trouble("has a status that nobody knows", [.refused], status: 799, answer: .status(799)),
-            Trouble("has a part of nobody knows what", [.undecodable], status: 206, answer: .json(GoodList.pageOne, status: 206)),
+            Trouble(
+                "has a part of nobody knows what", [.undecodable], status: 206,
+                answer: .json(GoodList.pageOne, status: 206)),
             Trouble("says that nothing has changed, and nobody asked", [.hostile], status: 304, answer: .status(304)),
             Trouble(
                 "fails with a page that repeats every secret it was told", [.server], status: 500
             ) { _ in
-                .answers { RawAnswer(status: 500, [("Content-Type", "text/html")], body: Array("<pre>\($0.text)</pre>".utf8)) }
+                .answers {
+                    RawAnswer(status: 500, [("Content-Type", "text/html")], body: Array("<pre>\($0.text)</pre>".utf8))
+                }
             },
         ]
 
     static let bodies: [Trouble] = [
         Trouble(
             "has a login page for everybody", [.undecodable], status: 200, word: "HTML",
-            answer: RawAnswer([("Content-Type", "text/html")], body: Array("<!DOCTYPE html><title>Sign in</title>".utf8))),
-        Trouble("says JSON, and it is HTML", [.undecodable], status: 200, word: "HTML", answer: .json("\n <html></html>")),
+            answer: RawAnswer(
+                [("Content-Type", "text/html")], body: Array("<!DOCTYPE html><title>Sign in</title>".utf8))),
+        Trouble(
+            "says JSON, and it is HTML", [.undecodable], status: 200, word: "HTML", answer: .json("\n <html></html>")),
         Trouble("is empty", [.undecodable], status: 200, word: "empty", answer: .json("")),
         Trouble(
-            "breaks off, by its own length", [.undecodable], status: 200, answer: .json(String(GoodList.pageOne.dropLast(40)))),
+            "breaks off, by its own length", [.undecodable], status: 200,
+            answer: .json(String(GoodList.pageOne.dropLast(40)))),
         Trouble("says two things", [.undecodable], status: 200, answer: .json(GoodList.pageOne + GoodList.pageOne)),
         Trouble("apologises", [.undecodable], status: 200, answer: .json(#"{"error":"try again later"}"#)),
-        Trouble("has a number where items should be", [.undecodable], status: 200, answer: .json(#"{"total":6,"items":7}"#)),
+        Trouble(
+            "has a number where items should be", [.undecodable], status: 200, answer: .json(#"{"total":6,"items":7}"#)),
         Trouble("is a word", [.undecodable], status: 200, answer: .json("true")),
         Trouble(
             "has a NUL in a string (RFC 8259, 7)", [.undecodable], status: 200,

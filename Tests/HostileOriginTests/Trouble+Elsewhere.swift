@@ -8,7 +8,10 @@ extension Trouble {
     private static let outside: [(name: String, url: @Sendable (String) -> String)] = [
         ("another origin", { "\($0)/list?after=3" }),
         ("another origin, with the scheme left out", { "\($0.dropFirst("http:".count))/list?after=3" }),
-        ("another origin, with its own name in front", { "http://127.0.0.1:80@\($0.dropFirst("http://".count))/list?after=3" }),
+        (
+            "another origin, with its own name in front",
+            { "http://127.0.0.1:80@\($0.dropFirst("http://".count))/list?after=3" }
+        ),
         ("a file", { _ in "file:///etc/passwd" }),
         ("a script", { _ in "javascript:alert(1)" }),
         ("its data", { _ in "data:application/json,[]" }),
@@ -21,7 +24,8 @@ extension Trouble {
             Trouble("redirects to \(place.name)", [.hostile]) { stranger in
                 .answer(.status(302, [("Location", place.url(stranger))]))
             }
-        } + [301, 303, 307, 308].map { status in
+        }
+        + [301, 303, 307, 308].map { status in
             Trouble("redirects to another origin with \(status)", [.hostile]) { stranger in
                 .answer(.status(status, [("Location", "\(stranger)/list")]))
             }
@@ -29,14 +33,16 @@ extension Trouble {
             Trouble("redirects to itself", [.hostile], word: "redirect", answer: .status(302, [("Location", "/list")])),
             Trouble("redirects from one place to the next, without an end", [.hostile], word: "redirect") { _ in
                 .answers { request in
-                    .status(302, [("Location", "/list?turn=\((request.parameter("turn").flatMap { Int($0) } ?? 0) + 1)")])
+                    .status(
+                        302, [("Location", "/list?turn=\((request.parameter("turn").flatMap { Int($0) } ?? 0) + 1)")])
                 }
             },
             Trouble("redirects, and does not say where to", [.refused, .hostile], answer: .status(302)),
             Trouble("repeats every secret in the redirect", [.hostile]) { stranger in
                 .answers { request in
                     let told = request.parameter("api_key") ?? ""
-                    return .status(302, [("Location", "\(stranger)/list?api_key=\(told)"), ("Set-Cookie", "told=\(told)")])
+                    return .status(
+                        302, [("Location", "\(stranger)/list?api_key=\(told)"), ("Set-Cookie", "told=\(told)")])
                 }
             },
         ]
@@ -49,7 +55,9 @@ extension Trouble {
         } + [
             Trouble("repeats every secret in a next link to another origin", [.hostile]) { stranger in
                 .answers { request in
-                    .json(GoodList.page(1...3, next: "\"\(stranger)/list?api_key=\(request.parameter("api_key") ?? "")\""))
+                    .json(
+                        GoodList.page(1...3, next: "\"\(stranger)/list?api_key=\(request.parameter("api_key") ?? "")\"")
+                    )
                 }
             }
         ]

@@ -37,7 +37,8 @@ extension Trouble {
         Trouble(
             "packs a gigabyte into a megabyte", [.hostile], word: "524288", needsLowLimits: true,
             steps: [
-                .head("HTTP/1.1 200 OK", json, "Content-Encoding: gzip", "Transfer-Encoding: chunked"), .chunk(bomb.start),
+                .head("HTTP/1.1 200 OK", json, "Content-Encoding: gzip", "Transfer-Encoding: chunked"),
+                .chunk(bomb.start),
                 .chunks(bomb.block, times: bomb.times), .hang,
             ]),
         Trouble("says gzip, and it is not", [.undecodable], steps: gzipped(Array(GoodList.pageOne.utf8))),
@@ -47,7 +48,8 @@ extension Trouble {
         Trouble(
             "packs it in a way that nobody asked for", [.undecodable],
             steps: [
-                .head("HTTP/1.1 200 OK", json, "Content-Encoding: br", "Content-Length: 4"), .bytes([0x1B, 0x03, 0x00, 0xF8]),
+                .head("HTTP/1.1 200 OK", json, "Content-Encoding: br", "Content-Length: 4"),
+                .bytes([0x1B, 0x03, 0x00, 0xF8]),
             ]),
         Trouble(
             "has a page of a hundred thousand items", [.hostile], word: "100", needsLowLimits: true,
@@ -57,10 +59,12 @@ extension Trouble {
             answer: .json(#"{"total":6,"items":[{"id":"i1","text":"\#(String(repeating: "x", count: 5_000))"}]}"#)),
         Trouble(
             "nests 200,000 arrays", [.hostile], word: "64",
-            answer: RawAnswer([("Content-Type", "application/json")], body: Array(repeating: UInt8(ascii: "["), count: 200_000))),
+            answer: RawAnswer(
+                [("Content-Type", "application/json")], body: Array(repeating: UInt8(ascii: "["), count: 200_000))),
         Trouble(
             "nests 40,000 objects around a list that would do", [.hostile], word: "64",
-            answer: .json(String(repeating: #"{"a":"#, count: 40_000) + GoodList.pageOne + String(repeating: "}", count: 40_000))),
+            answer: .json(
+                String(repeating: #"{"a":"#, count: 40_000) + GoodList.pageOne + String(repeating: "}", count: 40_000))),
     ]
 }
 #endif

@@ -35,7 +35,8 @@ extension Trouble {
         Trouble(
             "drips chunks of one byte", [.timeout], isEndless: true,
             steps: [
-                chunked, .drip(Array(repeatElement(Array("1\r\n \r\n".utf8), count: 10_000).joined()), every: .milliseconds(5)),
+                chunked,
+                .drip(Array(repeatElement(Array("1\r\n \r\n".utf8), count: 10_000).joined()), every: .milliseconds(5)),
             ]),
         Trouble(
             "has early hints, and never an answer", [.timeout, .transport], isEndless: true,
@@ -67,8 +68,12 @@ extension Trouble {
         Trouble(
             "closes the connection in the middle of a chunk", [.transport],
             steps: [chunked, .text("800\r\n"), .bytes(half), .close]),
-        Trouble("closes the connection where the last chunk should be", [.transport], steps: [chunked, .chunk(whole), .close]),
-        Trouble("resets the connection where the last chunk should be", [.transport], steps: [chunked, .chunk(whole), .reset]),
+        Trouble(
+            "closes the connection where the last chunk should be", [.transport],
+            steps: [chunked, .chunk(whole), .close]),
+        Trouble(
+            "resets the connection where the last chunk should be", [.transport],
+            steps: [chunked, .chunk(whole), .reset]),
         Trouble("counts a chunk in letters", [.transport], steps: [chunked, .text("zz\r\n"), .bytes(whole), .close]),
         Trouble(
             "counts a chunk beyond all numbers", [.transport, .hostile],
@@ -76,13 +81,15 @@ extension Trouble {
         Trouble(
             "has two lengths that differ (RFC 9112, 6.3)", [.transport, .hostile, .undecodable],
             steps: [
-                .head("HTTP/1.1 200 OK", json, "Content-Length: \(whole.count)", "Content-Length: 10"), .bytes(whole), .close,
+                .head("HTTP/1.1 200 OK", json, "Content-Length: \(whole.count)", "Content-Length: 10"), .bytes(whole),
+                .close,
             ]),
         Trouble(
             "has a negative length", [.transport, .hostile],
             steps: [.head("HTTP/1.1 200 OK", json, "Content-Length: -5"), .bytes(whole), .close]),
         Trouble("speaks another protocol", [.transport], steps: [.text("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), .close]),
-        Trouble("has a status that is no number", [.transport], steps: [.head("HTTP/1.1 OK 200"), .bytes(whole), .close]),
+        Trouble(
+            "has a status that is no number", [.transport], steps: [.head("HTTP/1.1 OK 200"), .bytes(whole), .close]),
         Trouble("answers with zeroes", [.transport], steps: [.bytes(Array(repeating: 0, count: 4_096)), .close]),
     ]
 }

@@ -23,7 +23,8 @@ struct Trouble: Sendable, CustomTestStringConvertible {
     let behaviour: @Sendable (String) -> Behaviour
 
     init(
-        _ name: String, _ classes: Set<FetchFailure.Class>, isRetryable: Bool? = nil, status: Int? = nil, word: String? = nil,
+        _ name: String, _ classes: Set<FetchFailure.Class>, isRetryable: Bool? = nil, status: Int? = nil,
+        word: String? = nil,
         isEndless: Bool = false, needsLowLimits: Bool = false, _ behaviour: @escaping @Sendable (String) -> Behaviour
     ) {
         testDescription = name
@@ -39,7 +40,8 @@ struct Trouble: Sendable, CustomTestStringConvertible {
 
     /// The same steps, whatever is asked and whoever else is there.
     init(
-        _ name: String, _ classes: Set<FetchFailure.Class>, isRetryable: Bool? = nil, status: Int? = nil, word: String? = nil,
+        _ name: String, _ classes: Set<FetchFailure.Class>, isRetryable: Bool? = nil, status: Int? = nil,
+        word: String? = nil,
         isEndless: Bool = false, needsLowLimits: Bool = false, steps: [Step]
     ) {
         self.init(
@@ -50,10 +52,12 @@ struct Trouble: Sendable, CustomTestStringConvertible {
 
     /// The same answer, whatever is asked and whoever else is there.
     init(
-        _ name: String, _ classes: Set<FetchFailure.Class>, isRetryable: Bool? = nil, status: Int? = nil, word: String? = nil,
+        _ name: String, _ classes: Set<FetchFailure.Class>, isRetryable: Bool? = nil, status: Int? = nil,
+        word: String? = nil,
         needsLowLimits: Bool = false, answer: RawAnswer
     ) {
-        self.init(name, classes, isRetryable: isRetryable, status: status, word: word, needsLowLimits: needsLowLimits) { _ in
+        self.init(name, classes, isRetryable: isRetryable, status: status, word: word, needsLowLimits: needsLowLimits) {
+            _ in
             .answer(answer)
         }
     }

@@ -6,11 +6,12 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-/// A good list is stored; then its origin turns. Every behaviour is a typed failure in the ledger, in bounded time, with the
-/// good pages as they were (R14, R26, R27, R43, R45).
+/// A good list is stored; then its origin turns. Every behaviour is a typed failure in the ledger, in bounded time,
+/// with the good pages as they were (R14, R26, R27, R43, R45).
 @Suite("A hostile origin: page one")
 struct TroubleTests {
-    @Test("what is stored stays, and the ledger tells what came instead; a second time too",
+    @Test(
+        "what is stored stays, and the ledger tells what came instead; a second time too",
         .timeLimit(.minutes(2)), arguments: Trouble.all)
     func pageOne(trouble: Trouble) async throws {
         try await HostileBench.run { bench in

@@ -19,9 +19,11 @@ struct ValidatorTests {
         }
     }
 
-    @Test("R1: an entity tag goes back exactly as it came, unquoted, weak or strange", .timeLimit(.minutes(2)), arguments: [
-        #""v1""#, #"W/"v1""#, "v1", #""a,b c""#, "\"", "*", #"W/v1"#, #""é""#,
-    ])
+    @Test(
+        "R1: an entity tag goes back exactly as it came, unquoted, weak or strange", .timeLimit(.minutes(2)),
+        arguments: [
+            #""v1""#, #"W/"v1""#, "v1", #""a,b c""#, "\"", "*", #"W/v1"#, #""é""#,
+        ])
     func tags(tag: String) async throws {
         try await HostileBench.run { bench in
             bench.origin.set("/list", ValidatorTests.tagged(tag))
@@ -31,7 +33,8 @@ struct ValidatorTests {
             let report = try await bench.sync()
             #expect(report.outcome == .complete)
             #expect(report.reconciliation == .unchanged)
-            // Either it is sent as it is, or, where it cannot be one (RFC 9110, 8.8.3), not at all; never in another form.
+            // Either it is sent as it is, or, where it cannot be one (RFC 9110, 8.8.3), not at all; never in another
+            // form.
             #expect(bench.asked.dropFirst(before).allSatisfy { [nil, tag].contains($0.header("If-None-Match")) })
             #expect(bench.asked.count <= before + 2)
             try await bench.expectUnharmed(GoodList.all, report)
@@ -42,7 +45,8 @@ struct ValidatorTests {
     func uncalledFor() async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync { $0.maxPages = 1 }.outcome == .limited)
-            bench.origin.set("/list", .either({ $0.parameter("after") == nil }, GoodList.behaviour, or: .answer(.status(304))))
+            bench.origin.set(
+                "/list", .either({ $0.parameter("after") == nil }, GoodList.behaviour, or: .answer(.status(304))))
             let report = try await bench.sync()
             let entry = try #require(report.list?.failures.first)
             #expect(entry.offset == 3 && entry.state == .failedPermanent)
@@ -56,10 +60,12 @@ struct ValidatorTests {
         try await HostileBench.run { bench in
             bench.origin.set("/list", ValidatorTests.tagged(#""v1""#))
             #expect(try await bench.sync().outcome == .complete)
-            bench.origin.set("/list", .answers { request in
-                request.header("If-None-Match") == nil
-                    ? .json(GoodList.pageOne) : .status(304, [("ETag", "\"v\(request.text.utf8.count)\"")])
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    request.header("If-None-Match") == nil
+                        ? .json(GoodList.pageOne) : .status(304, [("ETag", "\"v\(request.text.utf8.count)\"")])
+                })
             for _ in 0..<3 {
                 bench.clock.advance(by: .seconds(600))
                 let before = bench.asked.count
@@ -71,17 +77,21 @@ struct ValidatorTests {
         }
     }
 
-    @Test("R20: an empty answer for a list that was full is not believed at once", .timeLimit(.minutes(2)), arguments: [
-        RawAnswer.status(204), .json(#"{"total":0,"items":[],"next":null}"#), .json(#"{"total":6,"items":[],"next":null}"#),
-        .json(#"{"total":6,"items":null,"next":null}"#),
-    ])
+    @Test(
+        "R20: an empty answer for a list that was full is not believed at once", .timeLimit(.minutes(2)),
+        arguments: [
+            RawAnswer.status(204), .json(#"{"total":0,"items":[],"next":null}"#),
+            .json(#"{"total":6,"items":[],"next":null}"#),
+            .json(#"{"total":6,"items":null,"next":null}"#),
+        ])
     func empty(answer: RawAnswer) async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync().outcome == .complete)
             bench.clock.advance(by: .seconds(600))
             bench.origin.set("/list", .answer(answer))
             let report = try await bench.sync()
-            #expect(report.headFailure?.failureClass == .doubtful, "\(report.headFailure?.message ?? "taken for a page")")
+            #expect(
+                report.headFailure?.failureClass == .doubtful, "\(report.headFailure?.message ?? "taken for a page")")
             let entry = try #require(report.list?.failures.first)
             #expect(entry.offset == 0 && entry.state == .failedRetryable)
             #expect(entry.nextAttemptAt.map { $0 > bench.clock.now() } == true)
@@ -93,12 +103,14 @@ struct ValidatorTests {
     func cookies() async throws {
         try await HostileBench.run { bench in
             let cookies = [("Set-Cookie", "track=C00KIE; Max-Age=999999; Path=/"), ("Set-Cookie2", "older=C00KIE")]
-            bench.origin.set("/list", .answers { request in
-                if request.parameter("after") == nil, request.parameter("turn") == nil {
-                    return .status(302, [("Location", "/list?turn=1")] + cookies)
-                }
-                return .json(request.parameter("after") == nil ? GoodList.pageOne : GoodList.page(4...6), cookies)
-            })
+            bench.origin.set(
+                "/list",
+                .answers { request in
+                    if request.parameter("after") == nil, request.parameter("turn") == nil {
+                        return .status(302, [("Location", "/list?turn=1")] + cookies)
+                    }
+                    return .json(request.parameter("after") == nil ? GoodList.pageOne : GoodList.page(4...6), cookies)
+                })
             let report = try await bench.sync()
             #expect(report.outcome == .complete)
             bench.clock.advance(by: .seconds(600))
@@ -128,7 +140,9 @@ struct ValidatorTests {
                 #expect(report.headFailure == nil, "\(report.headFailure?.message ?? "")")
                 #expect(try await bench.served.starts(with: GoodList.payloads(1...3)))
                 #expect(!stranger.requests.isEmpty)
-                #expect(stranger.requests.allSatisfy { Secret.found(in: $0.text) == nil }, "\(stranger.requests.map(\.text))")
+                #expect(
+                    stranger.requests.allSatisfy { Secret.found(in: $0.text) == nil },
+                    "\(stranger.requests.map(\.text))")
             }
             result = .success(())
         } catch {

@@ -9,7 +9,9 @@ import ToolSupport
 /// tests are skipped, except in CI, where a server that is missing is a failure.
 @Suite("Real origins", .serialized)
 struct OriginTests {
-    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-test-\(UUID().uuidString)").path
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+        "pagecache-test-\(UUID().uuidString)"
+    ).path
 
     private func tool(_ arguments: [String]) async throws -> (status: Int32, output: Data) {
         let ended = try await Program.run(Tool.path, arguments + ["--store", "\(folder)/store.sqlite"])
@@ -28,7 +30,8 @@ struct OriginTests {
         return try #require(try JSONSerialization.jsonObject(with: output) as? [Any])
     }
 
-    @Test("datasette with Debian's package list: every id that a walk by curl finds; then one request; then an insert",
+    @Test(
+        "datasette with Debian's package list: every id that a walk by curl finds; then one request; then an insert",
         .enabled(if: RealOrigin.datasette.isExpected))
     func datasette() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -50,14 +53,18 @@ struct OriginTests {
         // A package is added at the front, and one of page one is taken away.
         let (added, removed) = (expected[0] - 1, expected[17])
         try await RealOrigin.editPackages(
-            "INSERT INTO packages (id, package) VALUES (\(added), 'aaa-new'); DELETE FROM packages WHERE id = \(removed);")
+            "INSERT INTO packages (id, package) VALUES (\(added), 'aaa-new'); DELETE FROM packages WHERE id = \(removed);"
+        )
         let changed = try await sync(url)
         #expect(changed["requests"] as? Int == 1)
         #expect(changed["reconciliation"] as? String == "shifted")
-        #expect(try await shown(url).compactMap { ($0 as? [String: Any])?["id"] as? Int } == [added] + expected.filter { $0 != removed })
+        #expect(
+            try await shown(url).compactMap { ($0 as? [String: Any])?["id"] as? Int } == [added]
+                + expected.filter { $0 != removed })
     }
 
-    @Test("docker-registry's catalogue: plain strings behind a relative Link header",
+    @Test(
+        "docker-registry's catalogue: plain strings behind a relative Link header",
         .enabled(if: RealOrigin.registry.isExpected))
     func registry() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -74,7 +81,9 @@ struct OriginTests {
         #expect(try await sync(url)["requests"] as? Int == 2)
     }
 
-    @Test("Kinto: an opaque token in a header of its own, no total in the body", .enabled(if: RealOrigin.kinto.isExpected))
+    @Test(
+        "Kinto: an opaque token in a header of its own, no total in the body", .enabled(if: RealOrigin.kinto.isExpected)
+    )
     func kinto() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let url = try RealOrigin.kinto.url
@@ -88,7 +97,8 @@ struct OriginTests {
         #expect(result["total"] as? Int == 330)
     }
 
-    @Test("ARA (Django REST Framework): limit and offset, asked for in parallel", .enabled(if: RealOrigin.ara.isExpected))
+    @Test(
+        "ARA (Django REST Framework): limit and offset, asked for in parallel", .enabled(if: RealOrigin.ara.isExpected))
     func ara() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let url = try RealOrigin.ara.url

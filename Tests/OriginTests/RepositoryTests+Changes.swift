@@ -8,7 +8,8 @@ import Testing
 
 // What a list is when its server is gone, changes, or is asked in the background.
 extension OriginTests.RepositoryTests {
-    @Test("R10, R14, R37: with the server gone, everything is served all the same, and what failed is said",
+    @Test(
+        "R10, R14, R37: with the server gone, everything is served all the same, and what failed is said",
         .enabled(if: !RealOrigin.expected(.registry, .ara).isEmpty), .timeLimit(.minutes(2)),
         arguments: RealOrigin.expected(.registry, .ara))
     func offline(origin: RealOrigin) async throws {
@@ -51,7 +52,8 @@ extension OriginTests.RepositoryTests {
         }
     }
 
-    @Test("R17: what came and went on page one is there after one refresh, with one request",
+    @Test(
+        "R17: what came and went on page one is there after one refresh, with one request",
         .enabled(if: RealOrigin.datasette.isExpected))
     func refresh() async throws {
         try await withStore { store, network in
@@ -79,7 +81,8 @@ extension OriginTests.RepositoryTests {
         }
     }
 
-    @Test("R22, R23: a refresh finds what is new; a sweep finds what is gone from the middle, and whoever listens sees it",
+    @Test(
+        "R22, R23: a refresh finds what is new; a sweep finds what is gone from the middle, and whoever listens sees it",
         .enabled(if: RealOrigin.kinto.isExpected), .timeLimit(.minutes(2)))
     func sweep() async throws {
         try await withStore { store, network in
@@ -93,7 +96,9 @@ extension OriginTests.RepositoryTests {
             try await RealOrigin.addRecord(added)
             try await RealOrigin.removeRecord(removed)
             try await list.refresh()
-            #expect(try origin.ids(of: list.current.items) == [added] + before, "without a total, nothing tells of the middle")
+            #expect(
+                try origin.ids(of: list.current.items) == [added] + before,
+                "without a total, nothing tells of the middle")
 
             let expected = origin.ids(in: try await origin.walk())
             #expect(expected == [added] + before.filter { $0 != removed })
@@ -101,7 +106,8 @@ extension OriginTests.RepositoryTests {
             var options = SyncOptions()
             options.work = .sweep
             options.storesDespiteNoStore = true
-            let report = try await ListSync(storage: store, source: lists.source, key: lists.key, options: options).run()
+            let report = try await ListSync(storage: store, source: lists.source, key: lists.key, options: options)
+                .run()
             #expect(report.outcome == .complete && report.reconciliation == .swept)
             var seen: [String] = []
             for await snapshot in snapshots {
@@ -112,7 +118,8 @@ extension OriginTests.RepositoryTests {
         }
     }
 
-    @Test("a pinned list is brought in whole in the background",
+    @Test(
+        "a pinned list is brought in whole in the background",
         .enabled(if: RealOrigin.kinto.isExpected), .timeLimit(.minutes(2)))
     func pinned() async throws {
         try await withStore { store, network in

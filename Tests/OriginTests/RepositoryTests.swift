@@ -5,10 +5,12 @@ import PagedRepository
 import Testing
 
 extension OriginTests {
-    /// The same servers through the library, as a program that embeds it would use them: a store, a source, a repository.
+    /// The same servers through the library, as a program that embeds it would use them: a store, a source, a
+    /// repository.
     @Suite("Real origins through the library")
     struct RepositoryTests {
-        @Test("every item that a walk by curl finds comes in, in order, with as many requests; each is there by its id",
+        @Test(
+            "every item that a walk by curl finds comes in, in order, with as many requests; each is there by its id",
             .enabled(if: !RealOrigin.expected.isEmpty), arguments: RealOrigin.expected)
         func everyItem(origin: RealOrigin) async throws {
             try await withStore { store, network in
@@ -38,8 +40,10 @@ extension OriginTests {
             }
         }
 
-        @Test("R34, R35: page by page: by a Link header, and by offset",
-            .enabled(if: !RealOrigin.expected(.registry, .ara).isEmpty), arguments: RealOrigin.expected(.registry, .ara))
+        @Test(
+            "R34, R35: page by page: by a Link header, and by offset",
+            .enabled(if: !RealOrigin.expected(.registry, .ara).isEmpty), arguments: RealOrigin.expected(.registry, .ara)
+        )
         func pages(origin: RealOrigin) async throws {
             try await withStore { store, network in
                 let lists = try await Embedding(origin.url, store, network)
@@ -62,7 +66,8 @@ extension OriginTests {
             }
         }
 
-        @Test("R39: every snapshot of the stream is the beginning of the list, and the last one all of it",
+        @Test(
+            "R39: every snapshot of the stream is the beginning of the list, and the last one all of it",
             .enabled(if: RealOrigin.registry.isExpected), .timeLimit(.minutes(2)))
         func stream() async throws {
             try await withStore { store, network in
@@ -86,7 +91,8 @@ extension OriginTests {
             }
         }
 
-        @Test("R12: the middle of a list that was never read; what lies between stays a gap",
+        @Test(
+            "R12: the middle of a list that was never read; what lies between stays a gap",
             .enabled(if: RealOrigin.ara.isExpected))
         func anywhere() async throws {
             try await withStore { store, network in
@@ -115,7 +121,8 @@ extension OriginTests {
             }
         }
 
-        @Test("what was found out of a server is stored: a new source goes on behind what is held",
+        @Test(
+            "what was found out of a server is stored: a new source goes on behind what is held",
             .enabled(if: !RealOrigin.expected(.ara, .kinto).isEmpty), arguments: RealOrigin.expected(.ara, .kinto))
         func goingOn(origin: RealOrigin) async throws {
             try await withStore { store, network in

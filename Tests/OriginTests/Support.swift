@@ -9,14 +9,16 @@ enum RealOrigin: String, CaseIterable, Sendable {
 
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// Whether it was started, or should have been: in CI a server that is missing is a failure, elsewhere its tests are skipped.
+    /// Whether it was started, or should have been: in CI a server that is missing is a failure, elsewhere its tests
+    /// are skipped.
     var isExpected: Bool { RealOrigin.environment[variable] != nil || RealOrigin.environment["CI"] != nil }
 
     /// Those of them whose tests are to run.
     static func expected(_ origins: RealOrigin...) -> [RealOrigin] { origins.filter(\.isExpected) }
     static var expected: [RealOrigin] { allCases.filter(\.isExpected) }
 
-    /// What it costs on first contact to find out how to ask: whether a chain with a total takes offsets, whether a HEAD counts.
+    /// What it costs on first contact to find out how to ask: whether a chain with a total takes offsets, whether a
+    /// HEAD counts.
     var firstContact: Int { self == .ara ? 0 : 1 }
 
     var url: String { get throws { try RealOrigin.value(of: variable) } }

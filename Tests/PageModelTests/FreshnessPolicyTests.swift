@@ -5,16 +5,20 @@ import Testing
 struct FreshnessPolicyTests {
     private let validated = Timestamp(milliseconds: 1_000_000)
 
-    @Test("it stands in for the policy's age, up to an hour and never below zero; nothing said is the policy's age", arguments: [
-        (nil, 60), (0, 0), (-5, 0), (10, 10), (600, 600), (3_600, 3_600), (86_400, 3_600),
-    ])
+    @Test(
+        "it stands in for the policy's age, up to an hour and never below zero; nothing said is the policy's age",
+        arguments: [
+            (nil, 60), (0, 0), (-5, 0), (10, 10), (600, 600), (3_600, 3_600), (86_400, 3_600),
+        ])
     func byDefault(said: Int?, staleAfter: Int) {
         #expect(FreshnessPolicy().staleAfter(originSays: said.map { .seconds($0) }) == .seconds(staleAfter))
     }
 
-    @Test("it is kept within bounds; where they cross, the upper one holds", arguments: [
-        (30, 90, 10, 30), (30, 90, 60, 60), (30, 90, 600, 90), (90, 30, 60, 30), (-9, -5, 60, 0), (0, 90, -1, 0),
-    ])
+    @Test(
+        "it is kept within bounds; where they cross, the upper one holds",
+        arguments: [
+            (30, 90, 10, 30), (30, 90, 60, 60), (30, 90, 600, 90), (90, 30, 60, 30), (-9, -5, 60, 0), (0, 90, -1, 0),
+        ])
     func bounds(floor: Int, cap: Int, said: Int, staleAfter: Int) {
         let policy = FreshnessPolicy(originWord: .taken(atLeast: .seconds(floor), atMost: .seconds(cap)))
         #expect(policy.staleAfter(originSays: .seconds(said)) == .seconds(staleAfter))
@@ -25,7 +29,8 @@ struct FreshnessPolicyTests {
     func ignored() {
         let policy = FreshnessPolicy(staleAfter: .seconds(7), originWord: .ignored)
         #expect(policy.staleAfter(originSays: .seconds(600)) == .seconds(7))
-        #expect(policy.freshness(validatedAt: validated, freshFor: .seconds(600), now: validated + .seconds(8)) == .stale)
+        #expect(
+            policy.freshness(validatedAt: validated, freshFor: .seconds(600), now: validated + .seconds(8)) == .stale)
     }
 
     @Test("an origin that calls nothing fresh has lists that are stale at once")
@@ -33,17 +38,22 @@ struct FreshnessPolicyTests {
         #expect(FreshnessPolicy().freshness(validatedAt: validated, freshFor: .zero, now: validated) == .stale)
     }
 
-    @Test("nothing of an invalidated list is fresh; what has expired stays expired; what was never had has no age (R11)")
+    @Test(
+        "nothing of an invalidated list is fresh; what has expired stays expired; what was never had has no age (R11)")
     func invalidated() {
         let policy = FreshnessPolicy(expiredAfter: .seconds(500))
         var list = QueryRecord(
-            id: QueryID(rawValue: 1), key: QueryKey("k"), version: ListVersion(generation: 1, revision: 0), total: .unknown,
-            end: nil, validatedAt: nil, createdAt: validated, allowsDuplicates: false, paging: "", source: "", invalidatedAt: validated)
+            id: QueryID(rawValue: 1), key: QueryKey("k"), version: ListVersion(generation: 1, revision: 0),
+            total: .unknown,
+            end: nil, validatedAt: nil, createdAt: validated, allowsDuplicates: false, paging: "", source: "",
+            invalidatedAt: validated)
         #expect(policy.freshness(of: list, now: validated) == nil)
         list.validatedAt = validated + .seconds(1)
         #expect(policy.freshness(of: list, now: validated + .seconds(2)) == .stale)
         #expect(policy.freshness(of: list, now: validated + .seconds(501)) == .expired)
-        #expect(policy.freshness(ofPageValidatedAt: validated + .seconds(2), in: list, now: validated + .seconds(3)) == .stale)
+        #expect(
+            policy.freshness(ofPageValidatedAt: validated + .seconds(2), in: list, now: validated + .seconds(3))
+                == .stale)
         list.invalidatedAt = nil
         list.freshFor = .seconds(200)
         #expect(policy.freshness(of: list, now: validated + .seconds(200)) == .fresh)

@@ -81,7 +81,9 @@ struct CoverageTests {
         #expect(coverage.gaps(in: 90..<120) == [100..<120])
     }
 
-    @Test("three ranges in any order and of any kind: what is held is what is in one of them, in as few runs as there can be")
+    @Test(
+        "three ranges in any order and of any kind: what is held is what is in one of them, in as few runs as there can be"
+    )
     func anyOrder() {
         let ranges = (0...6).flatMap { start in (start...6).map { start..<$0 } }
         for first in ranges {
@@ -90,7 +92,9 @@ struct CoverageTests {
                     let runs = Coverage([first, second, third]).runs
                     let held = (0..<6).filter { first.contains($0) || second.contains($0) || third.contains($0) }
                     #expect(runs.flatMap { Array($0) } == held, "\(first), \(second), \(third)")
-                    #expect(zip(runs, runs.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }, "\(first), \(second), \(third)")
+                    #expect(
+                        zip(runs, runs.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound },
+                        "\(first), \(second), \(third)")
                 }
             }
         }
@@ -113,9 +117,12 @@ struct CoverageTests {
 
 @Suite("Totals, times and freshness")
 struct SmallValueTests {
-    @Test("R44: a total is clamped, and a negative one is unknown", arguments: [
-        (-1, Total.unknown), (0, .exact(0)), (7, .exact(7)), ((1 << 50) - 1, .exact((1 << 50) - 1)), (1 << 50, .estimate(1 << 50)), (Int.max, .estimate(1 << 53)),
-    ])
+    @Test(
+        "R44: a total is clamped, and a negative one is unknown",
+        arguments: [
+            (-1, Total.unknown), (0, .exact(0)), (7, .exact(7)), ((1 << 50) - 1, .exact((1 << 50) - 1)),
+            (1 << 50, .estimate(1 << 50)), (Int.max, .estimate(1 << 53)),
+        ])
     func totals(claimed: Int, total: Total) {
         #expect(Total(claimed: claimed) == total)
     }
@@ -128,13 +135,16 @@ struct SmallValueTests {
         #expect(Duration.seconds(Int64.max).wholeMilliseconds == .max)
     }
 
-    @Test("freshness is decided by age; data from the future is stale, not fresh for ever (R29)", arguments: [
-        (0, Freshness.fresh), (59_999, .fresh), (60_000, .stale), (600_000, .expired), (-1, .stale),
-    ])
+    @Test(
+        "freshness is decided by age; data from the future is stale, not fresh for ever (R29)",
+        arguments: [
+            (0, Freshness.fresh), (59_999, .fresh), (60_000, .stale), (600_000, .expired), (-1, .stale),
+        ])
     func freshness(age: Int, expected: Freshness) {
         let policy = FreshnessPolicy(staleAfter: .seconds(60), expiredAfter: .seconds(600))
         let validated = Timestamp(milliseconds: 1_000_000)
-        #expect(policy.freshness(validatedAt: validated, now: Timestamp(milliseconds: 1_000_000 + Int64(age))) == expected)
+        #expect(
+            policy.freshness(validatedAt: validated, now: Timestamp(milliseconds: 1_000_000 + Int64(age))) == expected)
     }
 
     @Test("a short id depends on scope and text, and on nothing else")
@@ -174,7 +184,8 @@ struct PageContentTests {
         #expect(cut.ids.hashValue == precomposed.hashValue)
         #expect(Array(cut.ids.reversed()) == [nil, "", "é"])
         // One that lies behind what is no id at all.
-        let stored = PageContent(bytes: [2], places: [.init(end: 1, idStart: 3, idCount: 2)], text: [0, 0, 0] + Array("é".utf8) + [9])
+        let stored = PageContent(
+            bytes: [2], places: [.init(end: 1, idStart: 3, idCount: 2)], text: [0, 0, 0] + Array("é".utf8) + [9])
         #expect(stored == first.slice(1..<2))
         #expect(stored.hashValue == first.slice(1..<2).hashValue)
         #expect(stored.fingerprint == first.slice(1..<2).fingerprint)

@@ -12,10 +12,13 @@ struct CommitLeaseTests {
         [.put(PageWrite(offset: offset, content: items(range), evidence: .inferred))]
     }
 
-    @Test("R30: one transaction stores a page and takes the lease of the next; it is told as one change", arguments: StorageKind.allCases)
+    @Test(
+        "R30: one transaction stores a page and takes the lease of the next; it is told as one change",
+        arguments: StorageKind.allCases)
     func both(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        let lease = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: noon).leases[0]
+        let lease = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: noon).leases[
+            0]
         var told = bench.store.notices(of: bench.query).makeAsyncIterator()
         let version = try await bench.list.record.version
         let plan = CommitPlan(
@@ -29,7 +32,9 @@ struct CommitLeaseTests {
         #expect(ledger.map(\.state) == [.ok, .inFlight, .inFlight])
         #expect(ledger.map(\.leaseExpiresAt) == [nil, minute, minute])
         #expect(ledger.map(\.attempts) == [1, 1, 1])
-        guard case .changed(let set) = await told.next(isolation: #isolation) else { return #expect(Bool(false), "nothing was told") }
+        guard case .changed(let set) = await told.next(isolation: #isolation) else {
+            return #expect(Bool(false), "nothing was told")
+        }
         #expect(set.changes.filter { if case .ledger = $0 { true } else { false } } == [.ledger([0, 10, 20])])
     }
 
@@ -47,7 +52,9 @@ struct CommitLeaseTests {
         #expect(try await bench.list.ledger.isEmpty)
     }
 
-    @Test("R21: a plan that rests on a page changes nothing once that has other items, or is gone, though nothing has moved", arguments: StorageKind.allCases)
+    @Test(
+        "R21: a plan that rests on a page changes nothing once that has other items, or is gone, though nothing has moved",
+        arguments: StorageKind.allCases)
     func premise(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         // Long enough not to be joined (R17).
@@ -56,7 +63,8 @@ struct CommitLeaseTests {
         let premise = PagePremise(offset: 0, fingerprint: before.pages[0].fingerprint)
         func plan(_ offset: Int) -> CommitPlan {
             CommitPlan(
-                query: bench.query, version: before.record.version, edits: page(offset, offset..<offset + 20) + [.verify(19..<offset + 20)], premises: [premise])
+                query: bench.query, version: before.record.version,
+                edits: page(offset, offset..<offset + 20) + [.verify(19..<offset + 20)], premises: [premise])
         }
         func replace(_ first: String) async throws {
             let page = PageWrite(offset: 0, content: items([first] + (1..<20).map { "i\($0)" }), evidence: .verified)
@@ -83,7 +91,9 @@ struct CommitLeaseTests {
         #expect(try await bench.list.pages.isEmpty)
     }
 
-    @Test("what is told of the surroundings is as it is afterwards, and what an excerpt would tell", arguments: StorageKind.allCases)
+    @Test(
+        "what is told of the surroundings is as it is afterwards, and what an excerpt would tell",
+        arguments: StorageKind.allCases)
     func surroundings(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<10))
@@ -92,7 +102,8 @@ struct CommitLeaseTests {
         let plan = CommitPlan(
             query: bench.query, version: version, edits: page(10, 10..<20) + [.setTotal(.exact(90))],
             ledger: [.succeeded(offset: 10)])
-        let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([20], for: .seconds(60), telling: 19..<30))
+        let receipt = try await bench.store.commit(
+            plan, claiming: LeaseRequest([20], for: .seconds(60), telling: 19..<30))
         let told = try #require(receipt.grant?.list)
         #expect(told == (try await bench.store.excerpt(of: bench.query, 19..<30)))
         #expect(told.pages.map(\.range) == [10..<20])
@@ -101,7 +112,8 @@ struct CommitLeaseTests {
         let claimed = try await bench.store.claim(
             LeaseRequest([30], for: .seconds(60), telling: 30..<45), of: bench.query, at: noon)
         #expect(claimed.list == (try await bench.store.excerpt(of: bench.query, 30..<45)))
-        let gone = try await bench.store.claim(LeaseRequest([0], for: .seconds(60), telling: 0..<9), of: QueryID(rawValue: 99), at: noon)
+        let gone = try await bench.store.claim(
+            LeaseRequest([0], for: .seconds(60), telling: 0..<9), of: QueryID(rawValue: 99), at: noon)
         #expect(gone == LeaseGrant([], at: noon))
     }
 

@@ -31,13 +31,16 @@ struct CommitTests {
         #expect(try await bench.held == [0: "i1", 1: "i2"])
     }
 
-    @Test("a plan that rests on the list's length changes nothing once somebody has heard of another", arguments: StorageKind.allCases)
+    @Test(
+        "a plan that rests on the list's length changes nothing once somebody has heard of another",
+        arguments: StorageKind.allCases)
     func anotherLength(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
         func plan(_ extent: ListExtent?) async throws -> CommitPlan {
             CommitPlan(
-                query: bench.query, version: try await bench.list.record.version, edits: [.setTotal(.estimate(9)), .setEnd(3)],
+                query: bench.query, version: try await bench.list.record.version,
+                edits: [.setTotal(.estimate(9)), .setEnd(3)],
                 extent: extent)
         }
         let before = try await bench.list.record.extent
@@ -45,13 +48,17 @@ struct CommitTests {
         let version = try await bench.list.record.version
         #expect(try await bench.store.commit(plan(before)) == .superseded(version), "the total is another")
         try await bench.commit([.setEnd(5)])
-        #expect(try await bench.store.commit(plan(ListExtent(total: .exact(5), end: nil))) == .superseded(version), "so is the end")
+        #expect(
+            try await bench.store.commit(plan(ListExtent(total: .exact(5), end: nil))) == .superseded(version),
+            "so is the end")
         #expect(try await bench.list.record.extent == ListExtent(total: .exact(5), end: 5))
         #expect(try await bench.store.commit(plan(ListExtent(total: .exact(5), end: 5))) == .committed(version))
         #expect(try await bench.store.commit(plan(nil)) == .committed(version), "it does not rest on it")
     }
 
-    @Test("a plan for a purged query changes nothing, even when the key is registered again", arguments: StorageKind.allCases)
+    @Test(
+        "a plan for a purged query changes nothing, even when the key is registered again",
+        arguments: StorageKind.allCases)
     func purged(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
@@ -59,12 +66,15 @@ struct CommitTests {
         let again = try await bench.store.register(QueryKey("https://example.com/list"), at: noon)
         #expect(again.id != bench.query)
         let plan = CommitPlan(
-            query: bench.query, version: ListVersion(generation: 1, revision: 0), edits: [.put(PageWrite(offset: 0, content: items(0..<3), evidence: .inferred))])
+            query: bench.query, version: ListVersion(generation: 1, revision: 0),
+            edits: [.put(PageWrite(offset: 0, content: items(0..<3), evidence: .inferred))])
         #expect(try await bench.store.commit(plan) == .superseded(ListVersion(generation: 0, revision: 0)))
         #expect(try await bench.store.outline(of: again.id)?.pages == [])
     }
 
-    @Test("R5: an id that the list holds elsewhere is refused, and says where; nothing of the plan is applied", arguments: StorageKind.allCases)
+    @Test(
+        "R5: an id that the list holds elsewhere is refused, and says where; nothing of the plan is applied",
+        arguments: StorageKind.allCases)
     func duplicates(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
@@ -76,7 +86,9 @@ struct CommitTests {
         #expect(try await bench.held.count == 6)
     }
 
-    @Test("R5: the same id twice in one page is refused, until duplicates are allowed (R25)", arguments: StorageKind.allCases)
+    @Test(
+        "R5: the same id twice in one page is refused, until duplicates are allowed (R25)",
+        arguments: StorageKind.allCases)
     func duplicatesInside(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         #expect(try await bench.put(0, items(["a", "b", "a"])) == .duplicates([0..<3]))
@@ -85,7 +97,9 @@ struct CommitTests {
         #expect(try await bench.list.record.allowsDuplicates)
     }
 
-    @Test("another process's page at the same place, with the same items, is agreed with", arguments: StorageKind.allCases)
+    @Test(
+        "another process's page at the same place, with the same items, is agreed with", arguments: StorageKind.allCases
+    )
     func samePageTwice(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
@@ -93,12 +107,16 @@ struct CommitTests {
         #expect(try await bench.put(1, items(10..<12)) == .duplicates([0..<3]))
     }
 
-    @Test("R19: a new generation takes the place of the old one page by page; the rest stays readable", arguments: StorageKind.allCases)
+    @Test(
+        "R19: a new generation takes the place of the old one page by page; the rest stays readable",
+        arguments: StorageKind.allCases)
     func generations(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         for start in stride(from: 0, to: 9, by: 3) { try await bench.put(start, items(start..<start + 3)) }
         // i5 has moved to the head of another list; what held it gives way, too.
-        try await bench.commit([.beginGeneration, .put(PageWrite(offset: 0, content: items(["x", "i5"]), evidence: .inferred))])
+        try await bench.commit([
+            .beginGeneration, .put(PageWrite(offset: 0, content: items(["x", "i5"]), evidence: .inferred)),
+        ])
         let list = try await bench.list
         #expect(list.record.version == ListVersion(generation: 2, revision: 0))
         #expect(try await bench.held == [0: "x", 1: "i5"])
@@ -119,7 +137,9 @@ struct CommitTests {
         #expect(try await bench.list.record.version.revision == 1, "plans that counted on it are void")
     }
 
-    @Test("R6: a page of the old list that is fetched again unchanged counts as held again", arguments: StorageKind.allCases)
+    @Test(
+        "R6: a page of the old list that is fetched again unchanged counts as held again",
+        arguments: StorageKind.allCases)
     func revival(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
@@ -130,14 +150,19 @@ struct CommitTests {
         #expect(try await bench.put(3, items(["i1"])) == .duplicates([0..<3]))
     }
 
-    @Test("R4: ledger rows move with the positions; those of replaced positions are gone", arguments: StorageKind.allCases)
+    @Test(
+        "R4: ledger rows move with the positions; those of replaced positions are gone", arguments: StorageKind.allCases
+    )
     func ledgerMoves(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         for start in [0, 20, 40] { try await bench.put(start, items(start..<start + 20)) }
         let failure = FetchFailure(.server, "500", isRetryable: true, httpStatus: 500)
         try await bench.commit(
             [],
-            ledger: [.succeeded(offset: 0), .succeeded(offset: 20), .failed(offset: 60, failure: failure, nextAttemptIn: .zero)])
+            ledger: [
+                .succeeded(offset: 0), .succeeded(offset: 20),
+                .failed(offset: 60, failure: failure, nextAttemptIn: .zero),
+            ])
         try await bench.commit([.splice(0..<1, PageWrite(offset: 0, content: items(["x", "y"]), evidence: .inferred))])
         #expect(try await bench.list.ledger.map(\.offset) == [21, 61])
         #expect(try await bench.list.ledger.last?.failure?.httpStatus == 500)
@@ -146,10 +171,16 @@ struct CommitTests {
     @Test("R1: a validator is void once its page has moved; before, it stands", arguments: StorageKind.allCases)
     func validators(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        let validator = Validator(request: "https://example.com/list", entityTag: "\"v1\"", lastModified: nil, coversTotal: true)
+        let validator = Validator(
+            request: "https://example.com/list", entityTag: "\"v1\"", lastModified: nil, coversTotal: true)
         for start in [0, 3] {
             try await bench.commit(
-                [.put(PageWrite(offset: start, content: items(start..<start + 3), evidence: .inferred, validator: validator))])
+                [
+                    .put(
+                        PageWrite(
+                            offset: start, content: items(start..<start + 3), evidence: .inferred, validator: validator)
+                    )
+                ])
         }
         try await bench.commit([.splice(3..<3, PageWrite(offset: 3, content: items(["new"]), evidence: .inferred))])
         let list = try await bench.list
@@ -157,16 +188,22 @@ struct CommitTests {
         #expect(list.pages.last?.validator == nil)
     }
 
-    @Test("R16: a total that another page brings is not the one that page one's validator covers; an estimate takes nothing back", arguments: StorageKind.allCases)
+    @Test(
+        "R16: a total that another page brings is not the one that page one's validator covers; an estimate takes nothing back",
+        arguments: StorageKind.allCases)
     func coveredTotal(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let validator = Validator(request: "first", entityTag: "\"v1\"", lastModified: nil, coversTotal: true)
         let head = PageWrite(offset: 0, content: items(0..<3), evidence: .verified, validator: validator)
         try await bench.commit([.put(head), .setTotal(.exact(9)), .validated])
         #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
-        try await bench.commit([.put(PageWrite(offset: 3, content: items(3..<6), evidence: .inferred)), .setTotal(.estimate(12))])
+        try await bench.commit([
+            .put(PageWrite(offset: 3, content: items(3..<6), evidence: .inferred)), .setTotal(.estimate(12)),
+        ])
         #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
-        try await bench.commit([.put(PageWrite(offset: 6, content: items(6..<8), evidence: .inferred)), .setTotal(.exact(8))])
+        try await bench.commit([
+            .put(PageWrite(offset: 6, content: items(6..<8), evidence: .inferred)), .setTotal(.exact(8)),
+        ])
         #expect(try await bench.list.pages.first?.validator?.coversTotal == false)
         try await bench.commit([.confirm(offset: 0, validator: validator), .setTotal(.exact(9)), .validated])
         #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
@@ -176,16 +213,22 @@ struct CommitTests {
     func cursors(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let page = PageWrite(
-            offset: 0, content: items(0..<6), evidence: .verified, cursorIn: PageCursor("in"), cursorOut: PageCursor("out"))
+            offset: 0, content: items(0..<6), evidence: .verified, cursorIn: PageCursor("in"),
+            cursorOut: PageCursor("out"))
         try await bench.commit([.put(page)])
-        try await bench.commit([.splice(0..<2, PageWrite(offset: 0, content: items(["x"]), evidence: .verified, cursorOut: PageCursor("x-out")))])
+        try await bench.commit([
+            .splice(
+                0..<2, PageWrite(offset: 0, content: items(["x"]), evidence: .verified, cursorOut: PageCursor("x-out")))
+        ])
         let pages = try await bench.list.pages
         #expect(pages.map(\.range) == [0..<1, 1..<5])
         #expect(pages.map(\.cursorOut?.text) == ["x-out", "out"])
         #expect(pages.map(\.cursorIn?.text) == [nil, nil])
     }
 
-    @Test("G1: what was joined by inference stays marked as inferred, also when pages are joined and cut again", arguments: StorageKind.allCases)
+    @Test(
+        "G1: what was joined by inference stays marked as inferred, also when pages are joined and cut again",
+        arguments: StorageKind.allCases)
     func innerSeams(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<20))
@@ -194,7 +237,7 @@ struct CommitTests {
         try await bench.commit([.splice(0..<18, PageWrite(offset: 0, content: items(100..<120), evidence: .inferred))])
         var list = try await bench.list
         #expect(list.pages.map(\.range) == [0..<20, 20..<42])
-        #expect(list.pages.last?.innerInferredSeams .map(\.index) == [2])
+        #expect(list.pages.last?.innerInferredSeams.map(\.index) == [2])
         #expect(list.inferredSeams == 2, "one between the pages, one inside")
         try await bench.commit([.splice(21..<22, nil)])
         list = try await bench.list
@@ -210,9 +253,11 @@ struct CommitTests {
         }
     }
 
-    @Test("keys with NUL, quotes, percent signs and a megabyte of text are exact", arguments: StorageKind.allCases, [
-        "a\0b", "a\0c", "'; DROP TABLE query; --", "%_", "", String(repeating: "ü", count: 500_000),
-    ])
+    @Test(
+        "keys with NUL, quotes, percent signs and a megabyte of text are exact", arguments: StorageKind.allCases,
+        [
+            "a\0b", "a\0c", "'; DROP TABLE query; --", "%_", "", String(repeating: "ü", count: 500_000),
+        ])
     func keys(kind: StorageKind, text: String) async throws {
         let bench = try await Bench(kind)
         let made = try await bench.store.register(QueryKey(text, scope: text), at: noon)
@@ -230,7 +275,8 @@ struct CommitTests {
         }
         for attempt in 1...3 {
             let lease = try await claim()
-            try await bench.store.record([.failed(offset: 5, failure: failure, nextAttemptIn: .zero, lease: lease)], for: bench.query)
+            try await bench.store.record(
+                [.failed(offset: 5, failure: failure, nextAttemptIn: .zero, lease: lease)], for: bench.query)
             let entry = try #require(try await bench.list.ledger.first)
             #expect(entry.attempts == attempt)
             #expect(entry.state == .failedRetryable)

@@ -6,19 +6,27 @@ import Testing
 /// R51: when a list's version changes, and when it does not.
 @Suite("The version of a list's content")
 struct ContentVersionTests {
-    private func page(_ range: Range<Int>) -> PageWrite { PageWrite(offset: range.lowerBound, content: items(range), evidence: .inferred) }
+    private func page(_ range: Range<Int>) -> PageWrite {
+        PageWrite(offset: range.lowerBound, content: items(range), evidence: .inferred)
+    }
 
-    @Test("every commit that readers can see gives the next counter and a stamp of its own", arguments: StorageKind.allCases)
+    @Test(
+        "every commit that readers can see gives the next counter and a stamp of its own",
+        arguments: StorageKind.allCases)
     func bumped(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         #expect(try await bench.list.contentVersion.counter == 1, "registered")
         let validator = Validator(request: "r", entityTag: "e", lastModified: nil, coversTotal: true)
         let commits: [[ListEdit]] = [
-            [.put(page(0..<20))], [.put(page(20..<40))], [.put(page(20..<40))], [.verify(0..<40)], [.confirm(offset: 0, validator: nil)],
-            [.confirm(offset: 0, validator: validator)], [.setTotal(.exact(50))], [.setEnd(50)], [.validated], [.invalidated],
+            [.put(page(0..<20))], [.put(page(20..<40))], [.put(page(20..<40))], [.verify(0..<40)],
+            [.confirm(offset: 0, validator: nil)],
+            [.confirm(offset: 0, validator: validator)], [.setTotal(.exact(50))], [.setEnd(50)], [.validated],
+            [.invalidated],
             [.setFreshFor(.seconds(9))], [.splice(0..<1, nil)], [.demote(30..<39)], [.truncate(at: 25)],
-            [.describe(paging: "p", source: "s")], [.setSweep(SweepProgress(position: 3, startedAt: noon))], [.allowDuplicates],
-            [.beginGeneration], [.dropOlderGenerations], [.put(page(0..<3)), .setTotal(.exact(3)), .setEnd(3), .validated],
+            [.describe(paging: "p", source: "s")], [.setSweep(SweepProgress(position: 3, startedAt: noon))],
+            [.allowDuplicates],
+            [.beginGeneration], [.dropOlderGenerations],
+            [.put(page(0..<3)), .setTotal(.exact(3)), .setEnd(3), .validated],
         ]
         var stamps: Set<UInt64> = [try await bench.list.contentVersion.stamp]
         for (number, edits) in commits.enumerated() {
@@ -44,7 +52,8 @@ struct ContentVersionTests {
         _ = try await bench.store.window(of: bench.query, 0..<20)
         #expect(try await bench.put(20, items(0..<3)) == .duplicates([0..<20]))
         _ = try await bench.store.evict(to: EvictionBudget(bytes: 1 << 20), exempt: [], at: noon)
-        #expect(try await bench.store.register(QueryKey("https://example.com/list"), at: noon).contentVersion == version)
+        #expect(
+            try await bench.store.register(QueryKey("https://example.com/list"), at: noon).contentVersion == version)
         #expect(try await bench.list.contentVersion == version)
     }
 
@@ -53,7 +62,8 @@ struct ContentVersionTests {
         let bench = try await Bench(kind)
         var told = bench.store.notices(of: bench.query).makeAsyncIterator()
         let request = LeaseRequest([20], for: .seconds(60), telling: 0..<40)
-        let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, edits: [.put(page(0..<20))])
+        let plan = CommitPlan(
+            query: bench.query, version: try await bench.list.record.version, edits: [.put(page(0..<20))])
         let receipt = try await bench.store.commit(plan, claiming: request)
         let version = try await bench.list.contentVersion
         #expect(receipt.grant?.list?.contentVersion == version)
@@ -64,13 +74,20 @@ struct ContentVersionTests {
         #expect(try await bench.store.window(of: bench.query, 0..<1)?.contentVersion == version)
         let reading = try await bench.store.list(of: bench.query) { _ in [0..<1] }
         #expect(reading?.windows.map(\.contentVersion) == [version])
-        guard case .changed(let set) = await told.next(isolation: #isolation) else { return #expect(Bool(false), "nothing was told") }
+        guard case .changed(let set) = await told.next(isolation: #isolation) else {
+            return #expect(Bool(false), "nothing was told")
+        }
         #expect(set.contentVersion == version)
-        try await bench.store.record([.succeeded(offset: 20, lease: receipt.grant?.leases.first?.token)], for: bench.query)
-        guard case .changed(let ledger) = await told.next(isolation: #isolation) else { return #expect(Bool(false), "nothing was told") }
+        try await bench.store.record(
+            [.succeeded(offset: 20, lease: receipt.grant?.leases.first?.token)], for: bench.query)
+        guard case .changed(let ledger) = await told.next(isolation: #isolation) else {
+            return #expect(Bool(false), "nothing was told")
+        }
         #expect(ledger.contentVersion == version, "the ledger leaves it as it was")
         _ = try await bench.store.purge([bench.query])
-        guard case .changed(let last) = await told.next(isolation: #isolation) else { return #expect(Bool(false), "nothing was told") }
+        guard case .changed(let last) = await told.next(isolation: #isolation) else {
+            return #expect(Bool(false), "nothing was told")
+        }
         #expect(last.contentVersion == nil)
     }
 }

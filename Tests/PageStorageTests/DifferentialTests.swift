@@ -52,7 +52,9 @@ struct DifferentialTests {
             versions.append(try await memory.list.contentVersion)
             let (since, limit) = (versions.randomElement(using: &plans.random) ?? .none, plans.number(0...9))
             let changes = try await sqlite.store.changes(of: query, since: since, limit: limit)
-            #expect(changes == (try await memory.store.changes(of: query, since: since, limit: limit)), "seed \(seed), step \(step)")
+            #expect(
+                changes == (try await memory.store.changes(of: query, since: since, limit: limit)),
+                "seed \(seed), step \(step)")
         }
         #expect(try await sqlite.store.purge([query]) == memory.store.purge([query]))
     }
@@ -69,23 +71,28 @@ struct DifferentialTests {
     }
 
     private func compare(
-        _ sqlite: any PageStorage, _ memory: any PageStorage, _ query: QueryID, _ plans: inout RandomPlans, _ names: [TokenNames]
+        _ sqlite: any PageStorage, _ memory: any PageStorage, _ query: QueryID, _ plans: inout RandomPlans,
+        _ names: [TokenNames]
     ) async throws -> Bool {
         let list = try await memory.outline(of: query)?.anonymous(names[1])
         let end = list?.pages.last?.range.upperBound ?? 0
         let lower = plans.number(0...end + 5)
         let range = lower..<lower + plans.number(0...50)
         let window = try await memory.window(of: query, 0..<100_000)
-        let keys = Set((window?.parts.flatMap { $0.content.identities.map(\.key) } ?? []).shuffled(using: &plans.random).prefix(20))
+        let keys = Set(
+            (window?.parts.flatMap { $0.content.identities.map(\.key) } ?? []).shuffled(using: &plans.random).prefix(20)
+        )
         let moment = plans.moment
         let agrees = [
             try await sqlite.outline(of: query)?.anonymous(names[0]) == list,
             try await sqlite.summaries().map(\.bytes) == memory.summaries().map(\.bytes),
             try await sqlite.window(of: query, 0..<100_000) == window,
             try await sqlite.window(of: query, range) == memory.window(of: query, range),
-            try await sqlite.excerpt(of: query, range)?.anonymous(names[0]) == memory.excerpt(of: query, range)?.anonymous(names[1]),
+            try await sqlite.excerpt(of: query, range)?.anonymous(names[0])
+                == memory.excerpt(of: query, range)?.anonymous(names[1]),
             try await sqlite.locate(keys, in: query) == memory.locate(keys, in: query),
-            try await sqlite.due(before: moment, limit: 3).map(\.entry.offset) == memory.due(before: moment, limit: 3).map(\.entry.offset),
+            try await sqlite.due(before: moment, limit: 3).map(\.entry.offset)
+                == memory.due(before: moment, limit: 3).map(\.entry.offset),
         ]
         for (index, holds) in agrees.enumerated() { #expect(holds, "reading number \(index)") }
         return agrees.allSatisfy { $0 }
@@ -104,12 +111,14 @@ extension ListOutline {
     }
 }
 
-/// The tokens that a storage gave, in the order of the grants. Plans name a token by the number of its grant, which is the same in
-/// both storages.
+/// The tokens that a storage gave, in the order of the grants. Plans name a token by the number of its grant, which is
+/// the same in both storages.
 struct TokenNames {
     var tokens: [LeaseToken] = []
 
-    func name(_ token: LeaseToken) -> LeaseToken { LeaseToken(rawValue: -1 - Int64(tokens.firstIndex(of: token) ?? 1_000_000)) }
+    func name(_ token: LeaseToken) -> LeaseToken {
+        LeaseToken(rawValue: -1 - Int64(tokens.firstIndex(of: token) ?? 1_000_000))
+    }
 
     func names(_ tokens: Set<LeaseToken>) -> Set<LeaseToken> { Set(tokens.map(name)) }
 
@@ -171,7 +180,8 @@ enum RandomAnswer: Equatable {
             case .claim(let request, let now):
                 self = .granted(names.note(try await storage.claim(request, of: query, at: now)))
             case .record(let edits, let now):
-                self = .recorded(lost: names.names(try await storage.record(edits.map(names.translated), for: query, at: now)))
+                self = .recorded(
+                    lost: names.names(try await storage.record(edits.map(names.translated), for: query, at: now)))
             case .heartbeat(let owner, let now):
                 storage.manualClock.set(to: now)
                 self = .held(names.names(try await storage.heartbeat(owner, for: .seconds(200))))
@@ -244,17 +254,22 @@ struct RandomPlans {
     private mutating func request(_ end: Int) -> LeaseRequest {
         let offsets = (0..<number(1...4)).map { _ in number(0...end + 3) }.eachOnce
         let lower = number(0...end + 3)
-        return LeaseRequest(offsets, for: .seconds(number(1...3) * 90), by: owner(), telling: coin() ? lower..<lower + number(0...40) : nil)
+        return LeaseRequest(
+            offsets, for: .seconds(number(1...3) * 90), by: owner(),
+            telling: coin() ? lower..<lower + number(0...40) : nil)
     }
 
-    private mutating func edit(_ list: ListOutline, _ held: [(offset: Int, content: PageContent)], _ end: Int) -> ListEdit {
+    private mutating func edit(_ list: ListOutline, _ held: [(offset: Int, content: PageContent)], _ end: Int)
+        -> ListEdit
+    {
         let starts = list.pages.map(\.offset) + list.pages.map(\.range.upperBound)
         let position = coin() ? (starts.randomElement(using: &random) ?? 0) : number(0...end + 20)
         switch number(0...31) {
         case 0...7: return .put(page(position, held))
         case 8:
             guard let known = held.randomElement(using: &random) else { return .put(page(0, held)) }
-            return .put(PageWrite(offset: known.offset, content: known.content, evidence: .verified, cursorOut: cursor()))
+            return .put(
+                PageWrite(offset: known.offset, content: known.content, evidence: .verified, cursorOut: cursor()))
         case 9...13:
             let upper = position + (number(0...2) == 0 ? 0 : number(0...45))
             let page = number(0...2) == 0 ? nil : page(number(0...60) == 0 ? position + 1 : position, held)
@@ -265,18 +280,23 @@ struct RandomPlans {
         case 17, 18: return .demote(position..<position + number(0...60))
         case 19: return number(0...2) == 0 ? .truncate(at: position) : .validated
         case 20: return .dropOlderGenerations
-        case 21: return .setTotal([.exact(end), .estimate(end), .unknown, .exact(-1)].randomElement(using: &random) ?? .unknown)
+        case 21:
+            return .setTotal(
+                [.exact(end), .estimate(end), .unknown, .exact(-1)].randomElement(using: &random) ?? .unknown)
         case 22: return .setEnd(coin() ? nil : end)
         case 23: return number(0...25) == 0 ? .allowDuplicates : .validated
         case 24: return .rearrange(rearrangement(end, held))
         case 25: return .describe(paging: "p\(number(0...3))", source: "s")
         case 26: return .invalidated
-        case 27: return .setFreshFor([nil, .seconds(number(-2...90)), .seconds(Int64.max)].randomElement(using: &random) ?? nil)
+        case 27:
+            return .setFreshFor(
+                [nil, .seconds(number(-2...90)), .seconds(Int64.max)].randomElement(using: &random) ?? nil)
         default: return .put(page(end + number(0...1) * number(0...30), held))
         }
     }
 
-    /// Stretches that stay, with something new, a gap, or nothing between them; sometimes an item that moved or was edited.
+    /// Stretches that stay, with something new, a gap, or nothing between them; sometimes an item that moved or was
+    /// edited.
     private mutating func rearrangement(_ end: Int, _ held: [(offset: Int, content: PageContent)]) -> Rearrangement {
         var pieces: [Rearrangement.Piece] = []
         var (old, new) = (0, 0)
@@ -304,7 +324,8 @@ struct RandomPlans {
     private mutating func page(_ offset: Int, _ held: [(offset: Int, content: PageContent)]) -> PageWrite {
         let content =
             number(0...7) == 0
-            ? held.randomElement(using: &random)?.content ?? PageContent() : content(number(0...11) == 0 ? 0 : number(1...40))
+            ? held.randomElement(using: &random)?.content ?? PageContent()
+            : content(number(0...11) == 0 ? 0 : number(1...40))
         return PageWrite(
             offset: offset, content: content, evidence: coin() ? .verified : .inferred, cursorIn: cursor(),
             cursorOut: cursor(), validator: validator())
@@ -317,8 +338,10 @@ struct RandomPlans {
                 let isOld = fresh > 0 && number(0...40) == 0
                 let name = isOld ? number(0...fresh - 1) : fresh
                 if !isOld { fresh += 1 }
-                let id = name % 7 == 3 ? nil : name % 150 == 9 ? String(repeating: "x", count: 140) + "\(name)" : "i\(name)"
-                return Item(payload: Array("{\(name)}\(String(repeating: "p", count: name % 31 == 0 ? 200 : 0))".utf8), id: id)
+                let id =
+                    name % 7 == 3 ? nil : name % 150 == 9 ? String(repeating: "x", count: 140) + "\(name)" : "i\(name)"
+                return Item(
+                    payload: Array("{\(name)}\(String(repeating: "p", count: name % 31 == 0 ? 200 : 0))".utf8), id: id)
             })
     }
 
@@ -333,8 +356,10 @@ struct RandomPlans {
         switch number(0...6) {
         case 0, 1: return .succeeded(offset: offset, lease: lease())
         case 2:
-            let failure = FetchFailure(.server, "m", isRetryable: coin(), httpStatus: 500, retryAfter: coin() ? nil : .seconds(3))
-            return .failed(offset: offset, failure: failure, nextAttemptIn: coin() ? nil : .milliseconds(30), lease: lease())
+            let failure = FetchFailure(
+                .server, "m", isRetryable: coin(), httpStatus: 500, retryAfter: coin() ? nil : .seconds(3))
+            return .failed(
+                offset: offset, failure: failure, nextAttemptIn: coin() ? nil : .milliseconds(30), lease: lease())
         case 3, 4: return lease().map { .released(offset: offset, lease: $0) } ?? .hastened(offset: offset)
         case 5: return .hastened(offset: offset)
         default: return .forgotten(offset: offset, lease: lease())

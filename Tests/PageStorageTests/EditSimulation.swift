@@ -6,7 +6,9 @@ import Testing
 @Suite("Random programs of edits")
 struct EditSimulation {
     /// The same program on the store and on a plain array of optional names; they must agree after every step.
-    @Test("the storage is the model, whatever is spliced, put, demoted and cut", arguments: StorageKind.allCases, Array(0..<UInt64(40)))
+    @Test(
+        "the storage is the model, whatever is spliced, put, demoted and cut", arguments: StorageKind.allCases,
+        Array(0..<UInt64(40)))
     func agreesWithModel(kind: StorageKind, seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         let bench = try await Bench(kind)
@@ -55,7 +57,8 @@ struct EditSimulation {
                     }
                 }
             }
-            let expected = Dictionary(uniqueKeysWithValues: model.enumerated().compactMap { index, name in name.map { (index, $0) } })
+            let expected = Dictionary(
+                uniqueKeysWithValues: model.enumerated().compactMap { index, name in name.map { (index, $0) } })
             let held = try await bench.held
             guard held == expected else {
                 Issue.record("seed \(seed), step \(step): the store differs from the model")

@@ -16,7 +16,9 @@ private struct Owners {
         }
 
         @discardableResult
-        func record(_ edits: LedgerEdit...) async throws -> Set<LeaseToken> { try await storage.record(edits, for: query) }
+        func record(_ edits: LedgerEdit...) async throws -> Set<LeaseToken> {
+            try await storage.record(edits, for: query)
+        }
     }
 
     let bench: Bench<any PageStorage>
@@ -47,7 +49,8 @@ struct FencingTests {
     private static let failure = FetchFailure(.timeout, "slept", isRetryable: true)
 
     private static let endings: [@Sendable (LeaseToken) -> LedgerEdit] = [
-        { .succeeded(offset: 0, lease: $0) }, { .failed(offset: 0, failure: failure, nextAttemptIn: .seconds(1), lease: $0) },
+        { .succeeded(offset: 0, lease: $0) },
+        { .failed(offset: 0, failure: failure, nextAttemptIn: .seconds(1), lease: $0) },
         { .released(offset: 0, lease: $0) }, { .forgotten(offset: 0, lease: $0) },
     ]
 
@@ -74,7 +77,9 @@ struct FencingTests {
         #expect(try await owners.c.claim(0) != nil)
     }
 
-    @Test("a commit under a lost lease stores its pages, and leaves the ledger to the holder (R4)", arguments: StorageKind.allCases)
+    @Test(
+        "a commit under a lost lease stores its pages, and leaves the ledger to the holder (R4)",
+        arguments: StorageKind.allCases)
     func storedAllTheSame(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         let old = try #require(try await owners.a.claim(0))
@@ -97,7 +102,9 @@ struct FencingTests {
         #expect(try await owners.ledger.map(\.state) == [.ok])
     }
 
-    @Test("an owner that nobody took over from goes on with its lease, though its end is past", arguments: StorageKind.allCases)
+    @Test(
+        "an owner that nobody took over from goes on with its lease, though its end is past",
+        arguments: StorageKind.allCases)
     func late(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         let token = try #require(try await owners.a.claim(0))
@@ -109,13 +116,17 @@ struct FencingTests {
         #expect(try await owners.ledger.map(\.state) == [.ok])
     }
 
-    @Test("a heartbeat renews every lease of its owner, in all lists, and of nobody else", arguments: StorageKind.allCases)
+    @Test(
+        "a heartbeat renews every lease of its owner, in all lists, and of nobody else", arguments: StorageKind.allCases
+    )
     func heartbeat(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         let (storage, first) = (owners.a.storage, owners.bench.query)
         let second = try await storage.register("other").id
         func claim(_ offset: Int, _ owner: String, _ query: QueryID) async throws -> LeaseToken {
-            try await storage.claim(LeaseRequest([offset], for: .seconds(30), by: LeaseOwner(owner)), of: query).leases[0].token
+            try await storage.claim(LeaseRequest([offset], for: .seconds(30), by: LeaseOwner(owner)), of: query).leases[
+                0
+            ].token
         }
         let own = [try await claim(0, "x", first), try await claim(10, "x", first), try await claim(0, "x", second)]
         let other = try await claim(20, "y", first)
@@ -138,21 +149,30 @@ struct FencingTests {
         let head = try #require(try await owners.a.claim(0))
         let token = try #require(try await owners.a.claim(40))
         let other = try #require(try await owners.a.claim(20))
-        try await owners.bench.commit([.splice(0..<0, PageWrite(offset: 0, content: items(["new"]), evidence: .verified))])
-        #expect(try await owners.ledger.filter { $0.state == .inFlight }.map(\.offset) == [0, 21, 41], "page one's stays")
+        try await owners.bench.commit([
+            .splice(0..<0, PageWrite(offset: 0, content: items(["new"]), evidence: .verified))
+        ])
+        #expect(
+            try await owners.ledger.filter { $0.state == .inFlight }.map(\.offset) == [0, 21, 41], "page one's stays")
         #expect(try await owners.ledger.map(\.leaseToken) == [head, other, token])
         #expect(try await owners.b.claim(41) == nil)
         #expect(try await owners.a.storage.heartbeat(owners.a.owner, for: .seconds(60)) == [head, other, token])
-        #expect(try await owners.a.record(.failed(offset: 40, failure: FencingTests.failure, nextAttemptIn: .zero, lease: token)) == [])
+        #expect(
+            try await owners.a.record(
+                .failed(offset: 40, failure: FencingTests.failure, nextAttemptIn: .zero, lease: token)) == [])
         #expect(try await owners.ledger.map(\.state) == [.inFlight, .inFlight, .failedRetryable])
         #expect(try await owners.ledger.map(\.offset) == [0, 21, 41])
         // Positions that are taken out take their leases along.
         try await owners.bench.commit([.splice(15..<30, nil)])
         #expect(try await owners.a.record(.released(offset: 20, lease: other)) == [other])
-        #expect(try await owners.a.record(.succeeded(offset: 0, lease: head)) == [], "page one is asked for, not an item of it")
+        #expect(
+            try await owners.a.record(.succeeded(offset: 0, lease: head)) == [],
+            "page one is asked for, not an item of it")
     }
 
-    @Test("a plan that moves, or takes out, the row of its own lease ends it all the same", arguments: StorageKind.allCases)
+    @Test(
+        "a plan that moves, or takes out, the row of its own lease ends it all the same",
+        arguments: StorageKind.allCases)
     func ownShift(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         for start in stride(from: 0, to: 60, by: 20) { try await owners.bench.put(start, items(start..<start + 20)) }
@@ -174,11 +194,14 @@ struct FencingTests {
         #expect(try await owners.row == nil)
     }
 
-    @Test("an edit without a token skips a page in flight, until its lease does not count any more", arguments: StorageKind.allCases)
+    @Test(
+        "an edit without a token skips a page in flight, until its lease does not count any more",
+        arguments: StorageKind.allCases)
     func noToken(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         let edits: [LedgerEdit] = [
-            .succeeded(offset: 0), .failed(offset: 0, failure: FencingTests.failure, nextAttemptIn: nil), .forgotten(offset: 0),
+            .succeeded(offset: 0), .failed(offset: 0, failure: FencingTests.failure, nextAttemptIn: nil),
+            .forgotten(offset: 0),
         ]
         for edit in edits {
             let token = try #require(try await owners.a.claim(0))
@@ -191,19 +214,29 @@ struct FencingTests {
         }
     }
 
-    @Test("two edits of one call may use one token: the first ends it, and the second still counts", arguments: StorageKind.allCases)
+    @Test(
+        "two edits of one call may use one token: the first ends it, and the second still counts",
+        arguments: StorageKind.allCases)
     func twice(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         let token = try #require(try await owners.a.claim(30))
         let free = try #require(try await owners.b.claim(29))
-        #expect(try await owners.a.record(.forgotten(offset: 30, lease: token), .succeeded(offset: 28, lease: token), .succeeded(offset: 29, lease: token)) == [])
+        #expect(
+            try await owners.a.record(
+                .forgotten(offset: 30, lease: token), .succeeded(offset: 28, lease: token),
+                .succeeded(offset: 29, lease: token)) == [])
         #expect(try await owners.ledger.map(\.offset) == [28, 29])
         #expect(try await owners.row?.leaseToken == free, "a page of another owner is skipped")
-        #expect(try await owners.a.record(.forgotten(offset: 30, lease: token), .succeeded(offset: 30, lease: token)) == [token])
+        #expect(
+            try await owners.a.record(.forgotten(offset: 30, lease: token), .succeeded(offset: 30, lease: token)) == [
+                token
+            ])
         #expect(try await owners.ledger.map(\.offset) == [28, 29])
     }
 
-    @Test("no token is given twice, neither after a repair of the ledger nor after a purge", arguments: StorageKind.allCases)
+    @Test(
+        "no token is given twice, neither after a repair of the ledger nor after a purge",
+        arguments: StorageKind.allCases)
     func neverTwice(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         var tokens: Set<LeaseToken> = []
@@ -220,7 +253,9 @@ struct FencingTests {
         #expect(tokens.insert(token).inserted)
     }
 
-    @Test("a machine that started anew holds nothing: leases from before have ended, whatever the uptime says", arguments: StorageKind.allCases)
+    @Test(
+        "a machine that started anew holds nothing: leases from before have ended, whatever the uptime says",
+        arguments: StorageKind.allCases)
     func reboot(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         let token = try #require(try await owners.a.claim(0))
@@ -231,7 +266,9 @@ struct FencingTests {
         #expect(try await owners.row?.leaseToken == new)
     }
 
-    @Test("R52: a wall clock that is set, forward or back, ends no lease and lengthens none", arguments: StorageKind.allCases, [3_600, -3_600])
+    @Test(
+        "R52: a wall clock that is set, forward or back, ends no lease and lengthens none",
+        arguments: StorageKind.allCases, [3_600, -3_600])
     func wallClock(kind: StorageKind, seconds: Int) async throws {
         let clock = SetClock()
         let folder = Folder()

@@ -6,18 +6,23 @@ import Testing
 /// What a storage keeps of a list's age beside the moment of its last confirmation.
 @Suite("The age of a stored list")
 struct FreshnessRecordTests {
-    private func validate(_ bench: Bench<any PageStorage>, at moment: Timestamp, askedAt: Timestamp? = nil) async throws {
+    private func validate(_ bench: Bench<any PageStorage>, at moment: Timestamp, askedAt: Timestamp? = nil) async throws
+    {
         var lease: LeaseToken?
         if let askedAt {
-            lease = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: askedAt).leases.first?.token
+            lease = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: askedAt)
+                .leases.first?.token
         }
         let version = try await bench.list.record.version
         let plan = CommitPlan(
-            query: bench.query, version: version, edits: [.validated], ledger: [.succeeded(offset: 0, lease: lease)], askedUnder: lease)
+            query: bench.query, version: version, edits: [.validated], ledger: [.succeeded(offset: 0, lease: lease)],
+            askedUnder: lease)
         #expect(try await bench.store.commit(plan, at: moment) == .committed(version))
     }
 
-    @Test("invalidated, it is stale however young, and when it was confirmed stays as it was", arguments: StorageKind.allCases)
+    @Test(
+        "invalidated, it is stale however young, and when it was confirmed stays as it was",
+        arguments: StorageKind.allCases)
     func invalidated(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.commit([.validated])
@@ -48,12 +53,14 @@ struct FreshnessRecordTests {
     @Test("an answer without a lease, or under a lost one, counts as asked for before", arguments: StorageKind.allCases)
     func askedUnderNothing(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        let lost = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: noon + .seconds(20))
+        let lost = try await bench.store.claim(
+            LeaseRequest([0], for: .seconds(60)), of: bench.query, at: noon + .seconds(20))
         try await bench.commit([.invalidated], at: noon + .seconds(10))
         _ = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query, at: noon + .seconds(90))
         for lease in [nil, lost.leases[0].token] {
             let plan = CommitPlan(
-                query: bench.query, version: try await bench.list.record.version, edits: [.validated], askedUnder: lease)
+                query: bench.query, version: try await bench.list.record.version, edits: [.validated], askedUnder: lease
+            )
             _ = try await bench.store.commit(plan, at: noon + .seconds(91))
             #expect(try await bench.list.record.isInvalidated)
             #expect(try await bench.list.record.validatedAt == noon + .seconds(91))
@@ -72,7 +79,8 @@ struct FreshnessRecordTests {
     func freshFor(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let said: [(Duration?, Duration?)] = [
-            (.seconds(90), .seconds(90)), (.seconds(-1), .zero), (.seconds(Int64.max), .seconds(365 * 86_400)), (nil, nil),
+            (.seconds(90), .seconds(90)), (.seconds(-1), .zero), (.seconds(Int64.max), .seconds(365 * 86_400)),
+            (nil, nil),
             (.microseconds(1_999), .milliseconds(1)),
         ]
         for (claim, kept) in said {
@@ -90,7 +98,9 @@ struct FreshnessRecordTests {
         try await bench.commit([.setEnd(3)])
         let version = ListVersion(generation: 1, revision: 0)
         for changes in [[Change.described], [.described], [.end(3)]] {
-            #expect(await own.next()?.withoutContent == .changed(ChangeSet(query: bench.query, version: version, changes: changes)))
+            #expect(
+                await own.next()?.withoutContent
+                    == .changed(ChangeSet(query: bench.query, version: version, changes: changes)))
         }
     }
 

@@ -9,7 +9,8 @@ struct HasteTests {
         FetchFailure(.throttled, "m", isRetryable: isRetryable, httpStatus: 429, retryAfter: .seconds(600))
     }
 
-    @Test("due at once, also what failed for good; what was known of the failure stays", arguments: StorageKind.allCases)
+    @Test(
+        "due at once, also what failed for good; what was known of the failure stays", arguments: StorageKind.allCases)
     func hastened(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.store.record(
@@ -31,7 +32,9 @@ struct HasteTests {
         #expect(Set(try await bench.store.due(before: now, limit: 9).map(\.entry.offset)) == [10, 20])
     }
 
-    @Test("a page that is in flight keeps its lease, one that arrived stays so, and none is made up", arguments: StorageKind.allCases)
+    @Test(
+        "a page that is in flight keeps its lease, one that arrived stays so, and none is made up",
+        arguments: StorageKind.allCases)
     func ignored(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let failed = LedgerEdit.failed(offset: 10, failure: failure(isRetryable: true), nextAttemptIn: .zero)
@@ -39,9 +42,12 @@ struct HasteTests {
         #expect(try await bench.store.claim([10], of: bench.query, until: noon + .seconds(60), at: noon) == [10])
         let before = try await bench.list
         try await bench.store.record(
-            [.hastened(offset: 10), .hastened(offset: 20), .hastened(offset: 30)], for: bench.query, at: noon + .seconds(1))
+            [.hastened(offset: 10), .hastened(offset: 20), .hastened(offset: 30)], for: bench.query,
+            at: noon + .seconds(1))
         #expect(try await bench.list == before)
-        #expect(try await bench.store.claim([10], of: bench.query, until: noon + .seconds(61), at: noon + .seconds(1)).isEmpty)
+        #expect(
+            try await bench.store.claim([10], of: bench.query, until: noon + .seconds(61), at: noon + .seconds(1))
+                .isEmpty)
     }
 
     @Test("whoever observes the list is told: a service looks at once", arguments: StorageKind.allCases)

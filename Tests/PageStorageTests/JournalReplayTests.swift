@@ -26,7 +26,9 @@ private struct Replica {
     }
 
     private mutating func apply(_ parts: JournalRearrangement) {
-        for (position, item) in parts.deleted.map({ ($0.position, $0.item) }) + parts.edited.map({ ($0.from, $0.before) }) {
+        for (position, item) in parts.deleted.map({ ($0.position, $0.item) })
+            + parts.edited.map({ ($0.from, $0.before) })
+        {
             guard let held = slots[position] else { contradictions.append("\(position) was not held"); continue }
             if let held, held != item { contradictions.append("\(position) held \(held), not \(item)") }
         }
@@ -46,7 +48,8 @@ private struct Replica {
 
     /// Whether it is the list, as far as it was read.
     func isLike(_ list: [Int: Item]) -> Bool {
-        Set(slots.keys) == Set(list.keys) && slots.allSatisfy { position, item in item == nil || item == list[position] }
+        Set(slots.keys) == Set(list.keys)
+            && slots.allSatisfy { position, item in item == nil || item == list[position] }
     }
 }
 
@@ -69,15 +72,18 @@ struct JournalReplayTests {
     }
 
     /// From every moment on, a few entries at a time, to the last one; and to each moment on the way.
-    private func replay(_ moments: [Moment], _ bench: Bench<any PageStorage>, _ words: String) async throws -> [JournalChange] {
+    private func replay(_ moments: [Moment], _ bench: Bench<any PageStorage>, _ words: String) async throws
+        -> [JournalChange]
+    {
         let later = Dictionary(moments.map { ($0.version, $0.items) }, uniquingKeysWith: { first, _ in first })
         var seen: [JournalChange] = []
         for (number, moment) in moments.enumerated() {
             var replica = Replica(slots: moment.items.mapValues { $0 })
             var version = moment.version
             while true {
-                guard case .entries(let entries, let reached, let hasMore)? = try await bench.store.changes(
-                    of: bench.query, since: version, limit: 1 + number % 5)
+                guard
+                    case .entries(let entries, let reached, let hasMore)? = try await bench.store.changes(
+                        of: bench.query, since: version, limit: 1 + number % 5)
                 else {
                     Issue.record("\(words): cut short since \(version)")
                     return seen
@@ -86,7 +92,9 @@ struct JournalReplayTests {
                     replica.apply(entry)
                     if number == 0 { seen += entry.changes }
                     if let items = later[entry.version] {
-                        #expect(replica.isLike(items), "\(words): from \(moment.version.counter) to \(entry.version.counter)")
+                        #expect(
+                            replica.isLike(items),
+                            "\(words): from \(moment.version.counter) to \(entry.version.counter)")
                     }
                 }
                 version = reached
@@ -99,7 +107,9 @@ struct JournalReplayTests {
         return seen
     }
 
-    @Test("whatever is committed and evicted, the entries lead from every earlier list to the later one", arguments: StorageKind.allCases, lives)
+    @Test(
+        "whatever is committed and evicted, the entries lead from every earlier list to the later one",
+        arguments: StorageKind.allCases, lives)
     func anything(kind: StorageKind, seed: UInt64) async throws {
         var plans = RandomPlans(seed: seed)
         let bench = try await Bench(kind)
@@ -115,7 +125,8 @@ struct JournalReplayTests {
         _ = try await replay(moments, bench, "seed \(seed)")
     }
 
-    @Test("items that are deleted, inserted, moved and edited at once are told apart, with the bytes of what was there",
+    @Test(
+        "items that are deleted, inserted, moved and edited at once are told apart, with the bytes of what was there",
         arguments: StorageKind.allCases, lives)
     func edits(kind: StorageKind, seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
@@ -143,7 +154,9 @@ struct JournalReplayTests {
                     items.insert(item, at: Int.random(in: 0...items.count, using: &random))
                 }
             }
-            for _ in 0..<Int.random(in: 0...2, using: &random) { items.insert(new(), at: Int.random(in: 0...items.count, using: &random)) }
+            for _ in 0..<Int.random(in: 0...2, using: &random) {
+                items.insert(new(), at: Int.random(in: 0...items.count, using: &random))
+            }
             let page = items.isEmpty ? nil : PageWrite(offset: lower, content: PageContent(items), evidence: .inferred)
             try await bench.commit([.splice(lower..<upper, page)])
             moments.append(try await look(bench))

@@ -6,24 +6,32 @@ import Testing
 /// R48: what the journal records of a commit, and what it returns.
 @Suite("The journal of a list")
 struct JournalTests {
-    private func item(_ name: String, _ text: String = "") -> Item { Item(payload: Array("{\(name)\(text)}".utf8), id: name) }
+    private func item(_ name: String, _ text: String = "") -> Item {
+        Item(payload: Array("{\(name)\(text)}".utf8), id: name)
+    }
 
     private func page(_ offset: Int, _ items: [Item]) -> PageWrite {
         PageWrite(offset: offset, content: PageContent(items), evidence: .inferred)
     }
 
     /// A list of twenty items, long enough not to be joined with what comes (R17).
-    private func bench(_ kind: StorageKind, _ bound: JournalBound = JournalBound()) async throws -> Bench<any PageStorage> {
+    private func bench(_ kind: StorageKind, _ bound: JournalBound = JournalBound()) async throws -> Bench<
+        any PageStorage
+    > {
         let bench = try await Bench(kind, journal: bound)
         try await bench.commit([.put(page(0, (0..<20).map { item("i\($0)") }))])
         return bench
     }
 
     /// What the last commit recorded.
-    private func last(_ bench: Bench<any PageStorage>, _ edits: [ListEdit], at moment: Timestamp = noon) async throws -> [JournalChange] {
+    private func last(_ bench: Bench<any PageStorage>, _ edits: [ListEdit], at moment: Timestamp = noon) async throws
+        -> [JournalChange]
+    {
         let before = try await bench.list.contentVersion
         try await bench.commit(edits, at: moment)
-        guard case .entries(let entries, let reached, false) = try await bench.store.changes(of: bench.query, since: before, limit: 9)
+        guard
+            case .entries(let entries, let reached, false) = try await bench.store.changes(
+                of: bench.query, since: before, limit: 9)
         else { return [] }
         #expect(entries.map(\.at) == [moment])
         #expect(reached == (try await bench.list.contentVersion))
@@ -33,7 +41,9 @@ struct JournalTests {
     @Test("a first load is one range a commit, however many pages it stores", arguments: StorageKind.allCases)
     func loaded(kind: StorageKind) async throws {
         let bench = try await bench(kind)
-        let pages = (1..<4).map { number in ListEdit.put(page(number * 20, (0..<20).map { item("i\(number * 20 + $0)") })) }
+        let pages = (1..<4).map { number in
+            ListEdit.put(page(number * 20, (0..<20).map { item("i\(number * 20 + $0)") }))
+        }
         #expect(try await last(bench, pages) == [.loaded(20..<80)])
         #expect(try await last(bench, [.verify(0..<80), .validated]) == [])
     }
@@ -52,7 +62,8 @@ struct JournalTests {
         let expected = JournalRearrangement(removed: [3..<4], deleted: [.init(position: 3, item: item("i3"))])
         #expect(try await last(bench, [.splice(3..<4, nil)]) == [.rearranged(expected)])
         let cut = JournalRearrangement(
-            removed: [17..<Int.max], deleted: [.init(position: 17, item: item("i18")), .init(position: 18, item: item("i19"))])
+            removed: [17..<Int.max],
+            deleted: [.init(position: 17, item: item("i18")), .init(position: 18, item: item("i19"))])
         #expect(try await last(bench, [.truncate(at: 17)]) == [.rearranged(cut)])
     }
 
@@ -64,14 +75,18 @@ struct JournalTests {
         #expect(try await last(bench, [.splice(0..<3, page)]) == [.rearranged(expected)])
     }
 
-    @Test("a move names both positions; of two neighbours that change places, one moved", arguments: StorageKind.allCases)
+    @Test(
+        "a move names both positions; of two neighbours that change places, one moved", arguments: StorageKind.allCases)
     func moved(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let head = page(0, [item("i19"), item("i0")])
-        let expected = JournalRearrangement(removed: [19..<20], added: [0..<1], moved: [.init(from: 19, to: 0, id: "i19")])
+        let expected = JournalRearrangement(
+            removed: [19..<20], added: [0..<1], moved: [.init(from: 19, to: 0, id: "i19")])
         let rearrangement = Rearrangement([.written(head, from: [19, 0]), .kept(1..<19), .kept(20..<Int.max)])
         #expect(try await last(bench, [.rearrange(rearrangement)]) == [.rearranged(expected)])
-        guard case .rearranged(let swap)? = try await last(bench, [.splice(0..<2, page(0, [item("i0"), item("i19")]))]).first
+        guard
+            case .rearranged(let swap)? = try await last(bench, [.splice(0..<2, page(0, [item("i0"), item("i19")]))])
+                .first
         else { return #expect(Bool(false), "nothing was recorded") }
         #expect(swap.moved.count == 1 && swap.deleted.isEmpty && swap.inserted.isEmpty)
     }
@@ -79,7 +94,9 @@ struct JournalTests {
     @Test("an item that moved and changed is an edit with two positions", arguments: StorageKind.allCases)
     func movedAndEdited(kind: StorageKind) async throws {
         let bench = try await bench(kind)
-        let rearrangement = Rearrangement([.written(page(0, [item("i19", "!")]), from: [19]), .kept(0..<19), .kept(20..<Int.max)])
+        let rearrangement = Rearrangement([
+            .written(page(0, [item("i19", "!")]), from: [19]), .kept(0..<19), .kept(20..<Int.max),
+        ])
         let expected = JournalRearrangement(
             removed: [19..<20], added: [0..<1], edited: [.init(from: 19, to: 0, before: item("i19"))])
         #expect(try await last(bench, [.rearrange(rearrangement)]) == [.rearranged(expected)])
@@ -88,16 +105,21 @@ struct JournalTests {
     @Test("a page that is written again as it was records nothing", arguments: StorageKind.allCases)
     func rewritten(kind: StorageKind) async throws {
         let bench = try await bench(kind)
-        #expect(try await last(bench, [.rearrange(.replacing(0..<3, with: page(0, (0..<3).map { item("i\($0)") })))]) == [])
+        #expect(
+            try await last(bench, [.rearrange(.replacing(0..<3, with: page(0, (0..<3).map { item("i\($0)") })))]) == [])
     }
 
-    @Test("what is demoted, evicted or of a former generation is no longer held, and not deleted", arguments: StorageKind.allCases)
+    @Test(
+        "what is demoted, evicted or of a former generation is no longer held, and not deleted",
+        arguments: StorageKind.allCases)
     func dropped(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         #expect(try await last(bench, [.demote(18..<20)]) == [.dropped(18..<20)])
         let before = try await bench.list.contentVersion
         _ = try await bench.store.evict(to: EvictionBudget(bytes: 0), exempt: [], at: noon)
-        guard case .entries(let entries, _, false)? = try await bench.store.changes(of: bench.query, since: before, limit: 9)
+        guard
+            case .entries(let entries, _, false)? = try await bench.store.changes(
+                of: bench.query, since: before, limit: 9)
         else { return #expect(Bool(false), "nothing was recorded") }
         #expect(entries.flatMap(\.changes).contains(.dropped(0..<18)))
         #expect(try await last(bench, [.beginGeneration]) == [.generationBegan])
@@ -105,12 +127,15 @@ struct JournalTests {
 
     // MARK: Reading
 
-    @Test("since the current version nothing is returned, and of a query that is gone nil", arguments: StorageKind.allCases)
+    @Test(
+        "since the current version nothing is returned, and of a query that is gone nil",
+        arguments: StorageKind.allCases)
     func current(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let version = try await bench.list.contentVersion
         #expect(
-            try await bench.store.changes(of: bench.query, since: version, limit: 9) == .entries([], reached: version, hasMore: false))
+            try await bench.store.changes(of: bench.query, since: version, limit: 9)
+                == .entries([], reached: version, hasMore: false))
         _ = try await bench.store.purge([bench.query])
         #expect(try await bench.store.changes(of: bench.query, since: version, limit: 9) == nil)
     }
@@ -121,7 +146,9 @@ struct JournalTests {
         let first = try await bench.list.contentVersion
         for _ in 0..<5 { try await bench.commit([.splice(0..<1, nil)]) }
         var (version, counts) = (first, [Int]())
-        while case .entries(let entries, let reached, let hasMore)? = try await bench.store.changes(of: bench.query, since: version, limit: 2) {
+        while case .entries(let entries, let reached, let hasMore)? = try await bench.store.changes(
+            of: bench.query, since: version, limit: 2)
+        {
             counts.append(entries.count)
             #expect(entries.map(\.version.counter) == Array(version.counter + 1..<version.counter + 1 + entries.count))
             version = reached
@@ -130,26 +157,34 @@ struct JournalTests {
         #expect(counts == [2, 2, 1])
         #expect(version == (try await bench.list.contentVersion))
         #expect(
-            try await bench.store.changes(of: bench.query, since: first, limit: 0) == .entries([], reached: first, hasMore: true))
+            try await bench.store.changes(of: bench.query, since: first, limit: 0)
+                == .entries([], reached: first, hasMore: true))
     }
 
-    @Test("R51: a counter with another stamp, and one that is yet to come, are not answered with a part", arguments: StorageKind.allCases)
+    @Test(
+        "R51: a counter with another stamp, and one that is yet to come, are not answered with a part",
+        arguments: StorageKind.allCases)
     func anotherStamp(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let version = try await bench.list.contentVersion
         try await bench.commit([.splice(0..<1, nil)])
         let now = try await bench.list.contentVersion
         for unknown in [
-            ContentVersion(counter: version.counter, stamp: version.stamp ^ 1), ContentVersion(counter: now.counter, stamp: now.stamp ^ 1),
+            ContentVersion(counter: version.counter, stamp: version.stamp ^ 1),
+            ContentVersion(counter: now.counter, stamp: now.stamp ^ 1),
             ContentVersion(counter: now.counter + 1, stamp: now.stamp), .none,
         ] {
-            #expect(try await bench.store.changes(of: bench.query, since: unknown, limit: 9) == .truncated(current: now), "\(unknown)")
+            #expect(
+                try await bench.store.changes(of: bench.query, since: unknown, limit: 9) == .truncated(current: now),
+                "\(unknown)")
         }
     }
 
     // MARK: How much is kept
 
-    @Test("whatever the bound, ten minutes are kept; then the oldest go, and readers older than that begin anew", arguments: StorageKind.allCases)
+    @Test(
+        "whatever the bound, ten minutes are kept; then the oldest go, and readers older than that begin anew",
+        arguments: StorageKind.allCases)
     func bound(kind: StorageKind) async throws {
         let bench = try await bench(kind, JournalBound(bytes: 400))
         let first = try await bench.list.contentVersion
@@ -157,21 +192,30 @@ struct JournalTests {
         for second in 1...20 {
             try await bench.commit([.splice(0..<1, page(0, [item("n\(second)")]))], at: noon + .seconds(Int64(second)))
         }
-        guard case .entries(let all, _, false)? = try await bench.store.changes(of: bench.query, since: first, limit: 99)
+        guard
+            case .entries(let all, _, false)? = try await bench.store.changes(of: bench.query, since: first, limit: 99)
         else { return #expect(Bool(false), "ten minutes are kept") }
         #expect(all.count == 20)
         let current = try await bench.list.contentVersion
         // Ten minutes after the fifth, what was superseded by then may go.
         try await bench.commit([.splice(0..<1, nil)], at: noon + .seconds(605))
         let last = try await bench.list.contentVersion
-        #expect(try await bench.store.changes(of: bench.query, since: all[3].version, limit: 99) == .truncated(current: last))
-        guard case .entries(let young, _, false)? = try await bench.store.changes(of: bench.query, since: all[4].version, limit: 99)
+        #expect(
+            try await bench.store.changes(of: bench.query, since: all[3].version, limit: 99)
+                == .truncated(current: last))
+        guard
+            case .entries(let young, _, false)? = try await bench.store.changes(
+                of: bench.query, since: all[4].version, limit: 99)
         else { return #expect(Bool(false), "it was the list's version within the last ten minutes") }
         #expect(young.count == 16)
         // An hour later, the bound alone counts; the version before the newest stays, so that a reader of it goes on.
         try await bench.commit([.splice(0..<1, nil)], at: noon + .seconds(4_000))
-        #expect(try await bench.store.changes(of: bench.query, since: current, limit: 99) == .truncated(current: try await bench.list.contentVersion))
-        guard case .entries(let newest, _, false)? = try await bench.store.changes(of: bench.query, since: last, limit: 99)
+        #expect(
+            try await bench.store.changes(of: bench.query, since: current, limit: 99)
+                == .truncated(current: try await bench.list.contentVersion))
+        guard
+            case .entries(let newest, _, false)? = try await bench.store.changes(
+                of: bench.query, since: last, limit: 99)
         else { return #expect(Bool(false), "the version before the newest is kept") }
         #expect(newest.count == 1)
     }
@@ -182,10 +226,14 @@ struct JournalTests {
         let first = try await bench.list.contentVersion
         for _ in 0..<9 { try await bench.commit([.splice(0..<1, nil)], at: noon + .seconds(90_000)) }
         try await bench.commit([.splice(0..<1, nil)], at: noon)
-        #expect(try await bench.store.changes(of: bench.query, since: first, limit: 99) == .truncated(current: try await bench.list.contentVersion))
+        #expect(
+            try await bench.store.changes(of: bench.query, since: first, limit: 99)
+                == .truncated(current: try await bench.list.contentVersion))
     }
 
-    @Test("a commit that deletes more than the bound is not recorded item by item: readers begin anew", arguments: StorageKind.allCases)
+    @Test(
+        "a commit that deletes more than the bound is not recorded item by item: readers begin anew",
+        arguments: StorageKind.allCases)
     func tooLarge(kind: StorageKind) async throws {
         let bench = try await bench(kind, JournalBound(bytes: 400))
         let before = try await bench.list.contentVersion
@@ -193,6 +241,8 @@ struct JournalTests {
         let after = try await bench.list.contentVersion
         #expect(after.counter == before.counter + 1)
         #expect(try await bench.store.changes(of: bench.query, since: before, limit: 9) == .truncated(current: after))
-        #expect(try await bench.store.changes(of: bench.query, since: after, limit: 9) == .entries([], reached: after, hasMore: false))
+        #expect(
+            try await bench.store.changes(of: bench.query, since: after, limit: 9)
+                == .entries([], reached: after, hasMore: false))
     }
 }

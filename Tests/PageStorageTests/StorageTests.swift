@@ -32,7 +32,9 @@ struct StorageTests {
         #expect(try await bench.held.count == 10_001)
     }
 
-    @Test("what cannot be is refused with a word for it, and leaves everything as it was", arguments: StorageKind.allCases)
+    @Test(
+        "what cannot be is refused with a word for it, and leaves everything as it was", arguments: StorageKind.allCases
+    )
     func nonsense(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<5))
@@ -52,7 +54,9 @@ struct StorageTests {
             await #expect(throws: StorageError.self, "\(edits)") { try await bench.commit(edits) }
         }
         for offset in [-1, Int.max, Int.min] {
-            await #expect(throws: StorageError.self) { try await bench.commit([], ledger: [.succeeded(offset: offset)]) }
+            await #expect(throws: StorageError.self) {
+                try await bench.commit([], ledger: [.succeeded(offset: offset)])
+            }
             await #expect(throws: StorageError.self) {
                 try await bench.store.claim([offset], of: bench.query, until: noon + .seconds(1), at: noon)
             }
@@ -63,13 +67,15 @@ struct StorageTests {
         #expect(try await bench.store.window(of: QueryID(rawValue: -9), 0..<5) == nil)
     }
 
-    @Test("what is due comes soonest first, from all lists, and no more than asked for", arguments: StorageKind.allCases)
+    @Test(
+        "what is due comes soonest first, from all lists, and no more than asked for", arguments: StorageKind.allCases)
     func due(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let other = try await bench.store.register(QueryKey("other"), at: noon).id
         func fail(_ query: QueryID, _ offset: Int, _ seconds: Int?) async throws {
             try await bench.store.record(
-                [.failed(offset: offset, failure: .status(503), nextAttemptIn: seconds.map { .seconds($0) })], for: query, at: noon)
+                [.failed(offset: offset, failure: .status(503), nextAttemptIn: seconds.map { .seconds($0) })],
+                for: query, at: noon)
         }
         try await fail(bench.query, 0, 30)
         try await fail(other, 7, 10)
@@ -85,17 +91,21 @@ struct StorageTests {
         #expect(try await bench.store.due(before: noon + .seconds(30), limit: 9).map(\.entry.offset) == [7])
     }
 
-    @Test("a budget takes what was not used for longest, leaves gaps in place, and spares what is pinned or observed",
+    @Test(
+        "a budget takes what was not used for longest, leaves gaps in place, and spares what is pinned or observed",
         arguments: StorageKind.allCases)
     func eviction(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        for page in 0..<5 { try await bench.put(page * 10, items(page * 10..<page * 10 + 10), at: noon + .seconds(page)) }
+        for page in 0..<5 {
+            try await bench.put(page * 10, items(page * 10..<page * 10 + 10), at: noon + .seconds(page))
+        }
         try await bench.commit([.setTotal(.exact(50)), .setEnd(50)])
         let pinned = try await bench.store.register(QueryKey("pinned"), at: noon).id
         let watched = try await bench.store.register(QueryKey("watched"), at: noon).id
         for (query, name) in [(pinned, "p"), (watched, "w")] {
             let plan = CommitPlan(
-                query: query, version: ListVersion(generation: 1, revision: 0), edits: [.put(PageWrite(offset: 0, content: items([name]), evidence: .inferred))])
+                query: query, version: ListVersion(generation: 1, revision: 0),
+                edits: [.put(PageWrite(offset: 0, content: items([name]), evidence: .inferred))])
             _ = try await bench.store.commit(plan)
         }
         try await bench.store.setPinned(true, pinned)
@@ -103,7 +113,8 @@ struct StorageTests {
         let observation = bench.store.notices(of: watched)
         // The oldest page is read again; so the next two are the oldest now.
         _ = try await bench.store.window(of: bench.query, 0..<1)
-        let report = try await bench.store.evict(to: EvictionBudget(pagesPerQuery: 3), exempt: [], at: noon + .seconds(3_600))
+        let report = try await bench.store.evict(
+            to: EvictionBudget(pagesPerQuery: 3), exempt: [], at: noon + .seconds(3_600))
         #expect(report.pages == 2)
         #expect(report.queries == 1)
         let list = try await bench.list
@@ -151,11 +162,15 @@ struct StorageTests {
         let second = ListVersion(generation: 1, revision: 1)
         let sets = [
             ChangeSet(query: bench.query, version: first, changes: [.stored(0..<5)]),
-            ChangeSet(query: bench.query, version: second, changes: [.rearranged(difference), .total(.exact(4)), .ledger([0, 3])]),
+            ChangeSet(
+                query: bench.query, version: second,
+                changes: [.rearranged(difference), .total(.exact(4)), .ledger([0, 3])]),
             ChangeSet(query: bench.query, version: second, changes: [.confirmed(0..<4), .validated]),
             ChangeSet(query: bench.query, version: nil, changes: [.purged]),
         ]
-        #expect(await all.next()?.withoutContent == .changed(ChangeSet(query: other, version: first, changes: [.ledger([3])])))
+        #expect(
+            await all.next()?.withoutContent
+                == .changed(ChangeSet(query: other, version: first, changes: [.ledger([3])])))
         for set in sets {
             #expect(await own.next()?.withoutContent == .changed(set))
             #expect(await all.next()?.withoutContent == .changed(set))
@@ -163,7 +178,8 @@ struct StorageTests {
         #expect(sets.map(\.changesItems) == [true, true, false, true], "R6: a confirmation changes no item")
     }
 
-    @Test("refused plans tell nobody, and an observer that does not listen costs little and is told where to look",
+    @Test(
+        "refused plans tell nobody, and an observer that does not listen costs little and is told where to look",
         arguments: StorageKind.allCases)
     func slowObserver(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -206,7 +222,9 @@ struct StorageTests {
         try await bench.put(0, items(0..<2))
         try await bench.commit([.put(PageWrite(offset: 2, content: items(2..<4), evidence: .verified))])
         #expect(try await bench.list.inferredSeams == 0)
-        try await bench.commit([.demote(0..<2), .put(PageWrite(offset: 0, content: items(["p", "q"]), evidence: .verified))])
+        try await bench.commit([
+            .demote(0..<2), .put(PageWrite(offset: 0, content: items(["p", "q"]), evidence: .verified)),
+        ])
         #expect(try await bench.list.inferredSeams == 1)
     }
 }

@@ -7,17 +7,21 @@ import Testing
 /// What every storage promises to those who follow many lists, and to those who want to read no more than they have to.
 @Suite("A storage that is watched")
 struct WatchingTests {
-    @Test("R2: a list and what is picked of it come together: the ranges, in order, and nothing else", arguments: StorageKind.allCases)
+    @Test(
+        "R2: a list and what is picked of it come together: the ranges, in order, and nothing else",
+        arguments: StorageKind.allCases)
     func picked(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         for page in 0..<30 { try await bench.put(page * 10, items(page * 10..<page * 10 + 10)) }
-        let reading = try #require(try await bench.store.list(of: bench.query) { list in
-            [list.pages[2].range, 155..<158, 400..<410, 5..<5]
-        })
+        let reading = try #require(
+            try await bench.store.list(of: bench.query) { list in
+                [list.pages[2].range, 155..<158, 400..<410, 5..<5]
+            })
         #expect(reading.outline == (try await bench.list))
-        #expect(reading.windows.map { $0.parts.flatMap { Array($0.content.ids) } } == [
-            (20..<30).map { "i\($0)" }, (155..<158).map { "i\($0)" }, [], [],
-        ])
+        #expect(
+            reading.windows.map { $0.parts.flatMap { Array($0.content.ids) } } == [
+                (20..<30).map { "i\($0)" }, (155..<158).map { "i\($0)" }, [], [],
+            ])
         for (window, range) in zip(reading.windows, [20..<30, 155..<158, 400..<410]) {
             #expect(window == (try await bench.store.window(of: bench.query, range)))
         }
@@ -34,12 +38,14 @@ struct WatchingTests {
         try await bench.put(0, items(0..<10))
         try await bench.put(10, items(10..<20), at: noon + .seconds(1))
         _ = try await bench.store.list(of: bench.query) { _ in [0..<10] }
-        let report = try await bench.store.evict(to: EvictionBudget(pagesPerQuery: 1), exempt: [], at: noon + .seconds(3_600))
+        let report = try await bench.store.evict(
+            to: EvictionBudget(pagesPerQuery: 1), exempt: [], at: noon + .seconds(3_600))
         #expect(report.pages == 1)
         #expect(try await bench.list.coverage.runs == [0..<10])
     }
 
-    @Test("changes of a query are counted by the time that their call returns, whether anybody observes it or not",
+    @Test(
+        "changes of a query are counted by the time that their call returns, whether anybody observes it or not",
         arguments: StorageKind.allCases, [true, false])
     func counted(kind: StorageKind, isObserved: Bool) async throws {
         let bench = try await Bench(kind)
@@ -63,7 +69,9 @@ struct WatchingTests {
         withExtendedLifetime(observation) {}
     }
 
-    @Test("R41: what another process commits is counted, of lists that nobody here observes, too, when its notice arrives")
+    @Test(
+        "R41: what another process commits is counted, of lists that nobody here observes, too, when its notice arrives"
+    )
     func elsewhere() async throws {
         let here = try await Bench(.sqlite)
         let before = try #require(here.store.changeCount(of: here.query))
@@ -73,7 +81,9 @@ struct WatchingTests {
         await there.close()
     }
 
-    @Test("one watch tells of the queries that it observes, from when it does, and they count as observed", arguments: StorageKind.allCases)
+    @Test(
+        "one watch tells of the queries that it observes, from when it does, and they count as observed",
+        arguments: StorageKind.allCases)
     func watch(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let second = try await bench.store.register(QueryKey("second"), at: noon).id

@@ -18,17 +18,20 @@ struct BodyCodecTests {
     }
 
     private static let ids: [String?] = [
-        nil, "", "1", "an id", "naïve 🦆", "\u{0}", String(repeating: "i", count: 126), String(repeating: "i", count: 127),
+        nil, "", "1", "an id", "naïve 🦆", "\u{0}", String(repeating: "i", count: 126),
+        String(repeating: "i", count: 127),
         String(repeating: "long ", count: 5_000),
     ]
 
-    @Test("it is what the format says, and comes back as it was, whatever the sizes", arguments: 1..<40 as Range<UInt64>)
+    @Test(
+        "it is what the format says, and comes back as it was, whatever the sizes", arguments: 1..<40 as Range<UInt64>)
     func roundTrip(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let sizes = [0, 1, 127, 128, 16_383, 16_384]
         let items = (0..<Int.random(in: 0...200, using: &random)).map { _ in
             Item(
-                payload: Array(repeating: 7, count: sizes.randomElement(using: &random)!), id: BodyCodecTests.ids.randomElement(using: &random)!)
+                payload: Array(repeating: 7, count: sizes.randomElement(using: &random)!),
+                id: BodyCodecTests.ids.randomElement(using: &random)!)
         }
         let content = PageContent(items)
         let layout = BodyCodec.layout(of: content)
@@ -52,7 +55,9 @@ struct BodyCodecTests {
 
     @Test("a byte of a payload, a length, or an id that differs does not have its checksum")
     func differences() {
-        let content = PageContent([Item(payload: [7, 8], id: "id"), Item(payload: [9, 10, 11]), Item(payload: [], id: "")])
+        let content = PageContent([
+            Item(payload: [7, 8], id: "id"), Item(payload: [9, 10, 11]), Item(payload: [], id: ""),
+        ])
         let layout = BodyCodec.layout(of: content)
         let checksum = BodyCodec.checksum(layout: layout, content.identities)
         for index in content.bytes.indices {

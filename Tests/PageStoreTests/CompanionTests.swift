@@ -5,13 +5,16 @@ import Testing
 
 @testable import PageStore
 
-/// The log, the shared memory and the owners' file beside a store, when something happens to them or to the store between them.
+/// The log, the shared memory and the owners' file beside a store, when something happens to them or to the store
+/// between them.
 @Suite("The files beside a store")
 struct CompanionTests {
     private let folder = Folder()
 
     /// A store with this list in it, open.
-    private func open(_ key: String, at path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws -> PageStore {
+    private func open(_ key: String, at path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws
+        -> PageStore
+    {
         let store = try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
         if mode == .createIfMissing { _ = try await store.register(QueryKey(key)) }
         return store
@@ -21,12 +24,16 @@ struct CompanionTests {
     private func codeOfWrites(_ store: PageStore) async -> StorageError.Code? {
         let end = ContinuousClock.now + .seconds(5)
         while ContinuousClock.now < end {
-            if let code = await code({ try await store.register(QueryKey("\(UInt64.random(in: 0 ... .max))")) }) { return code }
+            if let code = await code({ try await store.register(QueryKey("\(UInt64.random(in: 0 ... .max))")) }) {
+                return code
+            }
         }
         return nil
     }
 
-    @Test("a log or a shared memory that is removed or replaced is noticed by the next write", arguments: [["-wal"], ["-shm"], ["-wal", "-shm"]], [false, true])
+    @Test(
+        "a log or a shared memory that is removed or replaced is noticed by the next write",
+        arguments: [["-wal"], ["-shm"], ["-wal", "-shm"]], [false, true])
     func companions(names: [String], replaced: Bool) async throws {
         let store = try await open("ours")
         for name in names {
@@ -37,7 +44,9 @@ struct CompanionTests {
         await store.close()
     }
 
-    @Test("a second process does not open a store whose log was removed under a first one, and opens it when that has ended")
+    @Test(
+        "a second process does not open a store whose log was removed under a first one, and opens it when that has ended"
+    )
     func cutLog() async throws {
         let store = try await open("ours")
         let log = try Data(contentsOf: URL(fileURLWithPath: folder.store + "-wal"))
@@ -50,11 +59,14 @@ struct CompanionTests {
     }
 
     /// A copy of the files of an open store, as a killed process leaves them.
-    private func leaveBehind(_ store: PageStore, at path: String, _ suffixes: [String] = ["", "-wal", "-owners"]) throws {
+    private func leaveBehind(_ store: PageStore, at path: String, _ suffixes: [String] = ["", "-wal", "-owners"]) throws
+    {
         for suffix in suffixes { try FileManager.default.copyItem(atPath: store.path + suffix, toPath: path + suffix) }
     }
 
-    @Test("a log is not read into a store that has taken the place of its own; the store's own log is, wherever both were copied to", arguments: [true, false])
+    @Test(
+        "a log is not read into a store that has taken the place of its own; the store's own log is, wherever both were copied to",
+        arguments: [true, false])
     func foreignLog(isMerged: Bool) async throws {
         let store = try await open("ours")
         if isMerged {
@@ -69,7 +81,9 @@ struct CompanionTests {
         // Its own log: believed.
         let left = "\(folder.path)/left.sqlite"
         let copy = "\(folder.path)/copy.sqlite"
-        for suffix in ["", "-wal", "-owners"] { try FileManager.default.copyItem(atPath: left + suffix, toPath: copy + suffix) }
+        for suffix in ["", "-wal", "-owners"] {
+            try FileManager.default.copyItem(atPath: left + suffix, toPath: copy + suffix)
+        }
         let own = try await open("", at: copy, .mustExist)
         #expect(try await own.records().map(\.key).contains(QueryKey("ours")))
         await own.close()

@@ -65,7 +65,8 @@ struct DamageTests {
         "a query record with any other value is refused, and repair makes it anew from its pages, or drops it with them",
         arguments: [
             ("generation = 2", true), ("revision = 7", true), ("total = 8", true), ("list_end = 3", true),
-            ("created_at = 1", true), ("validated_at = 1", true), ("allows_duplicates = 1", true), ("paging = 'x'", true),
+            ("created_at = 1", true), ("validated_at = 1", true), ("allows_duplicates = 1", true),
+            ("paging = 'x'", true),
             ("invalidated_at = 1", true), ("fresh_for = 1", true),
             ("source = 'x'", true), ("sweep_position = 1, sweep_started_at = 1", true), ("pinned = 1", true),
             ("seal = 1", true), ("key = 'x'", false), ("scope = 'x'", false), ("name_hash = 1", false),
@@ -83,24 +84,30 @@ struct DamageTests {
         #expect(try await bench.store.outline(of: bench.query)?.coverage.count == (keeps ? 6 : nil))
     }
 
-    @Test("attempts that no code counted up to are a finding, and the next attempt does not overflow", arguments: [Int64.max, 1 << 52 + 1, .min])
+    @Test(
+        "attempts that no code counted up to are a finding, and the next attempt does not overflow",
+        arguments: [Int64.max, 1 << 52 + 1, .min])
     func attempts(forged: Int64) async throws {
         let bench = try await Bench()
         try await bench.put(0, items(0..<3))
         try await bench.commit(
-            [], ledger: [.failed(offset: 3, failure: FetchFailure(.server, "m", isRetryable: true), nextAttemptIn: .zero)])
+            [],
+            ledger: [.failed(offset: 3, failure: FetchFailure(.server, "m", isRetryable: true), nextAttemptIn: .zero)])
         let connection = try Connection(path: bench.folder.store)
         try connection.execute("UPDATE ledger SET attempts = \(forged)")
         #expect(try await bench.store.verify().findings.map(\.kind) == [.ledger])
         #expect(try await bench.store.claim(LeaseRequest([3], for: .seconds(60)), of: bench.query).leases.count == 1)
-        #expect(StoredBounds.counters.contains(Int(try #require(try connection.number(SQL("SELECT attempts FROM ledger"))))))
+        #expect(
+            StoredBounds.counters.contains(Int(try #require(try connection.number(SQL("SELECT attempts FROM ledger")))))
+        )
     }
 
     @Test("a constraint that the rows of a store break, and a header that SQLite does not know, are damage")
     func meaning() async throws {
         let bench = try await Bench()
         for statement in [
-            "INSERT INTO store (id, seal, stamp) VALUES (1, 1, 1)", "INSERT INTO body (id, layout, payload) VALUES ('x', x'', x'')",
+            "INSERT INTO store (id, seal, stamp) VALUES (1, 1, 1)",
+            "INSERT INTO body (id, layout, payload) VALUES ('x', x'', x'')",
             "INSERT INTO query (id) VALUES ('x')",
         ] {
             do throws(StorageError) {
@@ -167,7 +174,8 @@ struct DamageTests {
 
 @Suite("Setting a store aside")
 struct QuarantineTests {
-    @Test("what SQLite cannot read is refused, stays where it is, and is renamed only when asked; then a new one is made")
+    @Test(
+        "what SQLite cannot read is refused, stays where it is, and is renamed only when asked; then a new one is made")
     func aside() async throws {
         let bench = try await Bench()
         try await bench.put(0, items(0..<3))
@@ -204,7 +212,8 @@ struct PurgeTests {
         let other = try await bench.store.register(QueryKey("other"), at: noon)
         _ = try await bench.store.commit(
             CommitPlan(
-                query: other.id, version: other.version, edits: [.put(PageWrite(offset: 0, content: items(0..<5), evidence: .inferred))]))
+                query: other.id, version: other.version,
+                edits: [.put(PageWrite(offset: 0, content: items(0..<5), evidence: .inferred))]))
         try await bench.put(0, items((0..<200).map { "\(secret)-\($0)" }))
         try await bench.commit([], ledger: [.succeeded(offset: 0)])
         let report = try await bench.store.purge([bench.query, QueryID(rawValue: 999)])

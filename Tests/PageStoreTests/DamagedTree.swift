@@ -25,7 +25,9 @@ struct DamagedTree {
         for page in 0..<pages {
             let padding = String(repeating: "x", count: bytes)
             let content = PageContent(
-                (page * 20..<page * 20 + 20).map { Item(payload: Array("{\"id\":\"i\($0)\",\"x\":\"\(padding)\"}".utf8), id: "i\($0)") })
+                (page * 20..<page * 20 + 20).map {
+                    Item(payload: Array("{\"id\":\"i\($0)\",\"x\":\"\(padding)\"}".utf8), id: "i\($0)")
+                })
             let outcome = try await store.commit(
                 CommitPlan(
                     query: query, version: ListVersion(generation: 1, revision: 0),

@@ -21,8 +21,12 @@ struct DamagedTreeTests {
         #expect(served.union(damaged) == Set(0..<length), what)
     }
 
-    @Test("a damaged leaf of any table hides its own rows only, verify reports it, and a repair keeps what was served",
-        arguments: ["body", "page", "identity", "ledger", "access", "tally", "counter", "query", "ledger_due", "sqlite_autoindex_query_1"])
+    @Test(
+        "a damaged leaf of any table hides its own rows only, verify reports it, and a repair keeps what was served",
+        arguments: [
+            "body", "page", "identity", "ledger", "access", "tally", "counter", "query", "ledger_due",
+            "sqlite_autoindex_query_1",
+        ])
     func oneLeaf(of table: String) async throws {
         let tree = try await DamagedTree()
         let leaves = try tree.leaves(of: table)
@@ -48,7 +52,8 @@ struct DamagedTreeTests {
             let replaced = try #require(repair.replacedFile, what)
             #expect(Array(try Data(contentsOf: URL(fileURLWithPath: replaced))).count >= intact.count, what)
             for file in [tree.path, replaced] {
-                #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600, what)
+                #expect(
+                    try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600, what)
             }
             #expect(!tree.folder.contents.contains { $0.contains(".repair-") }, what)
 
@@ -62,7 +67,9 @@ struct DamagedTreeTests {
             #expect(after.damaged.isEmpty, what)
             if ["body", "page"].contains(table) {
                 #expect(repair.pagesDropped == (4_000 - after.parts.reduce(0) { $0 + $1.content.count }) / 20, what)
-                #expect(try await mended.due(before: noon, limit: 99).map(\.entry.offset) == list.gaps.map(\.lowerBound), what)
+                #expect(
+                    try await mended.due(before: noon, limit: 99).map(\.entry.offset) == list.gaps.map(\.lowerBound),
+                    what)
             } else {
                 #expect(after.missing.isEmpty, what)
             }
@@ -92,7 +99,9 @@ struct DamagedTreeTests {
         await store.close()
     }
 
-    @Test("what cannot be served is demoted, fetched again and stored beside the damage; the damage itself stays until a repair")
+    @Test(
+        "what cannot be served is demoted, fetched again and stored beside the damage; the damage itself stays until a repair"
+    )
     func storesAround() async throws {
         let tree = try await DamagedTree()
         let leaves = try tree.leaves(of: "body")
@@ -125,7 +134,9 @@ struct DamagedTreeTests {
         }
     }
 
-    @Test("a cell pointer that repeats its neighbour: no page is served twice, the missing one is damaged, and a repair mends it")
+    @Test(
+        "a cell pointer that repeats its neighbour: no page is served twice, the missing one is damaged, and a repair mends it"
+    )
     func repeatedCells() async throws {
         let tree = try await DamagedTree(pages: 40)
         let intact = try tree.bytes
@@ -157,7 +168,9 @@ struct DamagedTreeTests {
         }
     }
 
-    @Test("a repair that needs a new file is refused with busy while another store has the file open, and nothing is changed")
+    @Test(
+        "a repair that needs a new file is refused with busy while another store has the file open, and nothing is changed"
+    )
     func busy() async throws {
         let tree = try await DamagedTree(pages: 60)
         let leaves = try tree.leaves(of: "page")
@@ -251,7 +264,9 @@ struct DamagedTreeTests {
         await store.close()
     }
 
-    @Test("no token is given twice around a repair, whether the count of tokens can be read or not (R30)", arguments: ["page", "counter"])
+    @Test(
+        "no token is given twice around a repair, whether the count of tokens can be read or not (R30)",
+        arguments: ["page", "counter"])
     func tokens(of table: String) async throws {
         let tree = try await DamagedTree(pages: 60)
         let request = { (offset: Int) in LeaseRequest([offset], for: .seconds(60)) }
@@ -270,7 +285,8 @@ struct DamagedTreeTests {
     func everyTable() async throws {
         let tree = try await DamagedTree(pages: 60)
         let counts = try contents(of: tree.path) { connection throws(StorageError) in
-            try connection.execute("INSERT INTO tally VALUES (1, 0, 1, 2, 3, 4, 5, 6); INSERT INTO access VALUES (3, 77)")
+            try connection.execute(
+                "INSERT INTO tally VALUES (1, 0, 1, 2, 3, 4, 5, 6); INSERT INTO access VALUES (3, 77)")
         }
         try tree.damage([try tree.leaves(of: "ledger_due")[0]])
         let store = try await tree.open()

@@ -7,8 +7,8 @@ import ProgramSupport
 import StorageSupport
 import Testing
 
-/// R31, G5: a process that is killed instead of any call to the file system, while it makes, migrates, fills and closes a
-/// store.
+/// R31, G5: a process that is killed instead of any call to the file system, while it makes, migrates, fills and closes
+/// a store.
 @Suite("kill -9")
 struct DeathTests {
     private static let kinds: [(String, fault_kind)] = [
@@ -17,14 +17,17 @@ struct DeathTests {
         ("mapping shared memory", FAULT_SHM_MAP), ("locking shared memory", FAULT_SHM_LOCK),
     ]
 
-    @Test("instead of every call: what was acknowledged is there, nothing is half there, and the store opens", arguments: 0..<kinds.count)
+    @Test(
+        "instead of every call: what was acknowledged is there, nothing is half there, and the store opens",
+        arguments: 0..<kinds.count)
     func death(kind: Int) async throws {
         let (name, fault) = DeathTests.kinds[kind]
         var deaths = 0
         for call in 1... {
             let folder = Folder()
             let path = folder.realPath + "/store.sqlite"
-            let ended = try await Program.run(Program.built("StoreWorker"), ["die", path, "\(call)", "\(fault.rawValue)"])
+            let ended = try await Program.run(
+                Program.built("StoreWorker"), ["die", path, "\(call)", "\(fault.rawValue)"])
             let said = ended.output.split(separator: "\n")
             if ended.status == 0 {
                 #expect(said.last == "closed")

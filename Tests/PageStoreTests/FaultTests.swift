@@ -10,7 +10,8 @@ import Testing
 /// third n, with PAGECACHE_SOAK=1 every one.
 @Suite("A failing file system")
 struct FaultTests {
-    @Test("every failure is a typed error; nothing acknowledged is lost, nothing is half done, and it goes on afterwards",
+    @Test(
+        "every failure is a typed error; nothing acknowledged is lost, nothing is half done, and it goes on afterwards",
         arguments: Fault.all)
     func everyCall(fault: Fault) async throws {
         let states = try await Life.states()
@@ -91,7 +92,8 @@ private struct Life {
     }
 
     private func open() async throws(StorageError) -> PageStore {
-        try await PageStore.openForTest(at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
+        try await PageStore.openForTest(
+            at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
     }
 
     /// Lives on until the end, or until the first failure; every failed step is tried once more.
@@ -105,7 +107,9 @@ private struct Life {
                 if store == nil { store = try await open() }
                 guard let store else { break }
                 // Did the step that failed happen after all?
-                if failures > 0, try await Life.state(store) == states[acknowledged + 1], states[acknowledged + 1] != states[acknowledged] {
+                if failures > 0, try await Life.state(store) == states[acknowledged + 1],
+                    states[acknowledged + 1] != states[acknowledged]
+                {
                     acknowledged += 1
                     failures = 0
                     continue
@@ -125,7 +129,8 @@ private struct Life {
     func check(_ reached: (acknowledged: Int, isOpenEnded: Bool), _ what: String) async throws {
         let store = try await PageStore.openForTest(at: faulty.folder.store, mode: .createIfMissing)
         let state = try await Life.state(store)
-        let possible = states[reached.acknowledged...min(reached.acknowledged + (reached.isOpenEnded ? 1 : 0), Life.stepCount)]
+        let possible = states[
+            reached.acknowledged...min(reached.acknowledged + (reached.isOpenEnded ? 1 : 0), Life.stepCount)]
         #expect(possible.contains(state), "\(what): after \(reached)")
         let report = try await store.verify()
         #expect(report.isSound, "\(what): \(report.findings)")
@@ -141,7 +146,8 @@ private struct Life {
             for index in 0..<part.content.count { held[part.offset + index] = part.content.ids[index] }
         }
         return State(
-            held: held, ledger: Dictionary(uniqueKeysWithValues: list.ledger.map { ($0.offset, $0.state) }), isThere: true)
+            held: held, ledger: Dictionary(uniqueKeysWithValues: list.ledger.map { ($0.offset, $0.state) }),
+            isThere: true)
     }
 
     private static func step(_ number: Int, _ store: PageStore) async throws(StorageError) {
@@ -155,8 +161,13 @@ private struct Life {
         case 1: try await commit([.put(big(0..<60))], [.succeeded(offset: 0)])
         case 2: _ = try await store.claim([60], of: query.id, until: noon + .seconds(60), at: noon)
         case 3: try await commit([.put(big(60..<120))], [.succeeded(offset: 60)])
-        case 4: try await store.record([.failed(offset: 120, failure: .status(503), nextAttemptIn: .zero)], for: query.id, at: noon)
-        case 5: try await commit([.splice(0..<20, PageWrite(offset: 0, content: items(["a", "b", "c"]), evidence: .inferred))])
+        case 4:
+            try await store.record(
+                [.failed(offset: 120, failure: .status(503), nextAttemptIn: .zero)], for: query.id, at: noon)
+        case 5:
+            try await commit([
+                .splice(0..<20, PageWrite(offset: 0, content: items(["a", "b", "c"]), evidence: .inferred))
+            ])
         case 6: _ = try await store.evict(to: EvictionBudget(pagesPerQuery: 2), exempt: [], at: noon)
         case 7: _ = try await store.purge([query.id])
         case 8: try await commit([])
@@ -167,7 +178,8 @@ private struct Life {
 
     /// Items large enough for a page to take several of SQLite's.
     private static func big(_ range: Range<Int>) -> PageWrite {
-        let content = PageContent(range.map { Item(payload: Array(repeating: UInt8(truncatingIfNeeded: $0), count: 300), id: "i\($0)") })
+        let content = PageContent(
+            range.map { Item(payload: Array(repeating: UInt8(truncatingIfNeeded: $0), count: 300), id: "i\($0)") })
         return PageWrite(offset: range.lowerBound, content: content, evidence: .inferred)
     }
 }

@@ -12,11 +12,15 @@ struct FlipTests {
     private static let pages = 24
     private static let flips = Soak.isOn ? 3_000 : 400
 
-    /// From a few bytes to more than what a page of the database holds, so that most of the file is content, as in a store of any length.
+    /// From a few bytes to more than what a page of the database holds, so that most of the file is content, as in a
+    /// store of any length.
     private func content(ofPage page: Int) -> PageContent {
-        PageContent((page * 20..<page * 20 + 20).map { number in
-            Item(payload: Array(#"{"id":"i\#(number)","text":"\#(String(repeating: "x", count: page * 25))"}"#.utf8), id: "i\(number)")
-        })
+        PageContent(
+            (page * 20..<page * 20 + 20).map { number in
+                Item(
+                    payload: Array(#"{"id":"i\#(number)","text":"\#(String(repeating: "x", count: page * 25))"}"#.utf8),
+                    id: "i\(number)")
+            })
     }
 
     /// A list as it is after a life: loaded, shifted, joined, one page of an older generation, failures in the ledger.
@@ -24,7 +28,8 @@ struct FlipTests {
         let bench = try await Bench()
         for page in 0..<FlipTests.pages { try await bench.put(page * 20, content(ofPage: page)) }
         try await bench.commit([
-            .splice(0..<5, PageWrite(offset: 0, content: items(["new0", "new1"]), evidence: .inferred)), .setTotal(.exact(477)),
+            .splice(0..<5, PageWrite(offset: 0, content: items(["new0", "new1"]), evidence: .inferred)),
+            .setTotal(.exact(477)),
         ])
         try await bench.commit([], ledger: [.failed(offset: 300, failure: .status(503), nextAttemptIn: .zero)])
         var truth: [Int: Item] = [:]
@@ -52,13 +57,17 @@ struct FlipTests {
                 let store = try await PageStore.openForTest(at: folder.store, mode: .mustExist)
                 let read = try await read(store)
                 let wrong = read.filter { truth[$0.key] != $0.value }
-                #expect(wrong.isEmpty, "byte \(position): other items at \(wrong.keys.sorted()); seed \(seed), round \(round)")
+                #expect(
+                    wrong.isEmpty,
+                    "byte \(position): other items at \(wrong.keys.sorted()); seed \(seed), round \(round)")
                 served += read.count
                 let report = try await store.verify()
                 if !report.isSound { found += 1 }
                 if read.count < truth.count {
                     pagesLost += 1
-                    #expect(!report.isSound, "byte \(position): items are missing and verify finds nothing; seed \(seed), round \(round)")
+                    #expect(
+                        !report.isSound,
+                        "byte \(position): items are missing and verify finds nothing; seed \(seed), round \(round)")
                     if round % 4 == 0 { try await mend(store, truth, position) }
                 }
                 await store.close()
@@ -69,7 +78,9 @@ struct FlipTests {
         }
         #expect(served > FlipTests.flips * 300)
         #expect(pagesLost > FlipTests.flips / 10)
-        print("flips: \(FlipTests.flips), stores refused \(refused), lists with a miss \(pagesLost), found by verify \(found), wrong bytes 0")
+        print(
+            "flips: \(FlipTests.flips), stores refused \(refused), lists with a miss \(pagesLost), found by verify \(found), wrong bytes 0"
+        )
     }
 
     private func read(_ store: PageStore) async throws(StorageError) -> [Int: Item] {

@@ -42,7 +42,8 @@ struct FullDiskEvictionTests {
             let copy = try MemoryCopy(of: connection, without: eviction.remaining, at: noon)
             try StoreFile.make(other.store)
             let identity = try #require(FileIdentity(other.store))
-            try copy.write(to: try StoreOpening.openWriter(other.store, identity, options: PageStore.Options(), now: noon))
+            try copy.write(
+                to: try StoreOpening.openWriter(other.store, identity, options: PageStore.Options(), now: noon))
         }
         let store = try await PageStore.openForTest(at: other.store, mode: .mustExist)
         #expect(try await store.verify().isSound)

@@ -54,7 +54,8 @@ struct JournalRowTests {
         func isThere() throws -> Bool {
             try ["", "-wal"].contains { suffix in
                 guard FileManager.default.fileExists(atPath: bench.folder.store + suffix) else { return false }
-                return try Data(contentsOf: URL(fileURLWithPath: bench.folder.store + suffix)).firstRange(of: Data(secret.utf8)) != nil
+                return try Data(contentsOf: URL(fileURLWithPath: bench.folder.store + suffix)).firstRange(
+                    of: Data(secret.utf8)) != nil
             }
         }
         #expect(try isThere())
@@ -65,7 +66,10 @@ struct JournalRowTests {
 
     @Test(
         "a row with any other value in any column is not believed: readers begin anew, verify finds it, and repair gives a new version",
-        arguments: ["counter = 9", "stamp = 1", "at = 1", "cost = 1", "kept = 1", "changes = x'0103'", "changes = x''", "seal = 1"])
+        arguments: [
+            "counter = 9", "stamp = 1", "at = 1", "cost = 1", "kept = 1", "changes = x'0103'", "changes = x''",
+            "seal = 1",
+        ])
     func everyColumn(assignment: String) async throws {
         let bench = try await Bench()
         let first = try await bench.list.contentVersion
@@ -84,13 +88,18 @@ struct JournalRowTests {
         #expect(try await bench.store.changes(of: bench.query, since: damaged, limit: 9) == .truncated(current: mended))
         // And the list goes on from there.
         try await bench.put(40, items(40..<50))
-        guard case .entries(let entries, _, false)? = try await bench.store.changes(of: bench.query, since: mended, limit: 9)
+        guard
+            case .entries(let entries, _, false)? = try await bench.store.changes(
+                of: bench.query, since: mended, limit: 9)
         else { return #expect(Bool(false), "the journal goes on") }
         #expect(entries.map(\.changes) == [[.loaded(40..<50)]])
     }
 
-    @Test("a newest row that is gone, or says what no commit has written, is begun anew by the next commit",
-        arguments: ["DELETE FROM journal", "UPDATE journal SET counter = 9223372036854775807", "UPDATE journal SET kept = -1"])
+    @Test(
+        "a newest row that is gone, or says what no commit has written, is begun anew by the next commit",
+        arguments: [
+            "DELETE FROM journal", "UPDATE journal SET counter = 9223372036854775807", "UPDATE journal SET kept = -1",
+        ])
     func impossible(statement: String) async throws {
         let bench = try await Bench()
         try await bench.put(0, items(0..<20))
@@ -124,7 +133,9 @@ struct JournalRowTests {
         try Connection(path: bench.folder.store).execute(
             "UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 20)")
         _ = try await bench.store.repair(at: noon)
-        guard case .entries(let entries, _, false)? = try await bench.store.changes(of: bench.query, since: before, limit: 9)
+        guard
+            case .entries(let entries, _, false)? = try await bench.store.changes(
+                of: bench.query, since: before, limit: 9)
         else { return #expect(Bool(false), "nothing was recorded") }
         #expect(entries.map(\.changes) == [[.dropped(20..<40)]])
     }
@@ -133,8 +144,10 @@ struct JournalRowTests {
     func codec() {
         let item = Item(payload: Array("payload".utf8), id: "id")
         let parts = JournalRearrangement(
-            removed: [3..<4, 9..<Int.max], added: [0..<2], deleted: [.init(position: 3, item: Item(payload: [], id: nil))],
-            inserted: [.init(position: 0, id: "ü"), .init(position: 1, id: nil)], moved: [.init(from: 5, to: 6, id: "")],
+            removed: [3..<4, 9..<Int.max], added: [0..<2],
+            deleted: [.init(position: 3, item: Item(payload: [], id: nil))],
+            inserted: [.init(position: 0, id: "ü"), .init(position: 1, id: nil)],
+            moved: [.init(from: 5, to: 6, id: "")],
             edited: [.init(from: 7, to: 8, before: item)])
         let changes: [JournalChange] = [.loaded(0..<300), .dropped(5..<Int.max), .generationBegan, .rearranged(parts)]
         let bytes = JournalCodec.encode(changes)
@@ -169,10 +182,14 @@ struct FirstLoadRowTests {
             return page(start..<min(start + (request.size ?? 25), count))
         }
 
-        private func page(_ range: Range<Int>) -> PageAnswer { .page(FetchedPage(content: items(range), total: .exact(count))) }
+        private func page(_ range: Range<Int>) -> PageAnswer {
+            .page(FetchedPage(content: items(range), total: .exact(count)))
+        }
     }
 
-    @Test("each page row is written once, overlap and all, and each commit writes one row of the journal", arguments: [1, 4])
+    @Test(
+        "each page row is written once, overlap and all, and each commit writes one row of the journal",
+        arguments: [1, 4])
     func once(concurrency: Int) async throws {
         let bench = try await Bench()
         try await counting("page", "journal", in: bench.store)
@@ -181,7 +198,8 @@ struct FirstLoadRowTests {
         options.pageSize = 25
         let key = QueryKey("https://example.com/list")
         let report = try await ListSync(
-            storage: bench.store, source: Origin(count: 2_000), key: key, options: options, clock: bench.clock, chance: { 0.5 }
+            storage: bench.store, source: Origin(count: 2_000), key: key, options: options, clock: bench.clock,
+            chance: { 0.5 }
         ).run()
         #expect(report.outcome == .complete)
         let list = try await bench.list

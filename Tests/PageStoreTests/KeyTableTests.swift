@@ -6,9 +6,11 @@ import Testing
 
 @Suite("Item hashes in memory")
 struct KeyTableTests {
-    @Test("it says what a dictionary says, however many keys there are, and however alike they look", arguments: [
-        UInt64.max, 0x1F, 0xFFFF, 0xFFFF_0000_0000, 0xFFFF_0000_0000_0000,
-    ], 1..<4 as Range<UInt64>)
+    @Test(
+        "it says what a dictionary says, however many keys there are, and however alike they look",
+        arguments: [
+            UInt64.max, 0x1F, 0xFFFF, 0xFFFF_0000_0000, 0xFFFF_0000_0000_0000,
+        ], 1..<4 as Range<UInt64>)
     func model(mask: UInt64, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var (table, model) = (KeyTable(), [UInt64: Int64]())
@@ -25,7 +27,9 @@ struct KeyTableTests {
         #expect(table.count == model.keys.count { $0 != 0 })
     }
 
-    @Test("of a page's items it says whether two have the same key, as a set does", arguments: [0, 1, 2, 7, 50, 1_000], 1..<6 as Range<UInt64>)
+    @Test(
+        "of a page's items it says whether two have the same key, as a set does", arguments: [0, 1, 2, 7, 50, 1_000],
+        1..<6 as Range<UInt64>)
     func repeats(count: Int, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for mask in [UInt64.max, 0x1FFF, UInt64(count), 0xFFFF_0000_0000_0000] {

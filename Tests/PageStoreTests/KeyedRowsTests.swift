@@ -11,7 +11,9 @@ struct KeyedRowsTests {
         var damaged: [ClosedRange<Int64>]
         var probes = 0
 
-        func read(_ range: Range<Int64> = 0..<1 << 40) throws -> (values: [Int64], holes: [KeyedRows<Int64>.Hole], scans: Int) {
+        func read(_ range: Range<Int64> = 0..<1 << 40) throws -> (
+            values: [Int64], holes: [KeyedRows<Int64>.Hole], scans: Int
+        ) {
             var rows = KeyedRows<Int64>()
             var scans = 0
             let ascending: KeyedRows<Int64>.Scan = { (range, visit) throws(StorageError) in
@@ -19,7 +21,10 @@ struct KeyedRowsTests {
                 var position = range.lowerBound
                 while position < range.upperBound {
                     if damaged.contains(where: { $0.contains(position) }) { throw StorageError(.damaged, "here") }
-                    let next = (keys.first { $0 >= position } ?? .max, damaged.first { $0.lowerBound >= position }?.lowerBound ?? .max)
+                    let next = (
+                        keys.first { $0 >= position } ?? .max,
+                        damaged.first { $0.lowerBound >= position }?.lowerBound ?? .max
+                    )
                     if next.1 < next.0, next.1 < range.upperBound { throw StorageError(.damaged, "here") }
                     guard next.0 < range.upperBound else { return }
                     visit(next.0, next.0)
@@ -31,7 +36,10 @@ struct KeyedRowsTests {
                 var position = range.upperBound - 1
                 while position >= range.lowerBound {
                     if damaged.contains(where: { $0.contains(position) }) { throw StorageError(.damaged, "here") }
-                    let next = (keys.last { $0 <= position } ?? .min, damaged.last { $0.upperBound <= position }?.upperBound ?? .min)
+                    let next = (
+                        keys.last { $0 <= position } ?? .min,
+                        damaged.last { $0.upperBound <= position }?.upperBound ?? .min
+                    )
                     if next.1 > next.0, next.1 >= range.lowerBound { throw StorageError(.damaged, "here") }
                     guard next.0 >= range.lowerBound else { return }
                     visit(next.0, next.0)
@@ -56,12 +64,15 @@ struct KeyedRowsTests {
         #expect(found.scans == 1)
     }
 
-    @Test("one damaged stretch, wherever it lies, is one hole between its neighbours", arguments: [0, 200, 5_000, 9_600] as [Int64])
+    @Test(
+        "one damaged stretch, wherever it lies, is one hole between its neighbours",
+        arguments: [0, 200, 5_000, 9_600] as [Int64])
     func oneStretch(at start: Int64) throws {
         let damaged = [start...start + 399]
         let found = try Tree(keys: keys(500, without: damaged), damaged: damaged).read()
         #expect(found.values == keys(500, without: damaged))
-        #expect(found.holes == [.init(after: start == 0 ? nil : start - 20, before: start == 9_600 ? nil : start + 400)])
+        #expect(
+            found.holes == [.init(after: start == 0 ? nil : start - 20, before: start == 9_600 ? nil : start + 400)])
         #expect(found.scans <= 2 + 2 * 512)
     }
 

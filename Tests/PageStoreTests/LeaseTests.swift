@@ -22,11 +22,13 @@ struct LeaseTests {
     func endings() async throws {
         let bench = try await Bench()
         let endings: [(LeaseToken) -> LedgerEdit] = [
-            { .succeeded(offset: 0, lease: $0) }, { .failed(offset: 0, failure: .status(500), nextAttemptIn: nil, lease: $0) },
+            { .succeeded(offset: 0, lease: $0) },
+            { .failed(offset: 0, failure: .status(500), nextAttemptIn: nil, lease: $0) },
             { .released(offset: 0, lease: $0) }, { .forgotten(offset: 0, lease: $0) },
         ]
         for ending in endings {
-            let lease = try #require(try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query).leases.first)
+            let lease = try #require(
+                try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query).leases.first)
             #expect(try await bench.store.record([ending(lease.token)], for: bench.query) == [])
         }
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])
@@ -53,16 +55,21 @@ struct LeaseTests {
     func expiry() async throws {
         let bench = try await Bench()
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])
-        #expect(try await bench.store.claim([0], of: bench.query, until: minute + .seconds(60), at: minute + .seconds(-1)) == [])
+        #expect(
+            try await bench.store.claim([0], of: bench.query, until: minute + .seconds(60), at: minute + .seconds(-1))
+                == [])
         #expect(try await bench.store.claim([0], of: bench.query, until: minute + .seconds(60), at: minute) == [0])
     }
 
-    @Test("R31: a retry is due again when its lease ends, or is given up: whoever tries may die of it", arguments: StorageKind.allCases)
+    @Test(
+        "R31: a retry is due again when its lease ends, or is given up: whoever tries may die of it",
+        arguments: StorageKind.allCases)
     func retryInFlight(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let failed = LedgerEdit.failed(offset: 0, failure: .status(503), nextAttemptIn: .zero)
         try await bench.store.record([failed], for: bench.query, at: noon)
-        let lease = try #require(try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query).leases.first)
+        let lease = try #require(
+            try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query).leases.first)
         #expect(try await bench.store.due(before: minute + .seconds(-1), limit: 9).isEmpty)
         #expect(try await bench.store.due(before: minute, limit: 9).map(\.entry.offset) == [0])
         try await bench.store.record([.released(offset: 0, lease: lease.token)], for: bench.query, at: noon)
@@ -75,17 +82,21 @@ struct LeaseTests {
         let other = try await PageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
         let counted = try Connection(path: bench.folder.store)
         let value = SQL("SELECT value FROM counter")
-        let mine = try await bench.store.claim(LeaseRequest([0, 10], for: .seconds(60)), of: bench.query).leases.map(\.token)
+        let mine = try await bench.store.claim(LeaseRequest([0, 10], for: .seconds(60)), of: bench.query).leases.map(
+            \.token)
         let counter = try #require(try counted.number(value))
         let theirs = try await other.claim(LeaseRequest([20], for: .seconds(60)), of: bench.query).leases.map(\.token)
         #expect(try counted.number(value) == counter + CounterTable.block)
-        let again = try await bench.store.claim(LeaseRequest([30], for: .seconds(60)), of: bench.query).leases.map(\.token)
+        let again = try await bench.store.claim(LeaseRequest([30], for: .seconds(60)), of: bench.query).leases.map(
+            \.token)
         #expect(Set(mine + theirs + again).count == 4)
         #expect(try counted.number(value) == counter + CounterTable.block, "a claim writes no counter")
         await other.close()
     }
 
-    @Test("a counter that is lost, or says impossible things, begins elsewhere", arguments: ["DELETE FROM counter", "UPDATE counter SET value = -5"])
+    @Test(
+        "a counter that is lost, or says impossible things, begins elsewhere",
+        arguments: ["DELETE FROM counter", "UPDATE counter SET value = -5"])
     func lostCounter(damage: String) async throws {
         let bench = try await Bench()
         let before = try await bench.store.claim(LeaseRequest([0], for: .seconds(60)), of: bench.query).leases[0].token

@@ -29,7 +29,9 @@ struct LogMergerTests {
         #expect(try store.synchronously.commit(plan) == .committed(plan.version))
     }
 
-    @Test("the log stays below twice its threshold, whatever the size of the database's pages", arguments: [nil, 1_024, 16_384])
+    @Test(
+        "the log stays below twice its threshold, whatever the size of the database's pages",
+        arguments: [nil, 1_024, 16_384])
     func bounded(begunWith pageSize: Int?) async throws {
         let folder = Folder()
         if let pageSize {
@@ -68,7 +70,9 @@ struct LogMergerTests {
         let query = try await store.register(QueryKey(list), at: noon).id
         var longest = 0
         for number in 0..<300 {
-            let content = PageContent([Item(payload: [UInt8](repeating: UInt8(ascii: "x"), count: 20_000), id: "i\(number)")])
+            let content = PageContent([
+                Item(payload: [UInt8](repeating: UInt8(ascii: "x"), count: 20_000), id: "i\(number)")
+            ])
             let edit = ListEdit.put(PageWrite(offset: number, content: content, evidence: .inferred))
             let plan = CommitPlan(query: query, version: ListVersion(generation: 1, revision: 0), edits: [edit])
             #expect(try await store.commit(plan) == .committed(plan.version))
@@ -128,7 +132,9 @@ struct LogMergerTests {
         await store.close()
     }
 
-    @Test("an urgent emptying waits for a reader, the other kind makes one attempt, and none waits longer than the budget")
+    @Test(
+        "an urgent emptying waits for a reader, the other kind makes one attempt, and none waits longer than the budget"
+    )
     func besideReader() async throws {
         let folder = Folder()
         let store = try await store(folder, pages: 1_000)

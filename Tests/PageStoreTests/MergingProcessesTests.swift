@@ -6,9 +6,9 @@ import ProgramSupport
 import StorageSupport
 import Testing
 
-/// Processes that commit without a pause while the log is merged every few commits. SQLite 3.40.1 loses commits when a merge
-/// meets the beginning of a new log (https://www.sqlite.org/wal.html#the_wal_reset_bug). `PAGECACHE_SOAK=1`: eight processes, twice
-/// ten minutes.
+/// Processes that commit without a pause while the log is merged every few commits. SQLite 3.40.1 loses commits when a
+/// merge meets the beginning of a new log (https://www.sqlite.org/wal.html#the_wal_reset_bug). `PAGECACHE_SOAK=1`:
+/// eight processes, twice ten minutes.
 @Suite("Several processes merge one log", .serialized)
 struct MergingProcessesTests {
     private static let worker = Program.built("StoreWorker")
@@ -32,12 +32,16 @@ struct MergingProcessesTests {
         await (try PageStore.openForTest(at: folder.store)).close()
         var programs: [Program] = []
         let merger =
-            isBroken ? try await Program(Self.worker, ["merge", folder.realPath + "/store.sqlite", "60", "m", "\(jitter)"]) : nil
+            isBroken
+            ? try await Program(Self.worker, ["merge", folder.realPath + "/store.sqlite", "60", "m", "\(jitter)"]) : nil
         for number in 0..<count {
             programs.append(
                 try await Program(
                     Self.worker,
-                    ["append", folder.realPath + "/store.sqlite", "\(pages)", "list\(number)", "\(Self.threshold)", "\(jitter)"]))
+                    [
+                        "append", folder.realPath + "/store.sqlite", "\(pages)", "list\(number)", "\(Self.threshold)",
+                        "\(jitter)",
+                    ]))
         }
         var round = Round()
         var acknowledged: [Int: Int] = [:]
@@ -58,7 +62,9 @@ struct MergingProcessesTests {
                     round.lost += pages
                     continue
                 }
-                for page in 0..<pages where try await store.page(at: page * 10, of: query.id)?.content.count != 10 { round.lost += 1 }
+                for page in 0..<pages where try await store.page(at: page * 10, of: query.id)?.content.count != 10 {
+                    round.lost += 1
+                }
             }
             await store.close()
         } catch {
@@ -101,7 +107,9 @@ struct MergingProcessesTests {
         var programs: [Program] = []
         for number in 0..<8 {
             programs.append(
-                try await Program(Self.worker, ["append", folder.store, Soak.isOn ? "3000" : "200", "list\(number)", "\(threshold)", "0"]))
+                try await Program(
+                    Self.worker,
+                    ["append", folder.store, Soak.isOn ? "3000" : "200", "list\(number)", "\(threshold)", "0"]))
         }
         let watch = Task {
             var longest = 0

@@ -19,7 +19,8 @@ struct MisplacedRowTests {
         for page in 0..<bytes.count / DamagedTree.pageSize where [2, 5].contains(bytes[page * DamagedTree.pageSize]) {
             let pointer = page * DamagedTree.pageSize + 8
             guard Array(bytes[pointer..<pointer + 4]) == number else { continue }
-            bytes.replaceSubrange(pointer..<pointer + 4, with: withUnsafeBytes(of: UInt32(second).bigEndian, Array.init))
+            bytes.replaceSubrange(
+                pointer..<pointer + 4, with: withUnsafeBytes(of: UInt32(second).bigEndian, Array.init))
             changed += 1
         }
         #expect(changed == 1)
@@ -32,7 +33,8 @@ struct MisplacedRowTests {
                 _ = try await store.commit(
                     CommitPlan(
                         query: tree.query, version: record.version,
-                        edits: [.put(PageWrite(offset: offset, content: items(["new \(offset)"]), evidence: .verified))]))
+                        edits: [.put(PageWrite(offset: offset, content: items(["new \(offset)"]), evidence: .verified))]
+                    ))
             } catch {
                 codes.insert(error.code.description)
             }

@@ -55,9 +55,11 @@ struct OpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
-    @Test("a process that stands still while it makes the store keeps others for the busy budget, and no longer", arguments: [
-        PageStore.Mode.createIfMissing, .mustExist, .readOnly,
-    ])
+    @Test(
+        "a process that stands still while it makes the store keeps others for the busy budget, and no longer",
+        arguments: [
+            PageStore.Mode.createIfMissing, .mustExist, .readOnly,
+        ])
     func standstill(mode: PageStore.Mode) async throws {
         await (try await open()).close()
         let other = try Connection(path: folder.store)
@@ -66,7 +68,8 @@ struct OpeningTests {
         var options = PageStore.Options()
         options.busyBudget = .seconds(2)
         let began = ContinuousClock.now
-        #expect(await code { _ = try await PageStore.openForTest(at: folder.store, mode: mode, options: options) } == .busy)
+        #expect(
+            await code { _ = try await PageStore.openForTest(at: folder.store, mode: mode, options: options) } == .busy)
         let took = began.duration(to: .now)
         // Each of thirty attempts once waited that long itself. Hundreds of other tests want the processor, too.
         #expect(took >= options.busyBudget && took < .seconds(30), "\(took)")
@@ -76,7 +79,8 @@ struct OpeningTests {
     @Test("R8: a file that is not a store is refused and untouched", arguments: ["text", "sqlite", "short"])
     func foreign(kind: String) async throws {
         switch kind {
-        case "text": try String(repeating: "hello\n", count: 100).write(toFile: folder.store, atomically: true, encoding: .utf8)
+        case "text":
+            try String(repeating: "hello\n", count: 100).write(toFile: folder.store, atomically: true, encoding: .utf8)
         case "short": try "x".write(toFile: folder.store, atomically: true, encoding: .utf8)
         default:
             folder.createFile(folder.store)
@@ -99,12 +103,14 @@ struct OpeningTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
     }
 
-    @Test("R46: a store with a trigger, a view or another table is refused", arguments: [
-        "CREATE TRIGGER t AFTER INSERT ON query BEGIN DELETE FROM page; END",
-        "CREATE VIEW v AS SELECT 1",
-        "CREATE TABLE extra (a)",
-        "DROP TABLE page; CREATE VIEW page AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r) SELECT x FROM r",
-    ])
+    @Test(
+        "R46: a store with a trigger, a view or another table is refused",
+        arguments: [
+            "CREATE TRIGGER t AFTER INSERT ON query BEGIN DELETE FROM page; END",
+            "CREATE VIEW v AS SELECT 1",
+            "CREATE TABLE extra (a)",
+            "DROP TABLE page; CREATE VIEW page AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r) SELECT x FROM r",
+        ])
     func hostile(script: String) async throws {
         await (try open()).close()
         try Connection(path: folder.store).execute(script)
@@ -152,16 +158,19 @@ struct OpeningTests {
     @Test("a store whose maker was killed before there was anything in it: nothing to read yet, and it can be filled")
     func stamped() async throws {
         #expect(FileManager.default.createFile(atPath: folder.store, contents: nil))
-        try Connection(path: folder.store).execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = \(StoreFile.applicationID)")
+        try Connection(path: folder.store).execute(
+            "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = \(StoreFile.applicationID)")
         #expect(await code { _ = try await open(nil, .readOnly) } == .notFound)
         let store = try await open()
         _ = try await store.register(QueryKey("k"), at: noon)
         await store.close()
     }
 
-    @Test("R46: a store of no version, or of another's tables, is refused before its journal mode is changed", arguments: [
-        "CREATE TABLE migration (version)", "CREATE TABLE theirs (a)",
-    ])
+    @Test(
+        "R46: a store of no version, or of another's tables, is refused before its journal mode is changed",
+        arguments: [
+            "CREATE TABLE migration (version)", "CREATE TABLE theirs (a)",
+        ])
     func halfMade(statement: String) async throws {
         #expect(FileManager.default.createFile(atPath: folder.store, contents: nil))
         try Connection(path: folder.store).execute("PRAGMA application_id = \(StoreFile.applicationID); \(statement)")
@@ -207,7 +216,8 @@ struct MigrationTests {
 
     @Test("the catalogue is the folder, in order")
     func catalogue() throws {
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sql") }.sorted()
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sql") }
+            .sorted()
         #expect(Migration.catalogue.map(\.name) == files)
         #expect(Migration.catalogue.map(\.version) == Array(1...files.count))
         for migration in Migration.catalogue {

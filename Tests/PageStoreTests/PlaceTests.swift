@@ -35,7 +35,9 @@ struct PlaceTests {
 
     enum Accident: CaseIterable { case renamed, removed, replaced }
 
-    @Test("a store that is renamed, removed or replaced while it is open is noticed by the next write and by a first read", arguments: Accident.allCases)
+    @Test(
+        "a store that is renamed, removed or replaced while it is open is noticed by the next write and by a first read",
+        arguments: Accident.allCases)
     func moved(accident: Accident) async throws {
         let store = try await open()
         _ = try await store.register(QueryKey("ours"), at: noon)
@@ -52,7 +54,9 @@ struct PlaceTests {
         await reader.close()
     }
 
-    @Test("a store that is overwritten in place by another one, or by something else, is noticed at the next write", arguments: [true, false])
+    @Test(
+        "a store that is overwritten in place by another one, or by something else, is noticed at the next write",
+        arguments: [true, false])
     func overwritten(byStore: Bool) async throws {
         let store = try await open()
         for number in 0..<3 { _ = try await store.register(QueryKey("ours \(number)"), at: noon) }
@@ -62,7 +66,9 @@ struct PlaceTests {
             #expect(isEmpty)
         }
         try await store.setPinned(true, QueryID(rawValue: 1))
-        let bytes = byStore ? try Data(contentsOf: URL(fileURLWithPath: try await other())) : Data(repeating: 0x20, count: 100_000)
+        let bytes =
+            byStore
+            ? try Data(contentsOf: URL(fileURLWithPath: try await other())) : Data(repeating: 0x20, count: 100_000)
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.store))
         try handle.truncate(atOffset: 0)
         try handle.write(contentsOf: bytes)
@@ -104,16 +110,21 @@ struct PlaceTests {
     func stampPosition(pageSize: Int) async throws {
         folder.createFile(folder.store)
         try Connection(path: folder.store).execute(
-            "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = \(StoreFile.applicationID)")
+            "PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = \(StoreFile.applicationID)"
+        )
         await (try await open()).close()
         let connection = try Connection(path: folder.store)
         var stamp = try #require(try StoreStamp(of: connection))
         try stamp.check(connection)
         let number = try #require(try StoreStamp.intact(in: connection))
-        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)).range(of: withUnsafeBytes(of: number.bigEndian) { Data($0) }) != nil)
+        #expect(
+            try Data(contentsOf: URL(fileURLWithPath: folder.store)).range(
+                of: withUnsafeBytes(of: number.bigEndian) { Data($0) }) != nil)
     }
 
-    @Test("what is no ordinary file beside a store is refused, and nothing waits for it", arguments: ["-wal", "-shm", "-journal", "-owners", "-notices"])
+    @Test(
+        "what is no ordinary file beside a store is refused, and nothing waits for it",
+        arguments: ["-wal", "-shm", "-journal", "-owners", "-notices"])
     func companions(suffix: String) async throws {
         await (try await open()).close()
         unlink(folder.store + suffix)
@@ -144,7 +155,8 @@ struct PlaceTests {
         let gate = try #require(StoreGate(folder.store, makingFile: true))
         #expect(gate.lock(.shared))
         let error = StorageError(.busy, "in use")
-        #expect(await code { try Recreation.whileAlone(with: folder.store, otherwise: error, budget: .zero) {} } == .busy)
+        #expect(
+            await code { try Recreation.whileAlone(with: folder.store, otherwise: error, budget: .zero) {} } == .busy)
         await (try await open()).close()
         #expect(gate.lock(.exclusive))
         var options = PageStore.Options()
@@ -163,7 +175,8 @@ struct PlaceTests {
                 for _ in 0..<4 { group.addTask { try await PageStore.openForTest(at: path) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            // A lock of another description conflicts with SQLite's, if it is still there. Closing this descriptor would drop it.
+            // A lock of another description conflicts with SQLite's, if it is still there. Closing this descriptor
+            // would drop it.
             let descriptor = Glibc.open(path, O_RDWR)
             var region = flock()
             region.l_type = Int16(F_WRLCK)
@@ -193,7 +206,8 @@ struct FailedMergeTests {
             fault_arm(faulty.control, FAULT_SYNC, call, false, 1_034, -1)
             var acknowledged: [Int] = []
             for number in 0..<20 {
-                let page = PageWrite(offset: number * 10, content: items(number * 10..<number * 10 + 10), evidence: .inferred)
+                let page = PageWrite(
+                    offset: number * 10, content: items(number * 10..<number * 10 + 10), evidence: .inferred)
                 let plan = CommitPlan(query: query.id, version: query.version, edits: [.put(page)])
                 if case .committed = try? await store.commit(plan) { acknowledged.append(number) }
             }
@@ -211,7 +225,9 @@ struct FailedMergeTests {
                 #expect(faulty.folder.contents.contains("store.sqlite-wal"), "call \(call)")
             }
             let next = try await PageStore.openForTest(at: path, mode: .mustExist)
-            for number in acknowledged { #expect(try await next.page(at: number * 10, of: query.id)?.content.count == 10, "call \(call)") }
+            for number in acknowledged {
+                #expect(try await next.page(at: number * 10, of: query.id)?.content.count == 10, "call \(call)")
+            }
             await next.close()
             if !hasFired { break }
         }

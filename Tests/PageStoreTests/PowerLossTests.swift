@@ -25,7 +25,9 @@ struct PowerLossTests {
     func kept() async throws {
         let normal = try await run(.normal)
         let full = try await run(.full)
-        print("power loss: normal: \(PowerLossTests.images) images, \(normal.bad) bad, \(normal.commitsLost) lost acknowledged commits (allowed); full: \(full.bad) bad, \(full.commitsLost) lost")
+        print(
+            "power loss: normal: \(PowerLossTests.images) images, \(normal.bad) bad, \(normal.commitsLost) lost acknowledged commits (allowed); full: \(full.bad) bad, \(full.commitsLost) lost"
+        )
         #expect(normal.bad == 0, "\(normal.examples)")
         #expect(full.bad == 0, "\(full.examples)")
         #expect(full.commitsLost == 0)
@@ -57,7 +59,8 @@ struct PowerLossTests {
                 if held < acknowledged { result.commitsLost += 1 }
             } catch {
                 result.bad += 1
-                result.examples.append("image \(number) after event \(prefix), mode \(mode): \(error.code) \(error.message)")
+                result.examples.append(
+                    "image \(number) after event \(prefix), mode \(mode): \(error.code) \(error.message)")
             }
         }
         return result
@@ -80,7 +83,8 @@ struct PowerLossTests {
         for number in 0..<60 {
             let outcome = try await store.commit(
                 CommitPlan(
-                    query: query.id, version: query.version, edits: [.put(PowerLossTests.page(number))], ledger: [.succeeded(offset: number * 10)]))
+                    query: query.id, version: query.version, edits: [.put(PowerLossTests.page(number))],
+                    ledger: [.succeeded(offset: number * 10)]))
             #expect(outcome == .committed(query.version))
             fault_mark(faulty.control, UInt64(number + 1))
         }
@@ -116,7 +120,8 @@ struct PowerLossTests {
         // R48: the journal tells of these commits and of no other.
         let registered = ContentVersion(counter: 1, stamp: PowerLossTests.firstStamp)
         let loads = (0..<pages).map { [JournalChange.loaded($0 * 10..<$0 * 10 + 10)] }
-        guard case .entries(let entries, _, false)? = try await store.changes(of: query.id, since: registered, limit: 600),
+        guard
+            case .entries(let entries, _, false)? = try await store.changes(of: query.id, since: registered, limit: 600),
             entries.map(\.changes) == loads, list.contentVersion.counter == pages + 1
         else { throw StorageError(.damaged, "the journal is not that of \(pages) pages") }
         await store.close()

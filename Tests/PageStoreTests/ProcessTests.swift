@@ -54,7 +54,9 @@ struct ProcessTests {
         for _ in 0..<(Soak.isOn ? 50 : 5) {
             let folder = Folder()
             let programs = try await withThrowingTaskGroup(of: Program.self) { group in
-                for _ in 0..<8 { group.addTask { try await Program(ProcessTests.worker, ["open", folder.store, "0"]) } }
+                for _ in 0..<8 {
+                    group.addTask { try await Program(ProcessTests.worker, ["open", folder.store, "0"]) }
+                }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             for program in programs {
@@ -67,7 +69,9 @@ struct ProcessTests {
         }
     }
 
-    @Test("what one process commits another hears of, for 99 of 100 within 250 ms (make soak); a third, where nothing happens, idles")
+    @Test(
+        "what one process commits another hears of, for 99 of 100 within 250 ms (make soak); a third, where nothing happens, idles"
+    )
     func notices() async throws {
         let elsewhere = Folder()
         let idler = try await Program(ProcessTests.worker, ["idle", elsewhere.store, "0"])
@@ -88,7 +92,9 @@ struct ProcessTests {
         #expect(idle["cpu_ms"] as? Double ?? .infinity <= (Soak.isOn ? 60 : 50))
     }
 
-    @Test("somebody who may only read a store reads it, is refused when writing, and leaves it untouched; others do not get in")
+    @Test(
+        "somebody who may only read a store reads it, is refused when writing, and leaves it untouched; others do not get in"
+    )
     func visitor() async throws {
         // Only root can be somebody else.
         guard geteuid() == 0 else { return }

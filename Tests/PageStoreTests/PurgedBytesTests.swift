@@ -103,7 +103,11 @@ struct PurgedBytesTests {
         let reader = try reader(folder)
         #expect(try await store.purge([query]).mayRemainInLog)
         try reader.execute("COMMIT")
-        if evicts { _ = try await store.evict(to: EvictionBudget(bytes: 0), exempt: [], at: noon) } else { await store.close() }
+        if evicts {
+            _ = try await store.evict(to: EvictionBudget(bytes: 0), exempt: [], at: noon)
+        } else {
+            await store.close()
+        }
         #expect(try !holdsNeedle(folder))
         if evicts { await store.close() }
         withExtendedLifetime(other) {}
@@ -116,7 +120,9 @@ struct PurgedBytesTests {
         #expect(try await store.purge([query]).mayRemainInLog)
         // As the files are when the process is killed.
         let after = Folder()
-        for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: folder.store + suffix, toPath: after.store + suffix) }
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: folder.store + suffix, toPath: after.store + suffix)
+        }
         try reader.execute("COMMIT")
         await store.close()
         #expect(try holdsNeedle(after))

@@ -15,7 +15,8 @@ struct QueryNameTests {
         for list in 0..<count {
             let query = try await store.register(QueryKey("list-\(list)"), at: noon)
             for start in [0, 20] {
-                let content = PageContent((start..<start + 20).map { Item(payload: Array("\(list):\($0)".utf8), id: "\(list):\($0)") })
+                let content = PageContent(
+                    (start..<start + 20).map { Item(payload: Array("\(list):\($0)".utf8), id: "\(list):\($0)") })
                 _ = try await store.commit(
                     CommitPlan(
                         query: query.id, version: query.version,
@@ -53,7 +54,8 @@ struct QueryNameTests {
         let (folder, queries) = try await makeLists(3)
         let (first, second) = (queries[0].rawValue, queries[1].rawValue)
         try Connection(path: folder.store).execute(
-            "UPDATE query SET id = 99 WHERE id = \(first); UPDATE query SET id = \(first) WHERE id = \(second); UPDATE query SET id = \(second) WHERE id = 99")
+            "UPDATE query SET id = 99 WHERE id = \(first); UPDATE query SET id = \(first) WHERE id = \(second); UPDATE query SET id = \(second) WHERE id = 99"
+        )
         #expect(try await repair(folder.store).queriesDropped == 2)
         for list in 0..<2 { #expect(try await items(of: list, in: folder.store) == nil) }
         #expect(try await items(of: 2, in: folder.store) == expectedItems(2))

@@ -7,7 +7,8 @@ import Testing
 
 @Suite("Ids of lists")
 struct QueryNumberTests {
-    @Test("a new list gets an id that no table holds, and no page of a list whose record and sequence were lost",
+    @Test(
+        "a new list gets an id that no table holds, and no page of a list whose record and sequence were lost",
         arguments: ["page", "identity", "ledger", "journal", "tally"])
     func orphans(stay table: String) async throws {
         let bench = try await Bench()

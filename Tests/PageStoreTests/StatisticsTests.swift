@@ -13,7 +13,8 @@ struct StatisticsTests {
         try await bench.put(0, items(0..<100))
         try await bench.commit([], ledger: [.succeeded(offset: 0)])
         let failure = FetchFailure(.server, "m", isRetryable: true)
-        try await bench.store.record([.failed(offset: 100, failure: failure, nextAttemptIn: nil)], for: bench.query, at: noon)
+        try await bench.store.record(
+            [.failed(offset: 100, failure: failure, nextAttemptIn: nil)], for: bench.query, at: noon)
         _ = try await bench.store.register("empty", at: noon)
 
         let found = try await bench.store.statistics()
@@ -58,8 +59,10 @@ struct StatisticsTests {
         let found = try await bench.store.statistics()
         let own = try #require(found.queries.first { $0.summary.outline.record.id == bench.query }).tally
         #expect(
-            own == RunTally(
-                beganAt: noon, runs: 2, requests: 12, pagesFetched: 11, pagesUnchanged: 1, pagesKept: 10, bytesReceived: 9_100))
+            own
+                == RunTally(
+                    beganAt: noon, runs: 2, requests: 12, pagesFetched: 11, pagesUnchanged: 1, pagesKept: 10,
+                    bytesReceived: 9_100))
         #expect(own.requestsSaved == 10)
         #expect(own.hitRate == 0.5)
         #expect(found.queries.first { $0.summary.outline.record.id == other }?.tally == RunTally())
@@ -78,11 +81,15 @@ struct StatisticsTests {
     func refused() async throws {
         let bench = try await Bench<PageStore>()
         for tally in [RunTally(requests: -1), RunTally(bytesReceived: .max)] {
-            let error = await #expect(throws: StorageError.self) { try await bench.store.add(tally, to: bench.query, at: noon) }
+            let error = await #expect(throws: StorageError.self) {
+                try await bench.store.add(tally, to: bench.query, at: noon)
+            }
             #expect(error?.code == .invalidPlan)
         }
         let reader = try await PageStore.openForTest(at: bench.folder.store, mode: .readOnly)
-        let error = await #expect(throws: StorageError.self) { try await reader.add(RunTally(runs: 1), to: bench.query, at: noon) }
+        let error = await #expect(throws: StorageError.self) {
+            try await reader.add(RunTally(runs: 1), to: bench.query, at: noon)
+        }
         #expect(error?.code == .permission)
         #expect(try await reader.statistics().queries.count == 1)
         await reader.close()

@@ -7,7 +7,8 @@ import Testing
 
 @Suite("What a file could do for ever")
 struct WatchdogTests {
-    private static let endless = SQL("WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r")
+    private static let endless = SQL(
+        "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r")
     private static let one = SQL("SELECT 1")
 
     @Test("R46: a statement without an end is ended, and the connection goes on")
@@ -16,10 +17,14 @@ struct WatchdogTests {
         connection.timeLimit = .milliseconds(20)
         for _ in 0..<2 {
             let error = #expect(throws: StorageError.self) {
-                try connection.transaction(.read) { () throws(StorageError) in try connection.number(WatchdogTests.endless) }
+                try connection.transaction(.read) { () throws(StorageError) in
+                    try connection.number(WatchdogTests.endless)
+                }
             }
             #expect(error?.code == .tookTooLong)
-            #expect(try connection.transaction(.read) { () throws(StorageError) in try connection.number(WatchdogTests.one) } == 1)
+            #expect(
+                try connection.transaction(.read) { () throws(StorageError) in try connection.number(WatchdogTests.one)
+                } == 1)
         }
     }
 }

@@ -45,7 +45,9 @@ struct WriteTurnsTests {
 
     @Test("an id that another process has stored meanwhile is noticed, R5")
     func idsOfOthers() async throws {
-        let (one, other) = (try await PageStore.openForTest(at: folder.store), try await PageStore.openForTest(at: folder.store))
+        let (one, other) = (
+            try await PageStore.openForTest(at: folder.store), try await PageStore.openForTest(at: folder.store)
+        )
         let query = try await one.register(QueryKey("list"))
         func put(_ names: Range<Int>, at offset: Int, by store: PageStore) async throws -> CommitOutcome {
             try await store.commit(
@@ -69,7 +71,9 @@ struct WriteTurnsTests {
         await (try PageStore.openForTest(at: folder.store)).close()
         let worker = Program.built("StoreWorker")
         var programs: [Program] = []
-        for list in ["a", "b"] { programs.append(try await Program(worker, ["rate", folder.realPath + "/store.sqlite", "3", list])) }
+        for list in ["a", "b"] {
+            programs.append(try await Program(worker, ["rate", folder.realPath + "/store.sqlite", "3", list]))
+        }
         var commits: [Int] = []
         for program in programs { commits.append(try await program.ended().json["commits"] as? Int ?? 0) }
         print("turns: \(commits)")

@@ -4,7 +4,9 @@ import Testing
 @testable import PagedRepository
 
 /// For calls that change what they are asked of, which `#expect` does not take.
-private func equal<Value: Equatable>(_ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation) {
+private func equal<Value: Equatable>(
+    _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
+) {
     #expect(value == expected, sourceLocation: sourceLocation)
 }
 
@@ -14,10 +16,12 @@ struct AgendaTests {
     private let agenda = Agenda(rules: Agenda.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600)))
 
     private func list(
-        validated age: Duration?, isPinned: Bool = false, isComplete: Bool = true, isSweeping: Bool = false, failure: LedgerEntry? = nil
+        validated age: Duration?, isPinned: Bool = false, isComplete: Bool = true, isSweeping: Bool = false,
+        failure: LedgerEntry? = nil
     ) -> Agenda.List {
         Agenda.List(
-            query: QueryID(rawValue: 1), isPinned: isPinned, validatedAt: age.map { now + (.zero - $0) }, isComplete: isComplete,
+            query: QueryID(rawValue: 1), isPinned: isPinned, validatedAt: age.map { now + (.zero - $0) },
+            isComplete: isComplete,
             isSweeping: isSweeping, headFailure: failure)
     }
 

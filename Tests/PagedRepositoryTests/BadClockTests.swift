@@ -8,8 +8,8 @@ import Testing
 /// Forward by a year, back by a day.
 private let jumps: [Duration] = [.seconds(365 * 86_400), .seconds(-86_400)]
 
-/// A wall clock that somebody sets while time passes only when the test says so: who sleeps does so for a duration, as on the
-/// system's clock.
+/// A wall clock that somebody sets while time passes only when the test says so: who sleeps does so for a duration, as
+/// on the system's clock.
 ///
 /// State: the time since the start, what the wall shows, who sleeps until when; under a mutex.
 private final class WallClock: SyncClock, StorageClock {
@@ -73,7 +73,9 @@ struct BadClockTests {
 
     // MARK: Loads
 
-    @Test("R29: what is cached is stale after a jump, and served; it is refreshed once, and fresh again", arguments: jumps)
+    @Test(
+        "R29: what is cached is stale after a jump, and served; it is refreshed once, and fresh again", arguments: jumps
+    )
     func freshness(jump: Duration) async throws {
         let repository = bench.repository(origin)
         let list = repository.list(bench.key)
@@ -91,7 +93,9 @@ struct BadClockTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test("R15: with the origin away, what is expired or from the future is served all the same, and marked", arguments: jumps)
+    @Test(
+        "R15: with the origin away, what is expired or from the future is served all the same, and marked",
+        arguments: jumps)
     func away(jump: Duration) async throws {
         let list = bench.list(origin) { $0.freshness.expiredAfter = .seconds(3_600) }
         try await list.load()
@@ -134,7 +138,8 @@ struct BadClockTests {
         try await bench.expectServed(0..<20, list)
     }
 
-    @Test("R29, R30: a lease from before the jump holds nobody up for long, and the page is there once", arguments: jumps)
+    @Test(
+        "R29, R30: a lease from before the jump holds nobody up for long, and the page is there once", arguments: jumps)
     func lease(jump: Duration) async throws {
         let (slow, quick) = (bench.list(origin), bench.list(StagedOrigin()))
         try await slow.load()
@@ -206,7 +211,9 @@ struct BadClockTests {
 
     // MARK: The engine, while it sleeps
 
-    @Test("R29: a list that is kept fresh is refreshed once after a jump, when it would have been anyway", arguments: jumps)
+    @Test(
+        "R29: a list that is kept fresh is refreshed once after a jump, when it would have been anyway",
+        arguments: jumps)
     func sleepingEngine(jump: Duration) async throws {
         let (clock, origin) = (WallClock(), StagedOrigin(8))
         let bench = BadInputBench(clock)
@@ -225,13 +232,17 @@ struct BadClockTests {
         #expect(try await bench.outline?.isComplete == true)
     }
 
-    @Test("R29, R32: an origin that was away is asked again after the usual pause, whatever the clock says", arguments: jumps)
+    @Test(
+        "R29, R32: an origin that was away is asked again after the usual pause, whatever the clock says",
+        arguments: jumps)
     func awayInBackground(jump: Duration) async throws {
         let (clock, origin) = (WallClock(), StagedOrigin(8))
         let bench = BadInputBench(clock)
         try await bench.pin()
         origin.fail(FetchFailure(.transport, "the origin is not heard", isRetryable: true))
-        let running = Task { try await bench.engine(origin, on: clock) { $0.sync.transportFailuresUntilOffline = 1 }.run() }
+        let running = Task {
+            try await bench.engine(origin, on: clock) { $0.sync.transportFailuresUntilOffline = 1 }.run()
+        }
         await origin.reached(1)
         await clock.isQuiet()
         clock.jump(by: jump, passing: .seconds(1))

@@ -38,7 +38,11 @@ private enum Evasion: CaseIterable {
         case .otherTotals:
             let count = Mutex(100)
             return try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
-                ItemPage(items: Row.list(offset..<offset + size), total: count.withLock { $0 += 1; return $0 })
+                ItemPage(
+                    items: Row.list(offset..<offset + size),
+                    total: count.withLock {
+                        $0 += 1; return $0
+                    })
             }
         case .nothingThere:
             return try ItemSource<Row>.offsets(pageSize: 10) { offset, _ in
@@ -56,7 +60,9 @@ struct BadInputEndTests {
 
     // MARK: The way on
 
-    @Test("R24: a cursor that comes again, at once or later, is a loop: told, and what was read is kept", arguments: [1, 2])
+    @Test(
+        "R24: a cursor that comes again, at once or later, is a loop: told, and what was read is kept",
+        arguments: [1, 2])
     func repeatedCursor(length: Int) async throws {
         let source = try ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
             // Page one leads into the circle.
@@ -67,7 +73,8 @@ struct BadInputEndTests {
         try await list.load()
         for _ in 0..<(length == 1 ? 0 : length) { #expect(try await list.loadNext() == .loaded(10)) }
         let failure = await #expect(throws: ListFailure.self) { try await list.loadNext() }
-        #expect(failure?.kind == .next && failure?.failure.failureClass == .loop && failure?.failure.isRetryable == false)
+        #expect(
+            failure?.kind == .next && failure?.failure.failureClass == .loop && failure?.failure.isRetryable == false)
         #expect(list.current.failure == failure && list.current.failingPages == 1)
         #expect(list.current.hasMore && list.current.end == nil, "that is no end")
         try await bench.expectServed(0..<(length == 1 ? 10 : 30), list)
@@ -88,7 +95,9 @@ struct BadInputEndTests {
         #expect(source.usage.requests <= 12)
     }
 
-    @Test("R24: a page that says more follows, and not how to ask for it, is no end: it fails, says so, and is asked for again")
+    @Test(
+        "R24: a page that says more follows, and not how to ask for it, is no end: it fails, says so, and is asked for again"
+    )
     func leavesOff() async throws {
         let isCured = Mutex(false)
         let source = try ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
@@ -99,7 +108,9 @@ struct BadInputEndTests {
         let list = bench.list(source)
         try await list.load()
         let failure = await #expect(throws: ListFailure.self) { try await list.loadNext() }
-        #expect(failure?.kind == .next && failure?.failure.failureClass == .undecodable && failure?.failure.isRetryable == false)
+        #expect(
+            failure?.kind == .next && failure?.failure.failureClass == .undecodable
+                && failure?.failure.isRetryable == false)
         #expect(failure?.nextAttemptAt == nil)
         #expect(list.current.hasMore && list.current.end == nil && list.current.failingPages == 1)
         try await bench.expectServed(0..<10, list)
@@ -111,7 +122,9 @@ struct BadInputEndTests {
         #expect(!list.current.hasMore && list.current.failure == nil && list.current.failingPages == 0)
     }
 
-    @Test("R24, R14: such a page one is a failed refresh; of a list that was never had, a failed load", arguments: [true, false])
+    @Test(
+        "R24, R14: such a page one is a failed refresh; of a list that was never had, a failed load",
+        arguments: [true, false])
     func headLeavesOff(isLoaded: Bool) async throws {
         let leads = Mutex(isLoaded)
         let source = try ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
@@ -145,7 +158,9 @@ struct BadInputEndTests {
         #expect(source.usage.requests <= 3)
     }
 
-    @Test("R35: a next page comes, or is the end, or a failure that is shown; never nothing at all", arguments: Evasion.allCases)
+    @Test(
+        "R35: a next page comes, or is the end, or a failure that is shown; never nothing at all",
+        arguments: Evasion.allCases)
     private func neverNothing(evasion: Evasion) async throws {
         let source = try evasion.source()
         let list = bench.list(source) { $0.sync.overlap = 1 }
@@ -177,7 +192,9 @@ struct BadInputEndTests {
             let start = cursor ?? 0
             return CursorPage(
                 items: Row.list(start..<start + 10), next: start < 20 ? start + 10 : nil,
-                total: count.withLock { $0 += 1; return $0 })
+                total: count.withLock {
+                    $0 += 1; return $0
+                })
         }
         let list = bench.list(source)
         try await list.load()
@@ -192,7 +209,10 @@ struct BadInputEndTests {
     func emptyOnce() async throws {
         let count = Mutex(0)
         let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
-            let isEmpty = count.withLock { $0 += 1; return $0 } == 2
+            let isEmpty =
+                count.withLock {
+                    $0 += 1; return $0
+                } == 2
             return ItemPage(items: isEmpty ? [] : Row.list(offset..<offset + size), total: 100)
         }
         let list = bench.list(source)
@@ -210,7 +230,9 @@ struct BadInputEndTests {
         origin.rows = []
         for _ in 0..<3 {
             let failure = await #expect(throws: ListFailure.self) { try await list.refresh() }
-            #expect(failure?.kind == .refresh && failure?.failure.failureClass == .doubtful && failure?.nextAttemptAt != nil)
+            #expect(
+                failure?.kind == .refresh && failure?.failure.failureClass == .doubtful && failure?.nextAttemptAt != nil
+            )
             #expect(list.current.failure == failure && list.current.total == .exact(48) && !list.current.hasMore)
             try await bench.expectServed(0..<48, list)
             bench.clock.advance(by: .seconds(10))

@@ -6,7 +6,8 @@ import Synchronization
 import Testing
 
 extension BadInputBench {
-    /// - Parameter other: the clock to go by; nil for the bench's own, on which time passes when there is nothing else to do.
+    /// - Parameter other: the clock to go by; nil for the bench's own, on which time passes when there is nothing else
+    ///   to do.
     func engine(
         _ source: any PageSource, on other: (any SyncClock)? = nil, _ change: (inout EngineOptions) -> Void = { _ in }
     ) -> SyncEngine {
@@ -18,7 +19,12 @@ extension BadInputBench {
         return SyncEngine(
             storage: storage, options: options, clock: other ?? PatientClock(clock),
             // One after the other: 0, 1/8, 2/8…
-            chance: { Double(chances.withLock { $0 += 1; return $0 % 8 }) / 8 }, origin: { _ in .init("origin", source) })
+            chance: {
+                Double(
+                    chances.withLock {
+                        $0 += 1; return $0 % 8
+                    }) / 8
+            }, origin: { _ in .init("origin", source) })
     }
 
     /// Runs an engine until `condition` holds, and stops it.
@@ -48,7 +54,9 @@ struct BadInputEngineTests {
         try await bench.pin()
         let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(503) }
         let began = bench.clock.now()
-        try await bench.run(bench.engine(source)) { source.usage.requests > 100 || elapsed(since: began) > .seconds(3_600) }
+        try await bench.run(bench.engine(source)) {
+            source.usage.requests > 100 || elapsed(since: began) > .seconds(3_600)
+        }
         #expect(source.usage.requests <= 100)
         // The one in the middle of which it was stopped is none that has failed.
         let entry = try #require(try await bench.outline?.ledger.first)
@@ -88,14 +96,17 @@ struct BadInputEngineTests {
         #expect(list.current.failingPages == 1 && list.current.gaps == [10..<20])
     }
 
-    @Test("a source that hangs is asked once, holds up nobody else, and does not keep background work from stopping (R30)")
+    @Test(
+        "a source that hangs is asked once, holds up nobody else, and does not keep background work from stopping (R30)"
+    )
     func hangs() async throws {
         let (deaf, well) = (StagedOrigin(), StagedOrigin())
         deaf.hold()
         let other = QueryKey("other")
         try await bench.pin()
         try await bench.pin(other)
-        let engine = SyncEngine(storage: bench.storage, clock: PatientClock(bench.clock), chance: { 0.5 }) { [bench] record in
+        let engine = SyncEngine(storage: bench.storage, clock: PatientClock(bench.clock), chance: { 0.5 }) {
+            [bench] record in
             record.key == bench.key ? .init("deaf", deaf) : .init("well", well)
         }
         try await bench.run(engine) {
@@ -107,9 +118,11 @@ struct BadInputEngineTests {
         #expect(try await bench.outline?.record.validatedAt == nil, "it is not taken for loaded")
     }
 
-    @Test("page one again and again, and what does not decode, are told in the ledger; the good page is kept", arguments: [
-        FetchFailure.Class.loop, .undecodable,
-    ])
+    @Test(
+        "page one again and again, and what does not decode, are told in the ledger; the good page is kept",
+        arguments: [
+            FetchFailure.Class.loop, .undecodable,
+        ])
     func lies(failureClass: FetchFailure.Class) async throws {
         try await bench.pin()
         let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, _ in
@@ -120,7 +133,9 @@ struct BadInputEngineTests {
         }
         try await bench.run(bench.engine(source)) { try await bench.outline?.failures.isEmpty == false }
         let entry = try #require(try await bench.outline?.failures.first)
-        #expect(entry.failure?.failureClass == failureClass && entry.state == .failedPermanent && entry.nextAttemptAt == nil)
+        #expect(
+            entry.failure?.failureClass == failureClass && entry.state == .failedPermanent && entry.nextAttemptAt == nil
+        )
         let list = bench.list(source)
         try await list.load(.cacheOnly)
         try await bench.expectServed(0..<10, list)

@@ -5,8 +5,8 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// A list in memory whose source misbehaves, and what has to hold of it all the same: what is cached is served, nothing is
-/// made up, nothing stays under way.
+/// A list in memory whose source misbehaves, and what has to hold of it all the same: what is cached is served, nothing
+/// is made up, nothing stays under way.
 struct BadInputBench: Sendable {
     let storage: MemoryStorage
     /// For a bench on a manual clock, which is the default.
@@ -15,7 +15,9 @@ struct BadInputBench: Sendable {
 
     init(_ clock: any StorageClock = ManualClock()) { storage = MemoryStorage(clock: clock) }
 
-    func repository(_ source: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedRepository<Row> {
+    func repository(_ source: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedRepository<
+        Row
+    > {
         var options = PagedListOptions()
         // Pages one behind the other, none asked for twice, so that requests can be counted.
         options.sync.overlap = 0
@@ -44,7 +46,9 @@ struct BadInputBench: Sendable {
     ) async throws {
         let now = list.current
         #expect(now.items.map(\.number) == Array(numbers), sourceLocation: sourceLocation)
-        #expect(now.runs.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) } == numbers.count, sourceLocation: sourceLocation)
+        #expect(
+            now.runs.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) } == numbers.count,
+            sourceLocation: sourceLocation)
         #expect(now.activity == .idle && !now.isLoading && !now.isLoadingNext, sourceLocation: sourceLocation)
         let ledger = try await outline?.ledger ?? []
         #expect(ledger.allSatisfy { $0.state != .inFlight && $0.leaseOwner == nil }, sourceLocation: sourceLocation)
@@ -93,7 +97,11 @@ struct BadInputTests {
     func cancelsItself() async throws {
         let count = Mutex(0)
         let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
-            if count.withLock({ $0 += 1; return $0 }) == 1 { throw CancellationError() }
+            if count.withLock({
+                $0 += 1; return $0
+            }) == 1 {
+                throw CancellationError()
+            }
             return ItemPage(items: Row.list(offset..<offset + size), total: 48)
         }
         let list = bench.list(source)
@@ -189,13 +197,18 @@ struct BadInputTests {
 
     // MARK: It answers something else
 
-    @Test("R5, G2: one wrong page, whichever, is put right: nothing twice, nothing missing", arguments: [
-        0..<10, 20..<30, 40..<48,
-    ])
+    @Test(
+        "R5, G2: one wrong page, whichever, is put right: nothing twice, nothing missing",
+        arguments: [
+            0..<10, 20..<30, 40..<48,
+        ])
     func wrongPageOnce(answer: Range<Int>) async throws {
         let count = Mutex(0)
         let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
-            let isWrong = count.withLock { $0 += 1; return $0 } == 2
+            let isWrong =
+                count.withLock {
+                    $0 += 1; return $0
+                } == 2
             return ItemPage(items: Row.list(isWrong ? answer : offset..<min(offset + size, 48)), total: 48)
         }
         let list = bench.list(source)
@@ -206,13 +219,17 @@ struct BadInputTests {
         #expect(source.usage.requests <= 10)
     }
 
-    @Test("R24: page one, whatever is asked for, is a loop that is told; page one stays what it was", arguments: [48, nil])
+    @Test(
+        "R24: page one, whatever is asked for, is a loop that is told; page one stays what it was",
+        arguments: [48, nil])
     func alwaysPageOne(total: Int?) async throws {
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ in ItemPage(items: Row.list(0..<10), total: total) }
+        let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ in ItemPage(items: Row.list(0..<10), total: total)
+        }
         let list = bench.list(source)
         try await list.load()
         let failure = await #expect(throws: ListFailure.self) { try await list.loadNext() }
-        #expect(failure?.kind == .next && failure?.failure.failureClass == .loop && failure?.failure.isRetryable == false)
+        #expect(
+            failure?.kind == .next && failure?.failure.failureClass == .loop && failure?.failure.isRetryable == false)
         #expect(list.current.failure == failure && list.current.failingPages == 1)
         #expect(list.current.hasMore, "that is no end")
         try await bench.expectServed(0..<10, list)

@@ -15,7 +15,9 @@ struct EndOfListTests {
     @Test("C20, R24: the origin's own word wins over any total")
     func explicit() {
         #expect(EndOfList.decide(page(10, total: .exact(5), hasMore: true), at: 0, full: 10, access: .offsets) == .more)
-        #expect(EndOfList.decide(page(10, total: .exact(99), hasMore: false), at: 0, full: 10, access: .offsets) == .end(at: 10))
+        #expect(
+            EndOfList.decide(page(10, total: .exact(99), hasMore: false), at: 0, full: 10, access: .offsets)
+                == .end(at: 10))
         #expect(EndOfList.decide(page(10, total: .exact(10), next: "n"), at: 0, full: 10, access: .chain) == .more)
     }
 
@@ -68,17 +70,20 @@ struct RetryScheduleTests {
     @Test("Retry-After wins, within its maximum")
     func retryAfter() {
         func pause(_ retryAfter: Duration) -> Duration {
-            schedule.nextAttempt(after: .status(429, retryAfter: retryAfter), attempt: 1, now: noon, chance: 0.1)! - noon
+            schedule.nextAttempt(after: .status(429, retryAfter: retryAfter), attempt: 1, now: noon, chance: 0.1)!
+                - noon
         }
         #expect(pause(.seconds(7)) == .seconds(7))
         #expect(pause(.seconds(-7)) == .milliseconds(50), "and never shortens our own pause")
         #expect(pause(.seconds(1 << 31)) == .seconds(3_600))
     }
 
-    @Test("R27: what is retryable", arguments: [
-        (408, true), (425, true), (429, true), (500, true), (503, true), (599, true),
-        (400, false), (401, false), (403, false), (404, false), (410, false), (418, false),
-    ])
+    @Test(
+        "R27: what is retryable",
+        arguments: [
+            (408, true), (425, true), (429, true), (500, true), (503, true), (599, true),
+            (400, false), (401, false), (403, false), (404, false), (410, false), (418, false),
+        ])
     func statuses(status: Int, isRetryable: Bool) {
         #expect(FetchFailure.status(status).isRetryable == isRetryable)
     }
@@ -176,7 +181,9 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon) == .fetch(.span(25..<30, overlap: 0)))
     }
 
-    @Test("R32: at an origin that stays away nothing new is begun: what failed is asked for again when it is due, while patience lasts")
+    @Test(
+        "R32: at an origin that stays away nothing new is begun: what failed is asked for again when it is due, while patience lasts"
+    )
     func gone() {
         func page(_ number: Int) -> FetchTarget { .span(number * 5..<number * 5 + 5, overlap: 0) }
         var queue = queue(concurrency: 1, patience: .seconds(5))
@@ -231,14 +238,19 @@ struct FetchQueueTests {
 
 @Suite("The load plan")
 struct LoadPlanTests {
-    private func list(_ ranges: [Range<Int>], total: Total = .unknown, end: Int? = nil, cursor: String? = nil) -> ListOutline {
+    private func list(_ ranges: [Range<Int>], total: Total = .unknown, end: Int? = nil, cursor: String? = nil)
+        -> ListOutline
+    {
         let record = QueryRecord(
-            id: QueryID(rawValue: 1), key: QueryKey("k"), version: ListVersion(generation: 1, revision: 0), total: total, end: end,
+            id: QueryID(rawValue: 1), key: QueryKey("k"), version: ListVersion(generation: 1, revision: 0),
+            total: total, end: end,
             validatedAt: noon, createdAt: noon, allowsDuplicates: false, paging: "", source: "")
         let pages = ranges.map { range in
             PageSummary(
-                offset: range.lowerBound, count: range.count, generation: 1, revision: 0, evidence: .inferred, evidenceAt: noon,
-                fetchedAt: noon, validatedAt: noon, fingerprint: 0, cursorIn: nil, cursorOut: cursor.map { PageCursor($0) },
+                offset: range.lowerBound, count: range.count, generation: 1, revision: 0, evidence: .inferred,
+                evidenceAt: noon,
+                fetchedAt: noon, validatedAt: noon, fingerprint: 0, cursorIn: nil,
+                cursorOut: cursor.map { PageCursor($0) },
                 validator: nil)
         }
         return ListOutline(record: record, pages: pages, ledger: [], readAt: noon)
@@ -247,21 +259,32 @@ struct LoadPlanTests {
     @Test("offsets: the gaps, in pages")
     func offsets() {
         let list = list([0..<10, 20..<25], total: .exact(32))
-        #expect(LoadPlan.targets(for: list, access: .offsets, size: 10) == [.span(10..<20, overlap: 0), .span(25..<32, overlap: 0)])
+        #expect(
+            LoadPlan.targets(for: list, access: .offsets, size: 10) == [
+                .span(10..<20, overlap: 0), .span(25..<32, overlap: 0),
+            ])
     }
 
     @Test("R21: a known item is asked for again with each page, out of the page's size")
     func overlap() {
         let list = list([0..<10, 20..<25], total: .exact(40))
         let targets = LoadPlan.targets(for: list, access: .offsets, size: 10, overlap: 1)
-        #expect(targets == [.span(10..<19, overlap: 1), .span(19..<20, overlap: 1), .span(25..<34, overlap: 1), .span(34..<40, overlap: 1)])
-        #expect(LoadPlan.targets(for: self.list([]), access: .offsets, size: 10, overlap: 1) == [.span(0..<10, overlap: 0)])
+        #expect(
+            targets == [
+                .span(10..<19, overlap: 1), .span(19..<20, overlap: 1), .span(25..<34, overlap: 1),
+                .span(34..<40, overlap: 1),
+            ])
+        #expect(
+            LoadPlan.targets(for: self.list([]), access: .offsets, size: 10, overlap: 1) == [.span(0..<10, overlap: 0)])
     }
 
     @Test("a grid: whole pages of the origin, each once (R21)")
     func grid() {
         let list = list([0..<10, 12..<18], total: .exact(35))
-        #expect(LoadPlan.targets(for: list, access: .grid(size: 10), size: 10) == [.span(10..<20, overlap: 0), .span(20..<30, overlap: 0), .span(30..<40, overlap: 0)])
+        #expect(
+            LoadPlan.targets(for: list, access: .grid(size: 10), size: 10) == [
+                .span(10..<20, overlap: 0), .span(20..<30, overlap: 0), .span(30..<40, overlap: 0),
+            ])
     }
 
     @Test("no total: one page behind what is held, and the answer tells")
@@ -272,7 +295,10 @@ struct LoadPlanTests {
 
     @Test("a chain: what the head run's last page handed over, until the end is known")
     func chain() {
-        #expect(LoadPlan.targets(for: list([0..<10], cursor: "c"), access: .chain, size: 10) == [.follow(PageCursor("c"), offset: 10)])
+        #expect(
+            LoadPlan.targets(for: list([0..<10], cursor: "c"), access: .chain, size: 10) == [
+                .follow(PageCursor("c"), offset: 10)
+            ])
         #expect(LoadPlan.targets(for: list([0..<10], end: 10, cursor: "c"), access: .chain, size: 10) == [])
         #expect(LoadPlan.targets(for: list([0..<10]), access: .single, size: 10) == [])
     }
@@ -280,7 +306,9 @@ struct LoadPlanTests {
     @Test("R44: a total that lies drives neither an allocation nor a loop")
     func hugeTotals() {
         for access in [PagingAccess.offsets, .grid(size: 10)] {
-            #expect(LoadPlan.targets(for: list([0..<10], total: .exact(1 << 53)), access: access, size: 10).count == LoadPlan.longest)
+            #expect(
+                LoadPlan.targets(for: list([0..<10], total: .exact(1 << 53)), access: access, size: 10).count
+                    == LoadPlan.longest)
         }
     }
 }

@@ -2,7 +2,8 @@ import PageModel
 import StorageSupport
 import Synchronization
 
-/// A storage that counts how often lists are read. What counts of changes it does not tell when it is to be one that cannot.
+/// A storage that counts how often lists are read. What counts of changes it does not tell when it is to be one that
+/// cannot.
 ///
 /// State: the counts, by the list that was read, under a mutex.
 final class CountingStorage: RelayedStorage {
@@ -27,7 +28,8 @@ final class CountingStorage: RelayedStorage {
         switch call {
         case .records: count(nil)
         case .outline(let query), .excerpt(let query), .window(let query), .list(let query): count(query)
-        case .register, .query, .summaries, .locate, .changes, .commit, .claim, .record, .heartbeat, .due, .purge, .setPinned, .evict:
+        case .register, .query, .summaries, .locate, .changes, .commit, .claim, .record, .heartbeat, .due, .purge,
+            .setPinned, .evict:
             break
         }
         return try await body()

@@ -10,22 +10,26 @@ import Testing
 @Suite("What is due by now")
 struct DuePlanTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
-    private let plan = DuePlan(agenda: Agenda(rules: Agenda.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
+    private let plan = DuePlan(
+        agenda: Agenda(rules: Agenda.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
 
     /// A list of pages of ten, and a ledger.
     private func list(
-        held: [Int] = [0], total: Int? = 100, validated age: Duration? = .seconds(1), isPinned: Bool = false, sweep: Bool = false,
+        held: [Int] = [0], total: Int? = 100, validated age: Duration? = .seconds(1), isPinned: Bool = false,
+        sweep: Bool = false,
         ledger: [LedgerEntry] = [], freshFor: Duration? = nil, invalidated: Timestamp? = nil
     ) -> ListOutline {
         let validatedAt = age.map { noon + (.zero - $0) }
         let record = QueryRecord(
             id: QueryID(rawValue: 1), key: "list", version: ListVersion(generation: 1, revision: 0),
             total: total.map { .exact($0) } ?? .unknown, end: nil, validatedAt: validatedAt, createdAt: noon,
-            allowsDuplicates: false, paging: "offset", source: "", sweep: sweep ? SweepProgress(position: 20, startedAt: noon) : nil,
+            allowsDuplicates: false, paging: "offset", source: "",
+            sweep: sweep ? SweepProgress(position: 20, startedAt: noon) : nil,
             isPinned: isPinned, invalidatedAt: invalidated, freshFor: freshFor)
         let pages = held.map {
             PageSummary(
-                offset: $0, count: 10, generation: 1, revision: 0, evidence: .verified, evidenceAt: noon, fetchedAt: noon,
+                offset: $0, count: 10, generation: 1, revision: 0, evidence: .verified, evidenceAt: noon,
+                fetchedAt: noon,
                 validatedAt: noon, fingerprint: 0, cursorIn: nil, cursorOut: nil, validator: nil)
         }
         return ListOutline(record: record, pages: pages, ledger: ledger, readAt: noon)
@@ -53,7 +57,9 @@ struct DuePlanTests {
 
     @Test("failing pages with nothing between them are one run; held ones, and those that are not due, part them")
     func stretches() {
-        let entries = [failing(10, noon), failing(20, noon), failing(40, noon), failing(50, noon + .seconds(9)), failing(60, noon)]
+        let entries = [
+            failing(10, noon), failing(20, noon), failing(40, noon), failing(50, noon + .seconds(9)), failing(60, noon),
+        ]
         #expect(
             plan.retries(of: list(held: [0, 30], ledger: entries), now: noon)
                 == [.positions(10..<30), .positions(40..<50), .positions(60..<69)])
@@ -65,13 +71,19 @@ struct DuePlanTests {
         #expect(plan.retries(of: list(held: [0, 20], ledger: [failing(10, noon)]), now: noon) == [.positions(10..<20)])
         #expect(plan.retries(of: list(total: 37, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<37)])
         #expect(plan.retries(of: list(total: nil, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<39)])
-        #expect(plan.retries(of: list(total: 20, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<31)], "behind the end")
+        #expect(
+            plan.retries(of: list(total: 20, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<31)],
+            "behind the end")
     }
 
     @Test("page one comes first, alone; where it never came, everything is wanted")
     func pageOne() {
-        #expect(plan.retries(of: list(ledger: [failing(0, noon), failing(30, noon)]), now: noon) == [.refresh, .positions(30..<39)])
-        #expect(plan.retries(of: list(held: [], validated: nil, ledger: [failing(0, noon)]), now: noon) == [.everything])
+        #expect(
+            plan.retries(of: list(ledger: [failing(0, noon), failing(30, noon)]), now: noon) == [
+                .refresh, .positions(30..<39),
+            ])
+        #expect(
+            plan.retries(of: list(held: [], validated: nil, ledger: [failing(0, noon)]), now: noon) == [.everything])
     }
 
     @Test("a pinned list is refreshed when it is stale, and completed when it is not; a sweep goes on")
@@ -82,7 +94,10 @@ struct DuePlanTests {
         #expect(plan.runs(for: list(validated: .seconds(61), sweep: true), now: noon) == [.sweep])
         // R33: what failed for good is left to people, and what is due beside it is not.
         let entries = [failing(0, nil, isRetryable: false), failing(30, noon)]
-        #expect(plan.runs(for: list(validated: .seconds(61), isPinned: true, ledger: entries), now: noon) == [.positions(30..<39)])
+        #expect(
+            plan.runs(for: list(validated: .seconds(61), isPinned: true, ledger: entries), now: noon) == [
+                .positions(30..<39)
+            ])
     }
 
     /// The offsets of a list that lacks nothing.
@@ -118,7 +133,9 @@ struct DuePlanTests {
         #expect(!isDue(.seconds(1), invalidated: noon, isPinned: false))
     }
 
-    @Test("what is stale at once is due at once to those who look once, and not before a second to those who never stop looking")
+    @Test(
+        "what is stale at once is due at once to those who look once, and not before a second to those who never stop looking"
+    )
     func atOnce() {
         let never = FreshnessPolicy(staleAfter: .zero)
         #expect(isDue(.zero, never, shortestAge: .zero))
@@ -128,19 +145,23 @@ struct DuePlanTests {
         #expect(isDue(.seconds(1), freshFor: .zero))
     }
 
-    @Test("a look at the whole storage finds a pinned list due in the moment in which it was confirmed, if that is asked for")
+    @Test(
+        "a look at the whole storage finds a pinned list due in the moment in which it was confirmed, if that is asked for"
+    )
     func sameMoment() async throws {
         let store = MemoryStorage(clock: ManualClock(noon))
         let record = try await store.register("pinned", at: noon)
         try await store.setPinned(true, record.id)
         _ = try await store.commit(
-            CommitPlan(query: record.id, version: record.version, edits: [.setTotal(.exact(0)), .setEnd(0), .validated]))
+            CommitPlan(
+                query: record.id, version: record.version, edits: [.setTotal(.exact(0)), .setEnd(0), .validated]))
         let policy = FreshnessPolicy(staleAfter: .zero, originWord: .ignored)
         #expect(try await DueWork.all(in: store, freshness: policy).map(\.runs) == [[.everything]])
         #expect(try await DueWork.all(in: store).isEmpty)
     }
 
-    @Test("R31, R33: a run of what is due leaves alone what is not, and begins no sweep that somebody else has finished")
+    @Test(
+        "R31, R33: a run of what is due leaves alone what is not, and begins no sweep that somebody else has finished")
     func options() {
         var base = SyncOptions()
         base.concurrency = 7
@@ -186,7 +207,8 @@ struct DuePlanTests {
         let pinned = try await store.register("pinned", at: noon).id
         let failure = FetchFailure(.server, "m", isRetryable: true)
         try await store.record([.failed(offset: 50, failure: failure, nextAttemptIn: .zero)], for: failed, at: noon)
-        try await store.record([.failed(offset: 50, failure: failure, nextAttemptIn: .seconds(60))], for: later, at: noon)
+        try await store.record(
+            [.failed(offset: 50, failure: failure, nextAttemptIn: .seconds(60))], for: later, at: noon)
         try await store.setPinned(true, pinned)
         store.manualClock.set(to: noon + .seconds(1))
         let due = try await DueWork.all(in: store)

@@ -18,7 +18,9 @@ struct DueSearchTests {
     @Test("enough to do, or nothing more, ends it")
     func end() {
         var search = DueSearch(lists: 4)
-        let ends = [search.goesOn(found: 256, ready: 4), search.goesOn(found: 255, ready: 0), search.goesOn(found: 0, ready: 0)]
+        let ends = [
+            search.goesOn(found: 256, ready: 4), search.goesOn(found: 255, ready: 0), search.goesOn(found: 0, ready: 0),
+        ]
         #expect(ends == [false, false, false])
         #expect(search.limit == 256)
         var least = DueSearch(lists: 0)
@@ -31,11 +33,13 @@ struct DueSearchTests {
     func hidden() async throws {
         let noon = Timestamp(milliseconds: 1_800_000_000_000)
         let storage = MemoryStorage(clock: ManualClock())
-        let stuck = try await storage.register("stuck", at: noon).id, ready = try await storage.register("ready", at: noon).id
+        let stuck = try await storage.register("stuck", at: noon).id,
+            ready = try await storage.register("ready", at: noon).id
         let failure = FetchFailure(.server, "m", isRetryable: true)
         let early = (0..<1_000).map { LedgerEdit.failed(offset: $0, failure: failure, nextAttemptIn: .zero) }
         try await storage.record(early, for: stuck, at: noon)
-        try await storage.record([.failed(offset: 0, failure: failure, nextAttemptIn: .seconds(1))], for: ready, at: noon)
+        try await storage.record(
+            [.failed(offset: 0, failure: failure, nextAttemptIn: .seconds(1))], for: ready, at: noon)
         let few = try await storage.due(within: .seconds(9), lists: 1) { $0 == stuck }.fetches
         #expect(few.count == 256)
         let all = try await storage.due(within: .seconds(9), lists: 1) { $0 == ready }.fetches

@@ -77,7 +77,8 @@ struct EngineLimitsTests {
         #expect(source.most == limit)
     }
 
-    @Test("a gate that the origin brings is shared with lists in the foreground, and left empty by an engine that stops")
+    @Test(
+        "a gate that the origin brings is shared with lists in the foreground, and left empty by an engine that stops")
     func shared() async throws {
         try await pin(4)
         let source = CountedSource(origin)
@@ -88,7 +89,8 @@ struct EngineLimitsTests {
         await origin.reached(2)
         while gate.waiting < 2 { await Task.yield() }
         let list = PagedRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in gate.limiting(source) }
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 },
+            source: { _ in gate.limiting(source) }
         ).list(QueryKey("shown"))
         let shown = Task { try await list.loadAll() }
         while gate.waiting < 3 { await Task.yield() }

@@ -28,10 +28,13 @@ struct EngineRosterTests {
         _ roster: inout EngineRoster, observed: Set<QueryID> = [], running: Set<QueryID> = [], after seconds: Int = 0
     ) async throws -> [Agenda.List] {
         try await roster.wanted(
-            news.take(), observed: observed, isRunning: { running.contains($0) }, in: storage, now: noon + .seconds(seconds))
+            news.take(), observed: observed, isRunning: { running.contains($0) }, in: storage,
+            now: noon + .seconds(seconds))
     }
 
-    private func changed(_ query: QueryID) -> StorageNotice { .changed(ChangeSet(query: query, version: nil, changes: [.validated])) }
+    private func changed(_ query: QueryID) -> StorageNotice {
+        .changed(ChangeSet(query: query, version: nil, changes: [.validated]))
+    }
 
     @Test("every list is read once, and then only those that were told of")
     func reads() async throws {
@@ -42,7 +45,8 @@ struct EngineRosterTests {
         _ = try await wanted(&roster)
         #expect(storage.allReads == 20)
         let version = try #require(roster.records[queries[3]]).version
-        _ = try await memory.commit(CommitPlan(query: queries[3], version: version, edits: [.validated]), at: noon + .seconds(1))
+        _ = try await memory.commit(
+            CommitPlan(query: queries[3], version: version, edits: [.validated]), at: noon + .seconds(1))
         news.heard(changed(queries[3]))
         let lists = try await wanted(&roster)
         #expect(lists[3].validatedAt == noon + .seconds(1))

@@ -13,7 +13,8 @@ struct ForgedRowTests {
     private static let extremes: [Int64] = [.min, -1, 0, 1, 1 << 53 - 1, 1 << 53, 1 << 53 + 1, .max - 1, .max]
     /// A hash may be any number; a key with another number is another row, which nothing leads to.
     private static let anything: Set<String> = [
-        "page.query", "page.body", "page.checksum", "page.fingerprint", "query.id", "query.name_hash", "identity.query", "identity.body",
+        "page.query", "page.body", "page.checksum", "page.fingerprint", "query.id", "query.name_hash", "identity.query",
+        "identity.body",
         "body.id", "access.body", "ledger.query", "ledger.lease_token", "tally.query", "migration.version",
     ]
 
@@ -50,7 +51,9 @@ struct ForgedRowTests {
                 ledger: [
                     .succeeded(offset: 0),
                     .failed(
-                        offset: 10, failure: FetchFailure(.server, "m", isRetryable: true, httpStatus: 500, retryAfter: .seconds(5)),
+                        offset: 10,
+                        failure: FetchFailure(
+                            .server, "m", isRetryable: true, httpStatus: 500, retryAfter: .seconds(5)),
                         nextAttemptIn: .zero),
                 ]))
         try #require(outcome == .committed(version))
@@ -78,7 +81,10 @@ struct ForgedRowTests {
         try Seal.define(in: connection)
         try connection.execute("PRAGMA ignore_check_constraints = ON")
         // One row of each table: other rows with the same key would be refused.
-        let conditions = ["page": "offset = 10", "ledger": "offset = 10", "body": "id = 2", "identity": "body = 2", "access": "body = 2"]
+        let conditions = [
+            "page": "offset = 10", "ledger": "offset = 10", "body": "id = 2", "identity": "body = 2",
+            "access": "body = 2",
+        ]
         let condition = conditions[table] ?? "1"
         try connection.execute("UPDATE OR IGNORE \(table) SET \(column) = \(value) WHERE \(condition)")
         switch table {
@@ -88,7 +94,9 @@ struct ForgedRowTests {
         case "query":
             let count = QueryTable.sealed.split(separator: ",").count - 1
             var seal = Seal(Seal.query)
-            try connection.each(SQL("SELECT \(QueryTable.sealed) FROM query AS q")) { row throws(StorageError) in row.mix(count, into: &seal) }
+            try connection.each(SQL("SELECT \(QueryTable.sealed) FROM query AS q")) { row throws(StorageError) in
+                row.mix(count, into: &seal)
+            }
             try connection.run(SQL("UPDATE query SET seal = ?"), .hash(seal.value))
         default:
             break
@@ -125,7 +133,9 @@ struct ForgedRowTests {
         }
     }
 
-    @Test("whatever number stands in whatever column: readings and runs end, verify finds what cannot be, and repair mends it")
+    @Test(
+        "whatever number stands in whatever column: readings and runs end, verify finds what cannot be, and repair mends it"
+    )
     func everyColumn() async throws {
         let model = Folder()
         try await Self.makeStore(at: model.store)
@@ -158,7 +168,8 @@ struct ForgedRowTests {
                     let origin = ListOrigin((0..<40).map { "i\($0)" })
                     try await Self.tolerating {
                         _ = try await ListSync(
-                            storage: forged, source: origin, key: QueryKey("list"), options: options, clock: forged.manualClock,
+                            storage: forged, source: origin, key: QueryKey("list"), options: options,
+                            clock: forged.manualClock,
                             chance: { 0.5 }
                         ).run()
                     }

@@ -6,12 +6,14 @@ import Testing
 @Suite("When page one is had again in the background")
 struct FreshnessAgendaTests {
     private func job(
-        _ age: Duration, freshFor: Duration? = nil, isInvalidated: Bool = false, _ policy: FreshnessPolicy = FreshnessPolicy()
+        _ age: Duration, freshFor: Duration? = nil, isInvalidated: Bool = false,
+        _ policy: FreshnessPolicy = FreshnessPolicy()
     ) -> Duration? {
         let now = Timestamp(milliseconds: 1_800_000_000_000)
         let agenda = Agenda(rules: Agenda.Rules(freshness: policy, longestPause: .seconds(3_600)))
         let list = Agenda.List(
-            query: QueryID(rawValue: 1), isPinned: true, validatedAt: now + (.zero - age), freshFor: freshFor, isInvalidated: isInvalidated,
+            query: QueryID(rawValue: 1), isPinned: true, validatedAt: now + (.zero - age), freshFor: freshFor,
+            isInvalidated: isInvalidated,
             isComplete: true, isSweeping: false, headFailure: nil)
         return agenda.job(for: list, now: now).map { $0.dueAt - now }
     }
@@ -21,7 +23,8 @@ struct FreshnessAgendaTests {
         #expect(job(.seconds(10), freshFor: .seconds(600)) == .seconds(590))
         #expect(job(.seconds(10), freshFor: .seconds(600), isInvalidated: true) == .zero)
         #expect(job(.seconds(10), freshFor: .seconds(5)) == .zero)
-        #expect(job(.seconds(10), freshFor: .seconds(5), EngineOptions().freshness) == .seconds(50), "nobody waits for it")
+        #expect(
+            job(.seconds(10), freshFor: .seconds(5), EngineOptions().freshness) == .seconds(50), "nobody waits for it")
     }
 
     @Test("an origin that calls nothing fresh is not asked without end")

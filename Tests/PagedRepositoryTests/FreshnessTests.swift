@@ -18,7 +18,8 @@ struct FreshnessTests {
         options.sync.overlap = 0
         change(&options)
         return PagedRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 }, source: { _ in origin }
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            source: { _ in origin }
         ).list(key)
     }
 
@@ -114,9 +115,11 @@ struct FreshnessTests {
         #expect(origin.requests.count == before + 1)
     }
 
-    @Test("R44: a window beyond everything, as a client may ask for it, is empty and asks for nothing", arguments: [
-        (Int.max, Int.max), (Int.min, Int.min), (-5, Int.max), (1 << 53, 20),
-    ])
+    @Test(
+        "R44: a window beyond everything, as a client may ask for it, is empty and asks for nothing",
+        arguments: [
+            (Int.max, Int.max), (Int.min, Int.min), (-5, Int.max), (1 << 53, 20),
+        ])
     func beyondEverything(offset: Int, limit: Int) async throws {
         let origin = StagedOrigin()
         let repository = PagedRepository(
@@ -150,7 +153,9 @@ struct FreshnessTests {
 
     // MARK: The origin's word
 
-    @Test("the origin says for how long page one is fresh, up to an hour", arguments: [(10, 10), (600, 600), (86_400, 3_600), (0, 0)])
+    @Test(
+        "the origin says for how long page one is fresh, up to an hour",
+        arguments: [(10, 10), (600, 600), (86_400, 3_600), (0, 0)])
     func taken(said: Int, staleAfter: Int) async throws {
         let origin = MarkedOrigin(StagedOrigin()) { _, page in page.freshFor = .seconds(said) }
         let list = list(origin)
@@ -197,7 +202,9 @@ struct FreshnessTests {
 
     @Test("only page one's word counts")
     func otherPages() async throws {
-        let origin = MarkedOrigin(StagedOrigin()) { request, page in page.freshFor = request.target == .first ? nil : .seconds(5) }
+        let origin = MarkedOrigin(StagedOrigin()) { request, page in
+            page.freshFor = request.target == .first ? nil : .seconds(5)
+        }
         let list = list(origin)
         try await list.load()
         try await list.loadNext()

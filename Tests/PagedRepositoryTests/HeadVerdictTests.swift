@@ -14,7 +14,8 @@ struct HeadVerdictTests {
             FetchedPage(content: named(answer), total: total.map { .exact($0) } ?? .unknown), end: end,
             cached: HeadVerdict.Cached(
                 total: cachedTotal.map { .exact($0) } ?? .unknown, headEnd: cached.count, isEmpty: cached.isEmpty,
-                readableEnd: readable ?? cached.count, headIdentities: Array(named(cached).identities.prefix(answer.count))),
+                readableEnd: readable ?? cached.count,
+                headIdentities: Array(named(cached).identities.prefix(answer.count))),
             isConfirmed: confirmed)
     }
 
@@ -49,7 +50,9 @@ struct HeadVerdictTests {
     func doubt() {
         #expect(decide(Array(list.prefix(5)), total: 9, cached: list, cachedTotal: 20) == .doubtful)
         #expect(decide(Array(list.prefix(5)), total: 10, cached: list, cachedTotal: 20) == .changed)
-        #expect(decide([], total: nil, cached: [], cachedTotal: nil, end: 0, readable: 500) == .doubtful, "an older generation is left to lose")
+        #expect(
+            decide([], total: nil, cached: [], cachedTotal: nil, end: 0, readable: 500) == .doubtful,
+            "an older generation is left to lose")
         #expect(decide([], total: nil, cached: [], cachedTotal: nil, end: 0) == .firstLoad)
     }
 }

@@ -42,7 +42,10 @@ struct ItemCodecTests {
     @Test("numbers come back as they were")
     func numbers() throws {
         var value = Everything()
-        value.doubles = [0.1, 0.1 + 0.2, 1 / 3, .pi, -0.0, 1e21, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, -.infinity]
+        value.doubles = [
+            0.1, 0.1 + 0.2, 1 / 3, .pi, -0.0, 1e21, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity,
+            -.infinity,
+        ]
         let back = try roundTrip(JSONItemCodec(), value)
         #expect(back == value)
         #expect(back.doubles.map(\.bitPattern) == value.doubles.map(\.bitPattern))
@@ -51,20 +54,26 @@ struct ItemCodecTests {
 
     @Test("dates come back as they were, to the last bit")
     func dates() throws {
-        let dates = [0.1, 0.1 + 0.2, -1e9 / 3, 785_000_000.123456789].map { Date(timeIntervalSinceReferenceDate: $0) }
+        let dates =
+            [0.1, 0.1 + 0.2, -1e9 / 3, 785_000_000.123456789].map { Date(timeIntervalSinceReferenceDate: $0) }
             + [Date(timeIntervalSince1970: 0), Date(), .distantPast, .distantFuture]
         #expect(try roundTrip(JSONItemCodec(), dates) == dates)
     }
 
-    @Test("texts come back byte for byte", arguments: [
-        "", "plain", "a/b\\c\"d", "Ä é ß", "e\u{301}", "日本語", "👩🏽‍🚀", "\u{0}\u{1f}\u{7f}", "\u{2028}\u{2029}", "line\nbreak\ttab", "\u{feff}mark",
-    ])
+    @Test(
+        "texts come back byte for byte",
+        arguments: [
+            "", "plain", "a/b\\c\"d", "Ä é ß", "e\u{301}", "日本語", "👩🏽‍🚀", "\u{0}\u{1f}\u{7f}", "\u{2028}\u{2029}",
+            "line\nbreak\ttab", "\u{feff}mark",
+        ])
     func texts(_ text: String) throws {
         #expect(try Array(roundTrip(JSONItemCodec(), text).utf8) == Array(text.utf8))
         #expect(try Array(roundTrip(JSONItemCodec(), [text: text])[text]!.utf8) == Array(text.utf8))
     }
 
-    @Test("bytes that do not decode throw", arguments: ["", "{", #"{"id":"seven"}"#, #"{"id":7"#, "\u{fffd}", "null", "[1,2]"])
+    @Test(
+        "bytes that do not decode throw",
+        arguments: ["", "{", #"{"id":"seven"}"#, #"{"id":7"#, "\u{fffd}", "null", "[1,2]"])
     func undecodable(_ text: String) {
         struct Numbered: Codable { var id: Int }
         #expect(throws: DecodingError.self) { try JSONItemCodec<Numbered>().decode(Array(text.utf8)[...]) }

@@ -17,7 +17,9 @@ private struct Bench {
         options.overlap = 0
         change(&options)
         clock.advance(by: .seconds(1))
-        return try await ListSync(storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }).run()
+        return try await ListSync(
+            storage: storage, source: source, key: key, options: options, clock: clock, chance: { 0.5 }
+        ).run()
     }
 
     /// What is held, decoded; nil for gaps.
@@ -26,7 +28,9 @@ private struct Bench {
         let window = try #require(try await storage.window(of: record.id, 0..<1_000))
         var held = [Value?](repeating: nil, count: window.parts.filter(\.isHeld).map(\.range.upperBound).max() ?? 0)
         for part in window.parts where part.isHeld {
-            for index in 0..<part.content.count { held[part.offset + index] = try codec.decode(part.content.payload(at: index)) }
+            for index in 0..<part.content.count {
+                held[part.offset + index] = try codec.decode(part.content.payload(at: index))
+            }
         }
         return held
     }
@@ -53,10 +57,13 @@ struct ItemSourceListTests {
         #expect(next.usage.requests == 1)
     }
 
-    @Test("R31: a later process, with a source of its own, goes on where the first one stopped", arguments: Style.allCases)
+    @Test(
+        "R31: a later process, with a source of its own, goes on where the first one stopped", arguments: Style.allCases
+    )
     func goesOn(style: Style) async throws {
         let bench = Bench(), box = Jukebox(48, counts: style != .afterLast)
-        #expect(try await bench.sync(try style.source(box)) { ($0.maxPages, $0.concurrency) = (2, 1) }.outcome == .limited)
+        #expect(
+            try await bench.sync(try style.source(box)) { ($0.maxPages, $0.concurrency) = (2, 1) }.outcome == .limited)
         #expect(box.places == [0, 10])
         let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
         #expect(report.outcome == .complete)
@@ -64,8 +71,10 @@ struct ItemSourceListTests {
         #expect(try await bench.songs == box.songs)
     }
 
-    @Test("C17, C18, C19: whatever the last page holds, it is the end, and at most one place behind it is asked for", arguments:
-        Style.allCases, [0, 1, 9, 10, 11, 19, 20, 21])
+    @Test(
+        "C17, C18, C19: whatever the last page holds, it is the end, and at most one place behind it is asked for",
+        arguments:
+            Style.allCases, [0, 1, 9, 10, 11, 19, 20, 21])
     func lastPages(style: Style, count: Int) async throws {
         for counts in [true, false] {
             let bench = Bench(), box = Jukebox(count, counts: counts)
@@ -75,7 +84,8 @@ struct ItemSourceListTests {
             #expect(try await bench.songs == box.songs)
             let pages = max(1, (count + 9) / 10)
             #expect(Set(box.places.filter { $0 >= max(count, 1) }).count <= 1)
-            // Where nothing counts, the engine does not take one answer's word: page one and the end are asked once more.
+            // Where nothing counts, the engine does not take one answer's word: page one and the end are asked once
+            // more.
             #expect(box.places.count <= pages + (counts ? 1 : 3), "\(style) \(count) \(counts): \(box.places)")
             if style == .cursors || style == .links { #expect(box.places.count == pages) }
         }
@@ -109,7 +119,9 @@ struct ItemSourceListTests {
         #expect(report.list?.record.source == #"{"codec":"json/2"}"#)
     }
 
-    @Test("page numbers: an origin that clamps the size, or ignores it, is read by its own", arguments: [1, 7, 20, 48, 60], [true, false])
+    @Test(
+        "page numbers: an origin that clamps the size, or ignores it, is read by its own",
+        arguments: [1, 7, 20, 48, 60], [true, false])
     func clampedPages(most: Int, counts: Bool) async throws {
         let bench = Bench(), box = Jukebox(48, counts: counts)
         let source = try ItemSource.pages(size: 30) { number, _ in try box.songs(at: (number - 1) * most, most).page }

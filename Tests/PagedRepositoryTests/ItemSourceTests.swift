@@ -23,7 +23,8 @@ struct ItemSourceTests {
         #expect(throws: refused) { try ItemSource.pages(size: size) { _, _ in [Plain]() } }
         #expect(throws: refused) { try ItemSource.afterLast(pageSize: size) { (_: Plain?, _) in [Plain]() } }
         #expect(throws: refused) {
-            try ItemSource.cursors(pageSize: size) { (_: String?, _) in CursorPage<Plain, String>(items: [], next: nil) }
+            try ItemSource.cursors(pageSize: size) { (_: String?, _) in CursorPage<Plain, String>(items: [], next: nil)
+            }
         }
     }
 
@@ -54,8 +55,9 @@ struct ItemSourceTests {
         }
         for size in [nil, 4] { _ = try await cursors.fetch(PageRequest(.cursor(PageCursor(#""é""#)), size: size)) }
         // A page number with another size would be another place: only page one can be asked for with one.
-        #expect(asked.withLock { $0 } == ["0 10", "0 4", "0 10", "30 10", "30 4", "0 10"]
-            + ["0 10", "0 4", "0 10", "3 10", "3 10", "0 10"] + ["é 0", "é 4"])
+        #expect(
+            asked.withLock { $0 } == ["0 10", "0 4", "0 10", "30 10", "30 4", "0 10"]
+                + ["0 10", "0 4", "0 10", "3 10", "3 10", "0 10"] + ["é 0", "é 4"])
     }
 
     @Test("what a way of paging has no words for is refused, and is no request")
@@ -116,7 +118,9 @@ struct ItemSourceTests {
         #expect(try await ids(.offsets(pageSize: 1) { _, _ in [Record()] }) == [nil], "an address is no id")
     }
 
-    @Test("errors of the closure pass; a place that is gone is the end, and an answer that does not decode is one for good")
+    @Test(
+        "errors of the closure pass; a place that is gone is the end, and an answer that does not decode is one for good"
+    )
     func errors() async throws {
         struct Odd: Error, Equatable {}
         let thrown = Mutex<any Error>(Odd())
@@ -128,7 +132,9 @@ struct ItemSourceTests {
         await #expect(throws: Odd()) { try await fetch(.first, Odd()) }
         await #expect(throws: CancellationError.self) { try await fetch(.offset(10), CancellationError()) }
         for status in [401, 422, 429, 503] {
-            await #expect(throws: FetchFailure.status(status)) { try await fetch(.offset(10), FetchFailure.status(status)) }
+            await #expect(throws: FetchFailure.status(status)) {
+                try await fetch(.offset(10), FetchFailure.status(status))
+            }
         }
         // R24.
         for status in [400, 404, 416] {
@@ -162,12 +168,15 @@ struct ItemSourceTests {
         }
     }
 
-    @Test("R24: an item after which more follows is a cursor; where the list ends, there is none", arguments: [
-        // items, total, hasMore; whether page one goes on, whether a later one does
-        (10, nil, nil, true, true), (9, nil, nil, false, false), (11, nil, nil, true, true), (0, nil, nil, false, false),
-        (10, 10, nil, false, true), (10, 11, nil, true, true), (9, 48, nil, true, true), (9, 9, nil, false, true),
-        (10, 48, false, false, false), (9, 9, true, true, true), (0, 48, true, false, false),
-    ] as [(Int, Int?, Bool?, Bool, Bool)])
+    @Test(
+        "R24: an item after which more follows is a cursor; where the list ends, there is none",
+        arguments: [
+            // items, total, hasMore; whether page one goes on, whether a later one does
+            (10, nil, nil, true, true), (9, nil, nil, false, false), (11, nil, nil, true, true),
+            (0, nil, nil, false, false),
+            (10, 10, nil, false, true), (10, 11, nil, true, true), (9, 48, nil, true, true), (9, 9, nil, false, true),
+            (10, 48, false, false, false), (9, 9, true, true, true), (0, 48, true, false, false),
+        ] as [(Int, Int?, Bool?, Bool, Bool)])
     func afterLast(items: Int, total: Int?, hasMore: Bool?, first: Bool, later: Bool) async throws {
         let source = try ItemSource.afterLast(pageSize: 10) { _, _ in
             ItemPage(items: Song.list(items), total: total, hasMore: hasMore)
@@ -195,7 +204,9 @@ struct ItemSourceTests {
 
     @Test("page numbers: an answer that shows another size before page one has been seen is not put anywhere")
     func unknownGrid() async throws {
-        func answer(_ count: Int, total: Int? = nil, hasMore: Bool? = nil, after first: Int? = nil) async throws -> PagingAccess? {
+        func answer(_ count: Int, total: Int? = nil, hasMore: Bool? = nil, after first: Int? = nil) async throws
+            -> PagingAccess?
+        {
             let source = try ItemSource.pages(size: 10) { number, _ in
                 number == 1
                     ? ItemPage(items: Song.list(first ?? 10), hasMore: true)
@@ -210,10 +221,14 @@ struct ItemSourceTests {
                 return nil
             }
         }
-        for fit in [(10, nil, nil), (10, 99, true), (8, 28, nil), (8, nil, nil), (8, nil, false), (0, 99, nil)] as [(Int, Int?, Bool?)] {
+        for fit in [(10, nil, nil), (10, 99, true), (8, 28, nil), (8, nil, nil), (8, nil, false), (0, 99, nil)]
+            as [(Int, Int?, Bool?)]
+        {
             #expect(try await answer(fit.0, total: fit.1, hasMore: fit.2) == .grid(size: 10), "\(fit)")
         }
-        for unfit in [(5, 99, nil), (8, 27, nil), (5, nil, true), (25, nil, nil), (25, nil, false)] as [(Int, Int?, Bool?)] {
+        for unfit in [(5, 99, nil), (8, 27, nil), (5, nil, true), (25, nil, nil), (25, nil, false)]
+            as [(Int, Int?, Bool?)]
+        {
             #expect(try await answer(unfit.0, total: unfit.1, hasMore: unfit.2) == nil, "\(unfit)")
         }
         #expect(try await answer(3, total: 99, after: 5) == .grid(size: 5))

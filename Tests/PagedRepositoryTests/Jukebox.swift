@@ -14,8 +14,8 @@ struct Bookmark: Codable, Hashable, Sendable {
     var after: Int
 }
 
-/// An origin with a client of its own, that can be asked in every way. It takes note of the places it was asked for, and
-/// of nothing that no origin would answer.
+/// An origin with a client of its own, that can be asked in every way. It takes note of the places it was asked for,
+/// and of nothing that no origin would answer.
 final class Jukebox: Sendable {
     struct State {
         var songs: [Song]
@@ -37,7 +37,10 @@ final class Jukebox: Sendable {
             state.places.append(offset)
             let songs = state.songs.dropFirst(offset).prefix(size)
             let end = offset + songs.count
-            return (ItemPage(items: Array(songs), total: state.counts ? state.songs.count : nil), end < state.songs.count ? end : nil)
+            return (
+                ItemPage(items: Array(songs), total: state.counts ? state.songs.count : nil),
+                end < state.songs.count ? end : nil
+            )
         }
     }
 }

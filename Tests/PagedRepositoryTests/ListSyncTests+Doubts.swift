@@ -62,9 +62,11 @@ extension ListSyncTests {
         #expect(try await bench.held == Array(good.prefix(6)))
     }
 
-    @Test("a total that counts more than there is becomes an estimate, and does not cost a refetch each time", arguments: [
-        PagingAccess.offsets, .grid(size: 10), .chain,
-    ])
+    @Test(
+        "a total that counts more than there is becomes an estimate, and does not cost a refetch each time",
+        arguments: [
+            PagingAccess.offsets, .grid(size: 10), .chain,
+        ])
     func lyingTotal(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: access)
@@ -80,7 +82,9 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("R24: a list without totals that grows at its end is seen to have grown", arguments: [PagingAccess.offsets, .chain, .grid(size: 10)], [1, 30])
+    @Test(
+        "R24: a list without totals that grows at its end is seen to have grown",
+        arguments: [PagingAccess.offsets, .chain, .grid(size: 10)], [1, 30])
     func growth(access: PagingAccess, more: Int) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<45), access: access)
@@ -118,7 +122,9 @@ extension ListSyncTests {
         #expect(Set(try await bench.held.compactMap { $0 }) == Set(names(0..<10)))
     }
 
-    @Test("one empty answer in the middle of a load is asked for again, and not taken for the end (R20)", arguments: [2, 3, 4])
+    @Test(
+        "one empty answer in the middle of a load is asked for again, and not taken for the end (R20)",
+        arguments: [2, 3, 4])
     func emptyInTheMiddle(request: Int) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -142,7 +148,8 @@ extension ListSyncTests {
         #expect(origin.requests.count < 30)
     }
 
-    @Test("R24: no totals at all: the list ends where it ends", arguments: [PagingAccess.offsets, .chain], [0, 5, 10, 48])
+    @Test(
+        "R24: no totals at all: the list ends where it ends", arguments: [PagingAccess.offsets, .chain], [0, 5, 10, 48])
     func noTotals(access: PagingAccess, count: Int) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<count), access: access)
@@ -161,7 +168,9 @@ extension ListSyncTests {
             var access: PagingAccess { .chain }
             var usage: SourceUsage { SourceUsage(requests: count.withLock { $0 }) }
             func fetch(_ request: PageRequest) async throws -> PageAnswer {
-                let number = count.withLock { $0 += 1; return $0 }
+                let number = count.withLock {
+                    $0 += 1; return $0
+                }
                 return .page(FetchedPage(content: named(0..<10), next: PageCursor("page\(number)")))
             }
         }

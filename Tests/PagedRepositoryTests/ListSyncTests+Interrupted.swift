@@ -96,9 +96,11 @@ extension ListSyncTests {
         #expect(report.nextAttemptAt != nil)
     }
 
-    @Test("a page that was found damaged is fetched again by the next run, and nothing else is", arguments: [
-        PagingAccess.offsets, .grid(size: 10), .chain,
-    ])
+    @Test(
+        "a page that was found damaged is fetched again by the next run, and nothing else is",
+        arguments: [
+            PagingAccess.offsets, .grid(size: 10), .chain,
+        ])
     func damagedPage(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: access)
@@ -139,14 +141,18 @@ extension ListSyncTests {
         let second = try await PageStore.open(at: bench.store.path, mode: .mustExist, clock: clock)
         try await withThrowingTaskGroup(of: SyncReport.self) { group in
             for store in [bench.store, second] {
-                group.addTask { [options] in try await ListSync(storage: store, source: origin, key: bench.key, options: options).run() }
+                group.addTask { [options] in
+                    try await ListSync(storage: store, source: origin, key: bench.key, options: options).run()
+                }
             }
             for try await report in group { #expect(report.outcome == .complete) }
         }
         #expect(try await bench.held == origin.names)
         let asked = origin.requests.dropFirst(before).map(\.target)
         #expect(asked.count { $0 != .first } == 47)
-        #expect(Set(asked).count == 48, "\(asked.filter { if case .offset(let offset) = $0 { offset % 10 != 0 } else { false } })")
+        #expect(
+            Set(asked).count == 48,
+            "\(asked.filter { if case .offset(let offset) = $0 { offset % 10 != 0 } else { false } })")
     }
 
     @Test("cancelled in the middle: what was fetched is kept, nothing stays in flight")

@@ -17,14 +17,20 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("without totals: items that go or come at the head while the list is read leave no hole", arguments: [2, 3, 4, 5, 6], [-3, -1, 1, 3])
+    @Test(
+        "without totals: items that go or come at the head while the list is read leave no hole",
+        arguments: [2, 3, 4, 5, 6], [-3, -1, 1, 3])
     func driftWithoutTotals(at request: Int, by change: Int) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
         origin.state.withLock { $0.total = nil }
         origin.before { number, names in
             guard number == request else { return }
-            if change < 0 { names.removeFirst(-change) } else { names.insert(contentsOf: (0..<change).map { "n\($0)" }, at: 0) }
+            if change < 0 {
+                names.removeFirst(-change)
+            } else {
+                names.insert(contentsOf: (0..<change).map { "n\($0)" }, at: 0)
+            }
         }
         let report = try await sync(bench, origin) { $0.concurrency = 1 }
         #expect(report.outcome == .complete)
@@ -72,7 +78,9 @@ extension ListSyncTests {
 
     /// Random lists under random changes between and during runs. Always: no id twice, every held stretch was adjacent
     /// at the origin or is a different page. In the end, when the origin is quiet and its totals tell: equal.
-    @Test("random origins, random changes: never a duplicate, never a hole that is not said", .serialized, arguments: 0..<seeds)
+    @Test(
+        "random origins, random changes: never a duplicate, never a hole that is not said", .serialized,
+        arguments: 0..<seeds)
     func simulation(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         let bench = try await SyncBench(clock)
@@ -82,7 +90,9 @@ extension ListSyncTests {
         @Sendable func mutate(_ names: inout [String], _ random: inout SeededGenerator) {
             switch Int.random(in: 0..<4, using: &random) {
             case 0, 1:
-                let number = fresh.withLock { $0 += 1; return $0 }
+                let number = fresh.withLock {
+                    $0 += 1; return $0
+                }
                 let head = Bool.random(using: &random)
                 names.insert("n\(number)", at: head ? 0 : Int.random(in: 0...names.count, using: &random))
             case 2 where !names.isEmpty: names.remove(at: Int.random(in: 0..<names.count, using: &random))
@@ -109,7 +119,9 @@ extension ListSyncTests {
         }
         // Quiet from here on. One change that the total shows makes every earlier, cancelled one visible, too.
         origin.before(nil)
-        let number = fresh.withLock { $0 += 1; return $0 }
+        let number = fresh.withLock {
+            $0 += 1; return $0
+        }
         origin.names.append("last\(number)")
         origin.names.append("last\(number)b")
         let report = try await sync(bench, origin)
@@ -117,7 +129,10 @@ extension ListSyncTests {
         let held = try await bench.held
         if held != origin.names {
             // Only changes that cancel each other before the final sync may hide; then the totals are equal.
-            #expect(held.count == origin.names.count, "seed \(seed), \(access): a hole that is not said: \(Set(origin.names).subtracting(held.compactMap { $0 })), \(report)")
+            #expect(
+                held.count == origin.names.count,
+                "seed \(seed), \(access): a hole that is not said: \(Set(origin.names).subtracting(held.compactMap { $0 })), \(report)"
+            )
         }
     }
 }

@@ -8,9 +8,12 @@ import Testing
 struct ListSyncTests {
     let clock = ManualClock()
 
-    func sync(_ bench: SyncBench, _ origin: ListOrigin, _ change: (inout SyncOptions) -> Void = { _ in }) async throws -> SyncReport {
+    func sync(_ bench: SyncBench, _ origin: ListOrigin, _ change: (inout SyncOptions) -> Void = { _ in }) async throws
+        -> SyncReport
+    {
         var options = SyncOptions()
-        // Pages one behind the other, so that requests can be counted; lists are read with overlap by the lives of the simulation.
+        // Pages one behind the other, so that requests can be counted; lists are read with overlap by the lives of the
+        // simulation.
         options.overlap = 0
         change(&options)
         clock.advance(by: .seconds(1))
@@ -21,9 +24,11 @@ struct ListSyncTests {
 
     func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
 
-    @Test("the first run fetches every page once; the next one asks for page one", arguments: [
-        PagingAccess.offsets, .grid(size: 10), .chain,
-    ], [0, 1, 9, 10, 11, 48, 50])
+    @Test(
+        "the first run fetches every page once; the next one asks for page one",
+        arguments: [
+            PagingAccess.offsets, .grid(size: 10), .chain,
+        ], [0, 1, 9, 10, 11, 48, 50])
     func firstAndNext(access: PagingAccess, count: Int) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<count), access: access)
@@ -63,9 +68,11 @@ struct ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("R18, R22: what the head does not explain is found and mended; nothing is lost, nothing is twice", arguments: [
-        PagingAccess.offsets, .grid(size: 10), .chain,
-    ])
+    @Test(
+        "R18, R22: what the head does not explain is found and mended; nothing is lost, nothing is twice",
+        arguments: [
+            PagingAccess.offsets, .grid(size: 10), .chain,
+        ])
     func deepChange(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: access)
@@ -78,7 +85,9 @@ struct ListSyncTests {
         #expect(try await bench.list?.pages.allSatisfy { $0.generation == 1 } == true)
     }
 
-    @Test("R20, R22: what is gone from the tail of a chain costs one walk, page one once more, and the last page once more")
+    @Test(
+        "R20, R22: what is gone from the tail of a chain costs one walk, page one once more, and the last page once more"
+    )
     func tailOfChain() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<95), access: .chain)
@@ -91,7 +100,9 @@ struct ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("R23: a sweep asks for nothing far behind what the origin counts", arguments: [PagingAccess.offsets, .grid(size: 10)])
+    @Test(
+        "R23: a sweep asks for nothing far behind what the origin counts",
+        arguments: [PagingAccess.offsets, .grid(size: 10)])
     func sweepToTheEnd(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: access)

@@ -28,7 +28,9 @@ final class MarkedOrigin: PageSource {
         guard case .page(var page) = try await origin.fetch(request) else { return .pastEnd }
         let mark = mark.withLock { $0 }
         mark(request, &page)
-        if let validator = request.validator, validator == page.validator { return .notModified(total: page.total, validator: nil) }
+        if let validator = request.validator, validator == page.validator {
+            return .notModified(total: page.total, validator: nil)
+        }
         return .page(page)
     }
 }

@@ -40,7 +40,9 @@ struct MetersTests {
         }
         #expect(metrics.counters == counters)
         #expect(metrics.timers == timers)
-        for metric in Metric.allCases { #expect(metrics.count(metric.rawValue) == 0 && metrics.timings(metric.rawValue).isEmpty) }
+        for metric in Metric.allCases {
+            #expect(metrics.count(metric.rawValue) == 0 && metrics.timings(metric.rawValue).isEmpty)
+        }
     }
 
     @Test("R11, R12, R15: a call counts by what the cache held when it came, whatever was fetched then")
@@ -76,7 +78,8 @@ struct MetersTests {
     func behindTheEnd() async throws {
         try await withMetricsFactory(metrics) {
             let repository = PagedRepository(
-                storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in StagedOrigin(8) })
+                storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 },
+                source: { _ in StagedOrigin(8) })
             try await repository.list(key).load()
             _ = try await repository.page(key, offset: 20, limit: 10, policy: .cacheOnly)
         }
@@ -131,7 +134,8 @@ struct MetersTests {
         let loop = FetchFailure(.loop, "", isRetryable: false)
         let version = ListVersion(generation: 1, revision: 0)
         let plan = CommitPlan(
-            query: QueryID(rawValue: 1), version: version, edits: [.put(page), .rearrange(.replacing(0..<10, with: page)), .verify(0..<10)],
+            query: QueryID(rawValue: 1), version: version,
+            edits: [.put(page), .rearrange(.replacing(0..<10, with: page)), .verify(0..<10)],
             ledger: [.succeeded(offset: 0), .failed(offset: 10, failure: loop, nextAttemptIn: nil)])
         run.committed(plan, .superseded(version), took: .milliseconds(1))
         run.committed(plan, .duplicates([0..<10]), took: .milliseconds(2))

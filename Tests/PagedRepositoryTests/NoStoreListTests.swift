@@ -12,15 +12,19 @@ struct NoStoreListTests {
     private let key = QueryKey("rows")
     private let away = FetchFailure(.transport, "away", isRetryable: true)
 
-    private func repository(_ origin: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedRepository<Row> {
+    private func repository(_ origin: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in })
+        -> PagedRepository<Row>
+    {
         var options = PagedListOptions()
         options.sync.overlap = 0
         change(&options)
         return PagedRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 }, source: { _ in origin })
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            source: { _ in origin })
     }
 
-    private func list(_ origin: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedList<Row> {
+    private func list(_ origin: any PageSource, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedList<Row>
+    {
         repository(origin, change).list(key)
     }
 
@@ -33,7 +37,9 @@ struct NoStoreListTests {
         }
     }
 
-    @Test("the list shows page one, and goes on from memory to the end", arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
+    @Test(
+        "the list shows page one, and goes on from memory to the end",
+        arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
     func lists(access: PagingAccess) async throws {
         let origin = MarkedOrigin(StagedOrigin(34, access: access), noStore)
         let list = list(origin)

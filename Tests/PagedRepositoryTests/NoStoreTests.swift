@@ -83,7 +83,9 @@ struct NoStoreTests {
         try expectNothing(of: "sentinel18", in: bench.path)
     }
 
-    private func expectNothing(of text: String, in folder: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    private func expectNothing(of text: String, in folder: String, sourceLocation: SourceLocation = #_sourceLocation)
+        throws
+    {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(files.contains { $0.hasSuffix("-wal") }, "the log is looked at, too", sourceLocation: sourceLocation)
         for file in files {

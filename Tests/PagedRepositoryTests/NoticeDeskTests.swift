@@ -41,7 +41,8 @@ struct NoticeDeskTests {
         #expect(desk.turns == 0)
     }
 
-    @Test("who comes to a list gets it a turn, unless it follows already; who comes or goes during its turn, another one")
+    @Test(
+        "who comes to a list gets it a turn, unless it follows already; who comes or goes during its turn, another one")
     func listeners() {
         var desk = NoticeDesk()
         desk.came(to: lists[0])

@@ -7,8 +7,8 @@ import Testing
 
 @testable import PagedRepository
 
-/// Documentation/Observability.md is a promise: names that dashboards and alerts are built on, and what nobody has to fear to
-/// find in a log.
+/// Documentation/Observability.md is a promise: names that dashboards and alerts are built on, and what nobody has to
+/// fear to find in a log.
 @Suite("What an operator sees")
 struct ObservabilityTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -67,7 +67,9 @@ struct ObservabilityTests {
         var found: [String: String] = [:]
         for case let name as String in files where name.hasSuffix(".swift") {
             let text = try String(contentsOf: sources.appendingPathComponent(name), encoding: .utf8)
-            for match in text.matches(of: #/ogger\.(trace|debug|info|notice|warning|error|critical|log)\(\s*(?:"([^"]*)")?/#) {
+            for match in text.matches(
+                of: #/ogger\.(trace|debug|info|notice|warning|error|critical|log)\(\s*(?:"([^"]*)")?/#)
+            {
                 let level = String(match.output.1)
                 let message = try #require(match.output.2, "\(name): a message is written where it is logged")
                 #expect(["debug", "trace"].contains(level), "\(name): \(message)")
@@ -81,10 +83,13 @@ struct ObservabilityTests {
 
     // MARK: What is never logged
 
-    /// Words of this kind are in everything that is the user's or the origin's: key, scope, payloads, ids, errors, names.
+    /// Words of this kind are in everything that is the user's or the origin's: key, scope, payloads, ids, errors,
+    /// names.
     private static let secret = "hush"
 
-    private struct Mine: Error, CustomStringConvertible { var description: String { "\(ObservabilityTests.secret) of a source" } }
+    private struct Mine: Error, CustomStringConvertible {
+        var description: String { "\(ObservabilityTests.secret) of a source" }
+    }
 
     private func row(_ number: Int) -> Row { Row(id: "\(Self.secret)-\(number)", number: number) }
 
@@ -102,7 +107,8 @@ struct ObservabilityTests {
         options.sync.overlap = 0
         options.sync.concurrency = 1
         let repository = PagedRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 }, logger: logger,
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            logger: logger,
             source: { _ in origin })
         let list = repository.list(key)
         origin.fail(failure(.transport))
@@ -121,7 +127,8 @@ struct ObservabilityTests {
         origin.rows = (2_000..<2_048).map(row)
         try await list.refresh()
         _ = try? await ListSync(
-            storage: storage, source: ItemSource<Row>.failing(Mine()), key: key, clock: clock, chance: { 0.5 }, logger: logger
+            storage: storage, source: ItemSource<Row>.failing(Mine()), key: key, clock: clock, chance: { 0.5 },
+            logger: logger
         ).run()
         try await background(logger, storage, clock, origin, key)
     }
@@ -148,7 +155,9 @@ struct ObservabilityTests {
         try await running.value
     }
 
-    @Test("R45: at the finest level, over an origin that fails, no line has a key, a payload, an id or a word of the origin")
+    @Test(
+        "R45: at the finest level, over an origin that fails, no line has a key, a payload, an id or a word of the origin"
+    )
     func nothingOfTheirs() async throws {
         let log = RecordedLog()
         let storage = MemoryStorage(clock: ManualClock())
@@ -161,7 +170,8 @@ struct ObservabilityTests {
         // It would prove nothing if nothing had been said.
         let said = Set(lines.map(\.message))
         for message in [
-            "a run begins", "a run ends", "fetch failed", "the cache stands in", "background work", "the origin answered",
+            "a run begins", "a run ends", "fetch failed", "the cache stands in", "background work",
+            "the origin answered",
         ] {
             #expect(said.contains(message), "\(message)")
         }

@@ -38,7 +38,9 @@ struct OriginDeskTests {
         #expect(desk.answer(at: "a", now: now) == .go)
     }
 
-    @Test("R32: an origin that is silent too often is away, and others are not; then one asks, and the others wait for what it finds")
+    @Test(
+        "R32: an origin that is silent too often is away, and others are not; then one asks, and the others wait for what it finds"
+    )
     func away() {
         var desk = desk()
         let first = desk.told(.silence, of: "a", now: now), second = desk.told(.silence, of: "a", now: now)
@@ -67,15 +69,19 @@ struct OriginDeskTests {
     @Test("R32: after a restart the ledger tells which origins are away, and since when")
     func restored() {
         var desk = desk()
-        func failing(_ number: Int64, attempts: Int, _ age: Duration, _ failureClass: FetchFailure.Class = .timeout) -> DueFetch {
+        func failing(_ number: Int64, attempts: Int, _ age: Duration, _ failureClass: FetchFailure.Class = .timeout)
+            -> DueFetch
+        {
             let entry = LedgerEntry(
-                offset: 0, state: .failedRetryable, attempts: attempts, lastAttemptAt: now + (.zero - age), nextAttemptAt: now,
+                offset: 0, state: .failedRetryable, attempts: attempts, lastAttemptAt: now + (.zero - age),
+                nextAttemptAt: now,
                 failure: FetchFailure(failureClass, "m", isRetryable: true))
             return DueFetch(query: query(number), entry: entry)
         }
         let due = [
             // Two lists of one origin count together, from the last failure on.
-            failing(1, attempts: 1, .seconds(20)), failing(2, attempts: 1, .seconds(10)), failing(1, attempts: 1, .seconds(25)),
+            failing(1, attempts: 1, .seconds(20)), failing(2, attempts: 1, .seconds(10)),
+            failing(1, attempts: 1, .seconds(25)),
             failing(3, attempts: 1, .seconds(5)),
             // What it answered does not make it away, and what is nobody's is left alone.
             failing(4, attempts: 9, .seconds(5), .server), failing(9, attempts: 9, .seconds(5)),
@@ -92,16 +98,20 @@ struct OriginDeskTests {
     // MARK: What a run tells
 
     private func report(
-        _ outcome: SyncReport.Outcome, fetched: Int = 0, unchanged: Int = 0, head: FetchFailure? = nil, wasHeard: Bool = false,
+        _ outcome: SyncReport.Outcome, fetched: Int = 0, unchanged: Int = 0, head: FetchFailure? = nil,
+        wasHeard: Bool = false,
         page failure: FetchFailure? = nil
     ) -> SyncReport {
         let record = QueryRecord(
-            id: query(1), key: "list", version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil, validatedAt: now,
+            id: query(1), key: "list", version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil,
+            validatedAt: now,
             createdAt: now, allowsDuplicates: false, paging: "offset", source: "")
         let entries = failure.map {
-            LedgerEntry(offset: 50, state: .failedRetryable, attempts: 1, lastAttemptAt: now, nextAttemptAt: now, failure: $0)
+            LedgerEntry(
+                offset: 50, state: .failedRetryable, attempts: 1, lastAttemptAt: now, nextAttemptAt: now, failure: $0)
         }
-        var report = SyncReport(stored: ListOutline(record: record, pages: [], ledger: entries.map { [$0] } ?? [], readAt: now))
+        var report = SyncReport(
+            stored: ListOutline(record: record, pages: [], ledger: entries.map { [$0] } ?? [], readAt: now))
         report.outcome = outcome
         (report.pagesFetched, report.pagesUnchanged, report.headFailure) = (fetched, unchanged, head)
         report.wasHeard = wasHeard
@@ -110,7 +120,8 @@ struct OriginDeskTests {
 
     @Test("a run tells that its origin was heard, or silent, or nothing of it")
     func word() {
-        let timeout = FetchFailure(.timeout, "m", isRetryable: true), refusal = FetchFailure(.server, "m", isRetryable: true)
+        let timeout = FetchFailure(.timeout, "m", isRetryable: true),
+            refusal = FetchFailure(.server, "m", isRetryable: true)
         func word(_ report: SyncReport, since moment: Timestamp? = nil) -> OriginDesk.Word {
             OriginDesk.Word(report, since: moment ?? now)
         }
@@ -121,6 +132,8 @@ struct OriginDeskTests {
         #expect(word(report(.failed, head: refusal, wasHeard: true)) == .heard)
         #expect(word(report(.incomplete, page: timeout)) == .silence)
         #expect(word(report(.incomplete, unchanged: 1, wasHeard: true, page: timeout)) == .heard)
-        #expect(word(report(.incomplete, page: timeout), since: now + .seconds(1)) == .nothing, "that was another run's failure")
+        #expect(
+            word(report(.incomplete, page: timeout), since: now + .seconds(1)) == .nothing,
+            "that was another run's failure")
     }
 }

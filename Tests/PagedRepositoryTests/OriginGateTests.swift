@@ -146,7 +146,9 @@ struct OriginGateTests {
         #expect(gate.waiting == 0 && gate.inFlight == 0)
     }
 
-    @Test("R28: an origin that asks one to wait is left alone by all, also by those who were in line", arguments: [429, 503])
+    @Test(
+        "R28: an origin that asks one to wait is left alone by all, also by those who were in line",
+        arguments: [429, 503])
     func quiet(_ status: Int) async throws {
         let gate = OriginGate(concurrency: 1, clock: clock)
         let origin = CrowdedOrigin(clock, isOpen: false)
@@ -162,7 +164,9 @@ struct OriginGateTests {
         #expect(clock.slept == [.seconds(10)])
     }
 
-    @Test("R29: an origin that asks for too much is left alone for so long, and a clock that was set back makes it no longer")
+    @Test(
+        "R29: an origin that asks for too much is left alone for so long, and a clock that was set back makes it no longer"
+    )
     func longestQuiet() async throws {
         let gate = OriginGate(longestQuiet: .seconds(20), clock: clock)
         let origin = CrowdedOrigin(clock)

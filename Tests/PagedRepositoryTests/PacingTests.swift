@@ -12,7 +12,9 @@ struct PacingTests {
         Agenda.Job(query: QueryID(rawValue: query), work: .refresh, dueAt: now + due)
     }
 
-    @Test("a run that comes to its end makes nobody wait; one that does not, a little; one that brings nothing, ever longer, to a bound")
+    @Test(
+        "a run that comes to its end makes nobody wait; one that does not, a little; one that brings nothing, ever longer, to a bound"
+    )
     func pauses() {
         var pacing = pacing
         pacing.ended(job(), .complete, now: now)

@@ -8,7 +8,9 @@ import Testing
 struct PageCodecTests {
     private struct Numbered: Codable, Hashable, Sendable { var id: Int }
 
-    private func page(_ payloads: [String]) -> PageContent { PageContent(payloads.map { Item(payload: Array($0.utf8)) }) }
+    private func page(_ payloads: [String]) -> PageContent {
+        PageContent(payloads.map { Item(payload: Array($0.utf8)) })
+    }
 
     @Test("all at once gives what one by one gives", arguments: [2, 3, 50])
     func same(count: Int) throws {
@@ -19,10 +21,13 @@ struct PageCodecTests {
         #expect(values.map(\.id) == Array(0..<count))
     }
 
-    @Test("R7: a page with a payload that is no value of its own is none at once", arguments: [
-        ["{\"id\":1}", "{"], ["{\"id\":1}", ""], ["{\"id\":1},{\"id\":2}", "{\"id\":3}"], ["{\"id\":1}", "{\"id\":\"one\"}"],
-        ["{\"id\":1}", "null"], ["{\"id\":1}]", "[{\"id\":2}"],
-    ])
+    @Test(
+        "R7: a page with a payload that is no value of its own is none at once",
+        arguments: [
+            ["{\"id\":1}", "{"], ["{\"id\":1}", ""], ["{\"id\":1},{\"id\":2}", "{\"id\":3}"],
+            ["{\"id\":1}", "{\"id\":\"one\"}"],
+            ["{\"id\":1}", "null"], ["{\"id\":1}]", "[{\"id\":2}"],
+        ])
     func broken(payloads: [String]) {
         #expect(JSONItemCodec<Numbered>().values(of: page(payloads)) == nil)
     }

@@ -98,7 +98,8 @@ extension PagedListTests {
         #expect(await watching.value == 0)
     }
 
-    @Test("X12, X14: a call that is cancelled returns at once, shows no failure, and opens the door to no second request")
+    @Test(
+        "X12, X14: a call that is cancelled returns at once, shows no failure, and opens the door to no second request")
     func cancelled() async throws {
         let origin = StagedOrigin()
         let (list, next) = try await nextUnderWay(origin)

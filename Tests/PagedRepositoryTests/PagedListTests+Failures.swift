@@ -3,7 +3,8 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-// What fails, and what a list makes of it: said, kept apart by what was asked for, tried again for the same page (R14, R37).
+// What fails, and what a list makes of it: said, kept apart by what was asked for, tried again for the same page (R14,
+// R37).
 extension PagedListTests {
     @Test("C10, R37: the last failure is there until the retry starts")
     func lastFailure() async throws {
@@ -28,7 +29,9 @@ extension PagedListTests {
         #expect(list.current.failure == nil)
     }
 
-    @Test("C11: a failure keeps the items, and the retry asks for the very same page", arguments: [PagingAccess.offsets, .chain])
+    @Test(
+        "C11: a failure keeps the items, and the retry asks for the very same page",
+        arguments: [PagingAccess.offsets, .chain])
     func samePage(access: PagingAccess) async throws {
         let origin = StagedOrigin(access: access)
         let list = list(origin)
@@ -58,7 +61,8 @@ extension PagedListTests {
         struct Mine: Error, Equatable { var number: Int }
         let fetch: @Sendable (Int, Int) async throws -> [Row] = { _, _ in throw Mine(number: 7) }
         let source = try ItemSource<Row>.offsets(pageSize: 10, fetch: fetch)
-        let repository = PagedRepository(storage: storage, codec: JSONItemCodec<Row>(), clock: clock, source: { _ in source })
+        let repository = PagedRepository(
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, source: { _ in source })
         let failure = await #expect(throws: ListFailure.self) { try await repository.list(key).load() }
         #expect(failure?.cause as? Mine == Mine(number: 7))
         #expect(failure?.kind == .first)

@@ -3,7 +3,8 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-// What is in the storage, whoever brought it: after a restart, for other lists and repositories, for any part of a list.
+// What is in the storage, whoever brought it: after a restart, for other lists and repositories, for any part of a
+// list.
 extension PagedListTests {
     @Test("R10: what was loaded is there after a restart, at once, and with the origin away")
     func restart() async throws {
@@ -79,7 +80,11 @@ extension PagedListTests {
         let record = try #require(try await storage.query(key))
         _ = try await storage.commit(
             CommitPlan(
-                query: record.id, version: record.version, edits: [.splice(10..<20, PageWrite(offset: 10, content: named((10..<20).map { "r\($0)" }), evidence: .inferred))]))
+                query: record.id, version: record.version,
+                edits: [
+                    .splice(
+                        10..<20, PageWrite(offset: 10, content: named((10..<20).map { "r\($0)" }), evidence: .inferred))
+                ]))
         let list = list(origin)
         try await list.load(.cacheOnly)
         #expect(numbers(list) == Array(0..<10))
@@ -108,7 +113,9 @@ extension PagedListTests {
         #expect(numbers(list) == Array(0..<48))
     }
 
-    @Test("a list that another repository has emptied, and one that nobody had stored when it was listened to, are shown as they are")
+    @Test(
+        "a list that another repository has emptied, and one that nobody had stored when it was listened to, are shown as they are"
+    )
     func elsewhere() async throws {
         let origin = StagedOrigin()
         let (here, there) = (list(origin), list(origin))

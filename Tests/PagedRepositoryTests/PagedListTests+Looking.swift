@@ -5,7 +5,9 @@ import Testing
 
 // Whoever looks at a list: what is fetched ahead, what listeners and the model are told.
 extension PagedListTests {
-    @Test("C16, C23: a source that answers at once works, also when more is loaded from where the event is heard; the end is told once")
+    @Test(
+        "C16, C23: a source that answers at once works, also when more is loaded from where the event is heard; the end is told once"
+    )
     func synchronous() async throws {
         let list = list(StagedOrigin(35))
         let events = list.events

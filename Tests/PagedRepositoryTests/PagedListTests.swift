@@ -20,7 +20,8 @@ struct PagedListTests {
         options.sync.concurrency = 1
         change(&options)
         return PagedRepository(
-            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 }, source: { _ in origin })
+            storage: storage, codec: JSONItemCodec<Row>(), options: options, clock: clock, chance: { 0.5 },
+            source: { _ in origin })
     }
 
     func list(_ origin: StagedOrigin, _ change: (inout PagedListOptions) -> Void = { _ in }) -> PagedList<Row> {
@@ -44,7 +45,9 @@ struct PagedListTests {
         #expect(try await storage.query(key) == nil)
     }
 
-    @Test("C3, C4, C5, C17: pages come in order, the last one partial, and their number is the total", arguments: [0, 1, 9, 10, 11, 40, 41, 48, 49, 50])
+    @Test(
+        "C3, C4, C5, C17: pages come in order, the last one partial, and their number is the total",
+        arguments: [0, 1, 9, 10, 11, 40, 41, 48, 49, 50])
     func pages(count: Int) async throws {
         let origin = StagedOrigin(count)
         let list = list(origin)
@@ -144,7 +147,9 @@ struct PagedListTests {
         #expect(origin.requests.count <= 6)
     }
 
-    @Test("C21, X6: what comes or goes at the head between two pages leads to no duplicate and no hole", arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
+    @Test(
+        "C21, X6: what comes or goes at the head between two pages leads to no duplicate and no hole",
+        arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
     func drift(access: PagingAccess) async throws {
         let origin = StagedOrigin(access: access)
         let list = list(origin) { $0.sync.overlap = 1 }

@@ -1,7 +1,8 @@
 import PageModel
 import PagedRepository
 
-/// Numbered rows, for one person: lists of anybody else are forbidden (R45), which are those whose record says so, or all.
+/// Numbered rows, for one person: lists of anybody else are forbidden (R45), which are those whose record says so, or
+/// all.
 final class PersonalOrigin: PageSource {
     let access = PagingAccess.offsets
     let usage = SourceUsage()
@@ -14,7 +15,9 @@ final class PersonalOrigin: PageSource {
     }
 
     func takeUp(_ list: QueryRecord) throws(FetchFailure) {
-        guard isOurs, list.source != "another's" else { throw FetchFailure(.forbidden, "another's", isRetryable: false) }
+        guard isOurs, list.source != "another's" else {
+            throw FetchFailure(.forbidden, "another's", isRetryable: false)
+        }
     }
 
     static func rows(_ numbers: Range<Int>) -> PageContent {

@@ -16,7 +16,9 @@ struct PrefetchTests {
         #expect(prefetch.isAtTheEnd(of: tenPages) == (pages == 0))
     }
 
-    @Test("X13: no more pages than the limit before somebody looks again; a limit below 1 is 1", arguments: [(-3, 1), (1, 1), (4, 4)])
+    @Test(
+        "X13: no more pages than the limit before somebody looks again; a limit below 1 is 1",
+        arguments: [(-3, 1), (1, 1), (4, 4)])
     func limit(_ limit: Int, _ pages: Int) {
         var prefetch = Prefetch(distance: 100, limit: limit)
         prefetch.looked(at: 0)
@@ -44,6 +46,7 @@ struct PrefetchTests {
         var prefetch = Prefetch(distance: 100, limit: 9)
         prefetch.looked(at: 5)
         #expect(!prefetch.wantsMore(of: Prefetch.Extent(items: 100, pages: 10, canGrow: false)))
-        #expect(prefetch.wantsMore(of: Prefetch.Extent(items: 0, pages: 0, canGrow: true)), "an empty page is not an end")
+        #expect(
+            prefetch.wantsMore(of: Prefetch.Extent(items: 0, pages: 0, canGrow: true)), "an empty page is not an end")
     }
 }

@@ -20,7 +20,11 @@ private final class PurgingStorage: RelayedStorage {
     func relay<Value: Sendable>(
         _ call: StorageCall, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
-        if call == .commit, commits.withLock({ $0 += 1; return $0 }) == victim {
+        if call == .commit,
+            commits.withLock({
+                $0 += 1; return $0
+            }) == victim
+        {
             _ = try await storage.purge(try await storage.records().map(\.id))
         }
         return try await body()
@@ -86,7 +90,9 @@ struct DamagedRunTests {
         var options = SyncOptions()
         options.pageSize = 10
         options.overlap = 0
-        return try await ListSync(storage: storage, source: origin, key: QueryKey("list"), options: options, clock: storage.manualClock).run()
+        return try await ListSync(
+            storage: storage, source: origin, key: QueryKey("list"), options: options, clock: storage.manualClock
+        ).run()
     }
 
     @Test("pages that cannot be served are fetched again; the run is complete once nothing is damaged any more")
@@ -107,7 +113,8 @@ struct DamagedRunTests {
     func structural() async throws {
         let origin = ListOrigin((0..<50).map { "i\($0)" })
         // A new list is not looked at before it is fetched.
-        let report = try await run(DamagedStorage(MemoryStorage(clock: ManualClock()), finding: [StorageDamage(isStructural: true)]), origin)
+        let report = try await run(
+            DamagedStorage(MemoryStorage(clock: ManualClock()), finding: [StorageDamage(isStructural: true)]), origin)
         #expect(report.outcome == .damaged)
         #expect(report.list?.isComplete == true)
     }

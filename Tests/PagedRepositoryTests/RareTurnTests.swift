@@ -47,11 +47,14 @@ private final class Foreign: PageSource {
 struct RareTurnTests {
     private let bench = BadInputBench()
 
-    private func sync(_ source: any PageSource, _ change: (inout SyncOptions) -> Void = { _ in }) async throws -> SyncReport {
+    private func sync(_ source: any PageSource, _ change: (inout SyncOptions) -> Void = { _ in }) async throws
+        -> SyncReport
+    {
         var options = SyncOptions()
         change(&options)
         return try await ListSync(
-            storage: bench.storage, source: source, key: bench.key, options: options, clock: bench.clock, chance: { 0.5 }
+            storage: bench.storage, source: source, key: bench.key, options: options, clock: bench.clock,
+            chance: { 0.5 }
         ).run()
     }
 
@@ -76,7 +79,9 @@ struct RareTurnTests {
         _ = try await sync(origin)
         let before = origin.requests.count
         let source = Answering(.offsets) { [bench] request, number in
-            if number == 2, let record = try await bench.storage.query(bench.key) { _ = try await bench.storage.purge([record.id]) }
+            if number == 2, let record = try await bench.storage.query(bench.key) {
+                _ = try await bench.storage.purge([record.id])
+            }
             if number > 200 { throw FetchFailure(.refused, "stop", isRetryable: false) }
             return try await origin.fetch(request)
         }
@@ -84,7 +89,9 @@ struct RareTurnTests {
         #expect(origin.requests.count - before < 30)
     }
 
-    @Test("R28: an origin whose page one has changed, and that does not answer what is asked about it, is asked ever more seldom", arguments: [503, 403])
+    @Test(
+        "R28: an origin whose page one has changed, and that does not answer what is asked about it, is asked ever more seldom",
+        arguments: [503, 403])
     func failingQuestions(status: Int) async throws {
         try await bench.pin()
         let isBad = Mutex(false)

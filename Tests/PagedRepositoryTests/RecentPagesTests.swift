@@ -12,8 +12,10 @@ struct RecentPagesTests {
     private func page(_ names: [String], at offset: Int) -> PageSummary {
         let now = Timestamp(milliseconds: 0)
         return PageSummary(
-            offset: offset, count: names.count, generation: 1, revision: 0, evidence: .inferred, evidenceAt: now, fetchedAt: now,
-            validatedAt: now, fingerprint: PageContent.fingerprint(of: identities(names)), cursorIn: nil, cursorOut: nil, validator: nil)
+            offset: offset, count: names.count, generation: 1, revision: 0, evidence: .inferred, evidenceAt: now,
+            fetchedAt: now,
+            validatedAt: now, fingerprint: PageContent.fingerprint(of: identities(names)), cursorIn: nil,
+            cursorOut: nil, validator: nil)
     }
 
     @Test("R21: what arrives beside a page that came before it agrees with that, or does not, and nothing is read")

@@ -53,7 +53,8 @@ private struct Trial {
 
     func run() -> Result {
         let positions = Dictionary(
-            cached.enumerated().compactMap { position, name in name.map { ($0, position) } }, uniquingKeysWith: { first, _ in first })
+            cached.enumerated().compactMap { position, name in name.map { ($0, position) } },
+            uniquingKeysWith: { first, _ in first })
         var machine = Reconciler(
             head: sighting(0..<size, positions), total: total,
             cached: Reconciler.Cached(
@@ -75,7 +76,8 @@ private struct Trial {
                     // What lies beyond the end is empty, and lies where it was asked for.
                     machine.learn(
                         answer.content.isEmpty
-                            ? Sighting(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true) : answer,
+                            ? Sighting(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true)
+                            : answer,
                         total: total)
                 }
             case .commit(let repair):
@@ -91,7 +93,8 @@ private struct Trial {
         var list: [String?] = []
         for piece in repair.rearrangement.pieces {
             switch piece {
-            case .kept(let range): list += cached[min(range.lowerBound, cached.count)..<min(range.upperBound, cached.count)]
+            case .kept(let range):
+                list += cached[min(range.lowerBound, cached.count)..<min(range.upperBound, cached.count)]
             case .written(let page, _): list += page.content.ids
             case .gap(let count): list += [String?](repeating: nil, count: count)
             }
@@ -107,7 +110,8 @@ private func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
 
 @Suite("The reconciler")
 struct ReconcilerTests {
-    @Test("R17: whatever happens within the head, or comes to it, costs one request", arguments: 0..<300 as Range<UInt64>)
+    @Test(
+        "R17: whatever happens within the head, or comes to it, costs one request", arguments: 0..<300 as Range<UInt64>)
     func head(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var trial = Trial(origin: names(0..<Int.random(in: 12...80, using: &random)), cached: [])
@@ -125,12 +129,16 @@ struct ReconcilerTests {
         #expect(result.list == trial.origin, "seed \(seed)")
         // An item that came to the head and was deleted there is one that was deleted further down.
         guard Set(trial.cached.dropFirst(10)).isSubset(of: trial.origin) else { return }
-        #expect(result.requests == 1, "seed \(seed): \(trial.origin.prefix(14)) of \(trial.origin.count), \(trial.cached.count)")
+        #expect(
+            result.requests == 1,
+            "seed \(seed): \(trial.origin.prefix(14)) of \(trial.origin.count), \(trial.cached.count)")
     }
 
-    @Test("R18: one insert or delete anywhere in 10,000 pages is found with at most 32 requests, exactly", arguments: [
-        1, 3, 4, 5, 6, 123, 25_000, 33_333, 49_995, 49_999,
-    ])
+    @Test(
+        "R18: one insert or delete anywhere in 10,000 pages is found with at most 32 requests, exactly",
+        arguments: [
+            1, 3, 4, 5, 6, 123, 25_000, 33_333, 49_995, 49_999,
+        ])
     func single(position: Int) {
         for isInsert in [true, false] {
             var trial = Trial(origin: names(0..<50_000), cached: names(0..<50_000), size: 5)
@@ -141,7 +149,9 @@ struct ReconcilerTests {
         }
     }
 
-    @Test("whatever happened, what is held afterwards is what the origin holds there, unless changes hide each other", arguments: [true, false], 0..<400 as Range<UInt64>)
+    @Test(
+        "whatever happened, what is held afterwards is what the origin holds there, unless changes hide each other",
+        arguments: [true, false], 0..<400 as Range<UInt64>)
     func anywhere(isGrid: Bool, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var trial = Trial(origin: names(0..<Int.random(in: 30...600, using: &random)), cached: [], isGrid: isGrid)
@@ -167,12 +177,16 @@ struct ReconcilerTests {
         #expect(result.requests <= (trial.cached.count { $0 != nil } + 9) / 10 + 1, "seed \(seed)")
         for (position, name) in result.list.enumerated() {
             guard let name else { continue }
-            #expect(position < trial.origin.count && trial.origin[position] == name, "seed \(seed), position \(position): \(repair.rearrangement.pieces)")
+            #expect(
+                position < trial.origin.count && trial.origin[position] == name,
+                "seed \(seed), position \(position): \(repair.rearrangement.pieces)")
             if position >= trial.origin.count || trial.origin[position] != name { return }
         }
     }
 
-    @Test("R18: a total that lags or is capped does not make a list move; what it adds is a gap at the end", arguments: [9, 40])
+    @Test(
+        "R18: a total that lags or is capped does not make a list move; what it adds is a gap at the end",
+        arguments: [9, 40])
     func lyingTotal(more: Int) {
         var trial = Trial(origin: names(0..<200), cached: names(0..<200))
         trial.claimed = 200 + more
@@ -194,11 +208,14 @@ struct ReconcilerTests {
         }
     }
 
-    @Test("R18, G6: a place without items, where some are held, tells which item is gone, and takes away no other", arguments: [
-        12, 57, 103, 180, 197, 198,
-    ])
+    @Test(
+        "R18, G6: a place without items, where some are held, tells which item is gone, and takes away no other",
+        arguments: [
+            12, 57, 103, 180, 197, 198,
+        ])
     func nothingWhereSomethingIsHeld(position: Int) {
-        var trial = Trial(origin: names(0..<199), cached: [], size: 9, probe: 9, isGrid: true, hasTotals: false, emptyFrom: 198)
+        var trial = Trial(
+            origin: names(0..<199), cached: [], size: 9, probe: 9, isGrid: true, hasTotals: false, emptyFrom: 198)
         trial.cached = trial.origin
         trial.origin.remove(at: position)
         let result = trial.run()
@@ -212,7 +229,9 @@ struct ReconcilerTests {
     func nothingInABadMinute() throws {
         let list = names(0..<34)
         let places = Dictionary(
-            uniqueKeysWithValues: named(list).identities.enumerated().map { ($1.key, ItemPlace(position: $0, content: $1.content)) })
+            uniqueKeysWithValues: named(list).identities.enumerated().map {
+                ($1.key, ItemPlace(position: $0, content: $1.content))
+            })
         var machine = Reconciler(
             head: Sighting(offset: 0, content: named(list[1...5]), places: places, isEnd: false), total: .estimate(22),
             cached: Reconciler.Cached(runs: [0..<34], length: 34, pages: 7),
@@ -221,7 +240,8 @@ struct ReconcilerTests {
             switch machine.next() {
             case .ask(let questions):
                 for question in questions {
-                    let nothing = Sighting(offset: question.lowerBound, content: PageContent(), places: [:], isEnd: true)
+                    let nothing = Sighting(
+                        offset: question.lowerBound, content: PageContent(), places: [:], isEnd: true)
                     machine.learn(nothing, total: .exact(0))
                 }
             case .commit(let repair):
@@ -257,7 +277,8 @@ struct ReconcilerTests {
     func contradiction() {
         let trial = Trial(origin: names(0..<40), cached: names(0..<40))
         var machine = Reconciler(
-            head: Sighting(offset: 0, content: named(["new"] + names(0..<9)), places: [:], isEnd: false), total: .exact(41),
+            head: Sighting(offset: 0, content: named(["new"] + names(0..<9)), places: [:], isEnd: false),
+            total: .exact(41),
             cached: Reconciler.Cached(runs: [0..<40], length: 40, pages: 4),
             reach: Reconciler.Reach(pageSize: 10, probeSize: 2, isGrid: false, isRandom: true))
         machine.learn(Sighting(offset: 9, content: named(["other"]), places: [:], isEnd: false), total: .exact(41))

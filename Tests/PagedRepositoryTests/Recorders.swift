@@ -2,7 +2,8 @@ import Logging
 import Metrics
 import Synchronization
 
-/// A back end that remembers what was counted and timed. Handed down with `withMetricsFactory`, it hears of one test alone.
+/// A back end that remembers what was counted and timed. Handed down with `withMetricsFactory`, it hears of one test
+/// alone.
 ///
 /// State: what is remembered of each series, under a mutex.
 final class RecordingMetrics: MetricsFactory {
@@ -28,7 +29,9 @@ final class RecordingMetrics: MetricsFactory {
         }
 
         func increment(by amount: Int64) { metrics.state.withLock { $0.counts[series, default: 0] += amount } }
-        func recordNanoseconds(_ duration: Int64) { metrics.state.withLock { $0.timings[series, default: []].append(duration) } }
+        func recordNanoseconds(_ duration: Int64) {
+            metrics.state.withLock { $0.timings[series, default: []].append(duration) }
+        }
         func reset() {}
         func record(_ value: Int64) {}
         func record(_ value: Double) {}

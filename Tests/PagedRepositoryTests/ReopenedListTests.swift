@@ -48,7 +48,9 @@ private final class HeldExecutor: TaskExecutor {
     }
 
     func runAll() {
-        while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
     }
 }
 
@@ -62,10 +64,12 @@ struct ReopenedListTests {
     init() { storage = InterruptedStorage(memory) }
 
     private func repository(
-        executor: (any TaskExecutor)? = nil, _ source: @escaping @Sendable (QueryKey) -> any PageSource = { _ in PersonalOrigin(isOurs: true) }
+        executor: (any TaskExecutor)? = nil,
+        _ source: @escaping @Sendable (QueryKey) -> any PageSource = { _ in PersonalOrigin(isOurs: true) }
     ) -> PagedRepository<Numbered> {
         PagedRepository(
-            storage: storage, codec: JSONItemCodec<Numbered>(), options: PagedListOptions(), clock: clock, chance: { 0.5 },
+            storage: storage, codec: JSONItemCodec<Numbered>(), options: PagedListOptions(), clock: clock,
+            chance: { 0.5 },
             executor: executor, source: source)
     }
 
@@ -155,7 +159,8 @@ struct ReopenedListTests {
         let outline = try #require(try await memory.outline(of: record.id))
         let write = PageWrite(offset: 0, content: PersonalOrigin.rows(rows), evidence: .verified)
         let edit: ListEdit =
-            outline.heldPages.isEmpty ? .put(write) : .rearrange(Rearrangement([.written(write, from: Array(repeating: nil, count: rows.count))]))
+            outline.heldPages.isEmpty
+            ? .put(write) : .rearrange(Rearrangement([.written(write, from: Array(repeating: nil, count: rows.count))]))
         let edits: [ListEdit] = [edit, .describe(paging: "", source: source), .setEnd(rows.count), .validated]
         let outcome = try await memory.commit(
             CommitPlan(query: record.id, version: record.version, edits: edits))

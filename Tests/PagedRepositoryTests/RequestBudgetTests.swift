@@ -5,7 +5,9 @@ import Testing
 @testable import PagedRepository
 
 /// For calls that change what they are asked of, which `#expect` does not take.
-private func equal<Value: Equatable>(_ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation) {
+private func equal<Value: Equatable>(
+    _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
+) {
     #expect(value == expected, sourceLocation: sourceLocation)
 }
 
@@ -19,7 +21,8 @@ struct RequestBudgetTests {
         _ concurrency: Int = 4, rate: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60)
     ) -> RequestBudget {
         RequestBudget(
-            RequestBudget.Limits(concurrency: concurrency, requestsPerSecond: rate, burst: burst, longestQuiet: longestQuiet))
+            RequestBudget.Limits(
+                concurrency: concurrency, requestsPerSecond: rate, burst: burst, longestQuiet: longestQuiet))
     }
 
     /// How many go at this moment, one after the other.

@@ -9,17 +9,22 @@ struct RetryPauseTests {
 
     private func pause(_ retryAfter: Duration?, attempt: Int, chance: Double = 0.5) throws -> Duration {
         let failure = FetchFailure.status(503, retryAfter: retryAfter)
-        return try #require(RetrySchedule().nextAttempt(after: failure, attempt: attempt, now: noon, chance: chance)) - noon
+        return try #require(RetrySchedule().nextAttempt(after: failure, attempt: attempt, now: noon, chance: chance))
+            - noon
     }
 
     @Test("0, and a moment that is over: all attempts of a run are as far apart as without", arguments: 1...7)
     func floor(attempt: Int) throws {
         let own = try pause(nil, attempt: attempt)
         #expect(own > .zero)
-        for asked in [Duration.zero, .milliseconds(1), .seconds(-30)] { #expect(try pause(asked, attempt: attempt) == own) }
+        for asked in [Duration.zero, .milliseconds(1), .seconds(-30)] {
+            #expect(try pause(asked, attempt: attempt) == own)
+        }
     }
 
-    @Test("whatever is asked for, whenever, by whatever chance: never sooner than ours, nor than asked, nor later than both")
+    @Test(
+        "whatever is asked for, whenever, by whatever chance: never sooner than ours, nor than asked, nor later than both"
+    )
     func larger() throws {
         for attempt in 1...7 {
             for chance in [0, 0.1, 0.5, 0.999] {
@@ -40,13 +45,16 @@ struct RetryPauseTests {
         var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: patience, budget: nil))
         queue.add([bad, good])
         #expect(queue.next(now: noon) == .fetch(bad))
-        queue.failed(bad, failure, nextAttemptAt: nextAttemptAt, quiet: RetrySchedule().quiet(after: failure, now: noon))
+        queue.failed(
+            bad, failure, nextAttemptAt: nextAttemptAt, quiet: RetrySchedule().quiet(after: failure, now: noon))
         return queue
     }
 
     @Test("a page that waits for longer than the origin asked for leaves the others alone for no longer than that")
     func others() {
-        var queue = queue(patience: .seconds(60), failedWith: .status(503, retryAfter: .seconds(2)), nextAttemptAt: noon + .seconds(30))
+        var queue = queue(
+            patience: .seconds(60), failedWith: .status(503, retryAfter: .seconds(2)),
+            nextAttemptAt: noon + .seconds(30))
         #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(2)))
         #expect(queue.next(now: noon + .seconds(2)) == .fetch(good))
         queue.landed(good)
@@ -56,7 +64,8 @@ struct RetryPauseTests {
 
     @Test("with no patience at all, one bad page that says 0 does not end a run that has others to fetch")
     func impatient() {
-        var queue = queue(patience: .zero, failedWith: .status(503, retryAfter: .zero), nextAttemptAt: noon + .seconds(1))
+        var queue = queue(
+            patience: .zero, failedWith: .status(503, retryAfter: .zero), nextAttemptAt: noon + .seconds(1))
         #expect(queue.next(now: noon) == .fetch(good))
         queue.landed(good)
         #expect(queue.next(now: noon) == .finish(.retryLater(noon + .seconds(1))))

@@ -18,7 +18,8 @@ struct ServiceTests {
         var options = EngineOptions()
         options.spread = .zero
         let engine = SyncEngine(
-            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 }, origin: { _ in .init("origin", origin) })
+            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 },
+            origin: { _ in .init("origin", origin) })
         let group = ServiceGroup(services: [engine], logger: Logger(label: "test"))
         origin.hold()
         let running = Task { try await group.run() }

@@ -41,17 +41,21 @@ struct SharedLoadTests {
     private let clock = ManualClock()
     private let key = QueryKey("https://example.com/items")
 
-    @Test("R21, R30: a neighbour's page that comes between our look and our commit is no conflict: no item is asked for twice")
+    @Test(
+        "R21, R30: a neighbour's page that comes between our look and our commit is no conflict: no item is asked for twice"
+    )
     func neighbour() async throws {
         let origin = ListOrigin((0..<30).map { "i\($0)" })
         let store = MemoryStorage(clock: clock)
         let (clock, key) = (clock, key)
         let storage = CrowdedStorage(store) { number, store throws(StorageError) in
-            // The second plan is for 10..<19, less the item before it; the neighbour's page overlaps with its last item.
+            // The second plan is for 10..<19, less the item before it; the neighbour's page overlaps with its last
+            // item.
             guard number == 2, let record = try await store.query(key) else { return }
             let outcome = try await store.commit(
                 CommitPlan(
-                    query: record.id, version: record.version, edits: [.put(PageWrite(offset: 18, content: named(18..<28), evidence: .inferred))]))
+                    query: record.id, version: record.version,
+                    edits: [.put(PageWrite(offset: 18, content: named(18..<28), evidence: .inferred))]))
             #expect(outcome == .committed(record.version))
         }
         let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
@@ -79,7 +83,11 @@ struct SharedLoadTests {
             let new = PageWrite(offset: 0, content: named(["new"]), evidence: .inferred)
             let outcome = try await store.commit(
                 CommitPlan(
-                    query: record.id, version: record.version, edits: [.rearrange(Rearrangement([.written(new, from: [nil]), .kept(0..<Int.max)])), .setTotal(.exact(31))]))
+                    query: record.id, version: record.version,
+                    edits: [
+                        .rearrange(Rearrangement([.written(new, from: [nil]), .kept(0..<Int.max)])),
+                        .setTotal(.exact(31)),
+                    ]))
             if case .committed = outcome { hasMoved.withLock { $0 = true } } else { Issue.record("\(outcome)") }
         }
         let storage = CrowdedStorage(store) { _, store throws(StorageError) in
@@ -110,8 +118,8 @@ struct SharedLoadTests {
         #expect(moments > 20, "\(moments)")
     }
 
-    /// An origin that counts 35 items gives 30; then it grows to 33 and counts right, and a neighbour is the first to hear of it.
-    /// False where the run has ended before that.
+    /// An origin that counts 35 items gives 30; then it grows to 33 and counts right, and a neighbour is the first to
+    /// hear of it. False where the run has ended before that.
     private func hasGrown(beforeCall moment: Int, _ access: PagingAccess) async throws -> Bool {
         let (clock, key) = (clock, key)
         let origin = ListOrigin((0..<30).map { "i\($0)" }, access: access)
@@ -131,7 +139,9 @@ struct SharedLoadTests {
         let record = try #require(try await store.query(key))
         let window = try #require(try await store.window(of: record.id, 0..<40))
         let held = window.parts.filter(\.isHeld).flatMap { $0.content.ids }
-        #expect(record.total == .exact(33) && held == origin.names, "before call \(moment): \(record.total), \(held.count) items")
+        #expect(
+            record.total == .exact(33) && held == origin.names,
+            "before call \(moment): \(record.total), \(held.count) items")
         return true
     }
 }
@@ -152,7 +162,10 @@ private final class MovingSource: PageSource {
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let answer = try await origin.fetch(request)
-        try await meanwhile(count.withLock { $0 += 1; return $0 })
+        try await meanwhile(
+            count.withLock {
+                $0 += 1; return $0
+            })
         return answer
     }
 }

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("What a simulated origin answers")
 struct SimulatedAnswerTests {
-    @Test("sizes are honoured up to the largest page; pages with numbers keep to their grid, and links to page one's size")
+    @Test(
+        "sizes are honoured up to the largest page; pages with numbers keep to their grid, and links to page one's size"
+    )
     func sizes() async throws {
         func counts(_ style: OriginPlan.Style, _ sizes: [Int?]) async throws -> [Int] {
             let origin = SimulatedOrigin(OriginPlan(style: style, count: 50, pageSize: 5, largestPage: 8))
@@ -27,7 +29,9 @@ struct SimulatedAnswerTests {
     func pastEnd() async throws {
         for style in [OriginPlan.Style.offset, .page] {
             let open = SimulatedOrigin(OriginPlan(style: style, count: 10, saysHasMore: true))
-            #expect(try await open.page(.offset(10)) == FetchedPage(content: PageContent(), total: .exact(10), hasMore: false))
+            #expect(
+                try await open.page(.offset(10))
+                    == FetchedPage(content: PageContent(), total: .exact(10), hasMore: false))
             let strict = SimulatedOrigin(OriginPlan(style: style, count: 10, pastEnd: .refused))
             #expect(try await strict.fetch(PageRequest(.offset(10))) == .pastEnd)
             let empty = SimulatedOrigin(OriginPlan(style: style, count: 0, pastEnd: .refused))
@@ -36,10 +40,14 @@ struct SimulatedAnswerTests {
         }
         // The list shrinks under a cursor.
         let gone = OriginEvent.before(2, .delete(at: .number(4, of: 10), count: 6))
-        for (style, answer) in [(.cursor, .pastEnd), (.link, .pastEnd), (.keyset, .page(FetchedPage(content: PageContent(), total: .exact(4))))]
+        for (style, answer) in [
+            (.cursor, .pastEnd), (.link, .pastEnd),
+            (.keyset, .page(FetchedPage(content: PageContent(), total: .exact(4)))),
+        ]
             as [(OriginPlan.Style, PageAnswer)]
         {
-            let origin = SimulatedOrigin(OriginPlan(style: style, count: 10, pageSize: 5, pastEnd: .refused, events: [gone]))
+            let origin = SimulatedOrigin(
+                OriginPlan(style: style, count: 10, pageSize: 5, pastEnd: .refused, events: [gone]))
             let next = try #require(try await origin.page(.first).next)
             #expect(try await origin.fetch(PageRequest(.cursor(next))) == answer)
         }
@@ -80,7 +88,9 @@ struct SimulatedAnswerTests {
                 #expect(origin.hits["cursorExpired"] == nil)
                 continue
             }
-            let failure = await #expect(throws: FetchFailure.self) { try await origin.fetch(PageRequest(.cursor(next))) }
+            let failure = await #expect(throws: FetchFailure.self) {
+                try await origin.fetch(PageRequest(.cursor(next)))
+            }
             #expect(failure?.failureClass == .refused)
             #expect(failure?.httpStatus == 410)
             #expect(failure?.isRetryable == false)
@@ -91,11 +101,14 @@ struct SimulatedAnswerTests {
 
     // MARK: Totals
 
-    @Test("totals are as true as the plan says", arguments: [
-        (.exact, .exact(12)), (.capped(11), .exact(11)), (.capped(30), .exact(12)), (.none, .unknown), (.zero, .exact(0)),
-        (.tooLow(by: 5), .exact(7)), (.tooLow(by: 50), .exact(0)), (.tooHigh(by: 5), .exact(17)),
-        (.estimated(within: 0), .estimate(12)),
-    ] as [(OriginPlan.Totals, Total)])
+    @Test(
+        "totals are as true as the plan says",
+        arguments: [
+            (.exact, .exact(12)), (.capped(11), .exact(11)), (.capped(30), .exact(12)), (.none, .unknown),
+            (.zero, .exact(0)),
+            (.tooLow(by: 5), .exact(7)), (.tooLow(by: 50), .exact(0)), (.tooHigh(by: 5), .exact(17)),
+            (.estimated(within: 0), .estimate(12)),
+        ] as [(OriginPlan.Totals, Total)])
     func totals(totals: OriginPlan.Totals, expected: Total) async throws {
         let origin = SimulatedOrigin(OriginPlan(count: 12, totals: totals))
         #expect(try await origin.page(.first).total == expected)
@@ -139,7 +152,9 @@ struct SimulatedAnswerTests {
         let origin = SimulatedOrigin(OriginPlan(count: 20, pageSize: 5, validators: .pages))
         let tag = try #require(try await origin.page(.first).validator)
         #expect(!tag.coversTotal)
-        #expect(try await origin.fetch(PageRequest(.first, validator: tag)) == .notModified(total: .unknown, validator: tag))
+        #expect(
+            try await origin.fetch(PageRequest(.first, validator: tag)) == .notModified(total: .unknown, validator: tag)
+        )
         for other in [PageRequest(.first, size: 5, validator: tag), PageRequest(.offset(0), validator: tag)] {
             // The items are the same; the request is not.
             guard case .page(let page) = try await origin.fetch(other) else {

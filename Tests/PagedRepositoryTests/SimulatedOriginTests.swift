@@ -81,7 +81,9 @@ struct SimulatedOriginTests {
 
     @Test("of an origin that was settled, nothing more is to be feared")
     func settled() async throws {
-        let faults = [OriginFault.transport, .emptyAnswer, .internalError].enumerated().map { OriginEvent.on(2 + $0.offset, $0.element) }
+        let faults = [OriginFault.transport, .emptyAnswer, .internalError].enumerated().map {
+            OriginEvent.on(2 + $0.offset, $0.element)
+        }
         let origin = SimulatedOrigin(OriginPlan(count: 10, events: faults + [.before(3, .replaceAll(count: 4))]))
         _ = try await origin.page(.first)
         #expect(!origin.isQuiet)
@@ -91,9 +93,12 @@ struct SimulatedOriginTests {
         #expect(origin.hits.isEmpty)
     }
 
-    @Test("a resorted or replaced list is walked by key as well as any", arguments: [
-        OriginChange.resort(seed: 5), .replaceAll(count: 30), .move(from: .start, to: .end), .move(from: .end, to: .middle),
-    ])
+    @Test(
+        "a resorted or replaced list is walked by key as well as any",
+        arguments: [
+            OriginChange.resort(seed: 5), .replaceAll(count: 30), .move(from: .start, to: .end),
+            .move(from: .end, to: .middle),
+        ])
     func reordered(change: OriginChange) async throws {
         let origin = SimulatedOrigin(OriginPlan(style: .keyset, count: 40, pageSize: 7, events: [.before(2, change)]))
         let before = origin.items
@@ -119,7 +124,8 @@ struct SimulatedOriginTests {
         // Far around the place, everything is gone; and new items before and behind it are told apart.
         let around = OriginChange.delete(at: .number(2, of: 20), count: 8)
         #expect(try await second(.keyset, around) == ["i10", "i11", "i12", "i13", "i14"])
-        #expect(try await second(.keyset, .insert(at: .number(5, of: 21), count: 2)) == ["i20", "i21", "i5", "i6", "i7"])
+        #expect(
+            try await second(.keyset, .insert(at: .number(5, of: 21), count: 2)) == ["i20", "i21", "i5", "i6", "i7"])
         #expect(try await second(.keyset, .insert(at: .number(4, of: 21), count: 2)) == ["i5", "i6", "i7", "i8", "i9"])
         #expect(try await second(.cursor, .insert(at: .start, count: 1)) == ["i4", "i5", "i6", "i7", "i8"])
     }
@@ -158,7 +164,8 @@ struct SimulatedOriginTests {
     @Test("requests wait their time on the clock that is passed in, and cost what they carry")
     func costs() async throws {
         let clock = ManualClock()
-        let origin = SimulatedOrigin(OriginPlan(count: 3), clock: clock, latency: .milliseconds(40)...(.milliseconds(90)))
+        let origin = SimulatedOrigin(
+            OriginPlan(count: 3), clock: clock, latency: .milliseconds(40)...(.milliseconds(90)))
         let start = clock.now()
         for _ in 0..<10 { _ = try await origin.page(.first) }
         #expect((.milliseconds(400)...(.milliseconds(900))).contains(clock.now() - start + .milliseconds(10)))

@@ -11,7 +11,8 @@ struct SpanBatchTests {
     /// What is known of 0..<60 of a list of 100 items, of which the first ten are held.
     private func vicinity(total: Total = .exact(100), end: Int? = nil) -> Vicinity {
         let record = QueryRecord(
-            id: QueryID(rawValue: 1), key: QueryKey("list"), version: version, total: total, end: end, validatedAt: now, createdAt: now,
+            id: QueryID(rawValue: 1), key: QueryKey("list"), version: version, total: total, end: end, validatedAt: now,
+            createdAt: now,
             allowsDuplicates: false, paging: "", source: "")
         var vicinity = Vicinity(range: 0..<60, list: ListOutline(record: record, pages: [], ledger: [], readAt: now))
         let head = PageWrite(offset: 0, content: named(0..<10), evidence: .inferred)
@@ -40,7 +41,9 @@ struct SpanBatchTests {
         #expect(batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, lease: nil, &recent))
         let plan = batch.commit
         #expect(plan.version == version)
-        #expect(plan.extent == ListExtent(total: .exact(100), end: nil), "it rests on the length that it was compared with (R4)")
+        #expect(
+            plan.extent == ListExtent(total: .exact(100), end: nil),
+            "it rests on the length that it was compared with (R4)")
         #expect(
             plan.edits == [
                 .put(PageWrite(offset: 10, content: named(10..<19), evidence: .verified)), .verify(9..<19),
@@ -48,7 +51,9 @@ struct SpanBatchTests {
             ])
         #expect(plan.ledger == [.succeeded(offset: 10), .succeeded(offset: 19)])
         let head = PageContent.fingerprint(of: named(0..<10).identities)
-        #expect(plan.premises == [PagePremise(offset: 0, fingerprint: head)], "and on the page that it was compared with (R21)")
+        #expect(
+            plan.premises == [PagePremise(offset: 0, fingerprint: head)],
+            "and on the page that it was compared with (R21)")
         #expect(batch.parts.map(\.missing) == [[10..<19], [19..<28]])
     }
 
@@ -57,14 +62,17 @@ struct SpanBatchTests {
         var (batch, recent) = (batch(vicinity()), recent())
         #expect(batch.add(page(27..<37), to: 28..<37, overlap: 1, under: version, lease: nil, &recent))
         #expect(batch.commit.ledger == [.forgotten(offset: 28), .succeeded(offset: 27)])
-        #expect(batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, lease: nil, &recent), "the item they share is the same")
+        #expect(
+            batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, lease: nil, &recent),
+            "the item they share is the same")
         #expect(batch.parts.map(\.missing) == [[27..<37], [18..<27]])
     }
 
     @Test(
         "what may mean more than that takes a look of its own",
         arguments: [
-            "another item where one is held (R21)", "another total (R20)", "more items than are counted (R20)", "the end (R24)", "a short page",
+            "another item where one is held (R21)", "another total (R20)", "more items than are counted (R20)",
+            "the end (R24)", "a short page",
             "beyond what is known", "under another version (R4)", "nothing new", "nothing but what was known",
         ])
     func unexpected(what: String) {
@@ -72,26 +80,35 @@ struct SpanBatchTests {
         let isTaken =
             switch what {
             case "another item where one is held (R21)":
-                batch.add(FetchedPage(content: named(["x"] + (10..<19).map { "i\($0)" }), total: .exact(100)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
-            case "another total (R20)": batch.add(page(9..<19, total: .exact(99)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
+                batch.add(
+                    FetchedPage(content: named(["x"] + (10..<19).map { "i\($0)" }), total: .exact(100)), to: 10..<19,
+                    overlap: 1, under: version, lease: nil, &recent)
+            case "another total (R20)":
+                batch.add(page(9..<19, total: .exact(99)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
             case "more items than are counted (R20)":
                 { () -> Bool in
                     var short = self.batch(vicinity(total: .estimate(15)))
-                    return short.add(page(9..<19, total: .unknown), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
+                    return short.add(
+                        page(9..<19, total: .unknown), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
                 }()
             case "the end (R24)":
                 { () -> Bool in
                     var last = self.batch(vicinity(total: .exact(19)))
-                    return last.add(page(9..<19, total: .exact(19)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
+                    return last.add(
+                        page(9..<19, total: .exact(19)), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
                 }()
             case "a short page":
                 { () -> Bool in
                     var open = self.batch(vicinity(total: .unknown))
-                    return open.add(page(9..<15, total: .unknown), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
+                    return open.add(
+                        page(9..<15, total: .unknown), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
                 }()
-            case "beyond what is known": batch.add(page(55..<65), to: 56..<65, overlap: 1, under: version, lease: nil, &recent)
+            case "beyond what is known":
+                batch.add(page(55..<65), to: 56..<65, overlap: 1, under: version, lease: nil, &recent)
             case "under another version (R4)":
-                batch.add(page(9..<19), to: 10..<19, overlap: 1, under: ListVersion(generation: 1, revision: 2), lease: nil, &recent)
+                batch.add(
+                    page(9..<19), to: 10..<19, overlap: 1, under: ListVersion(generation: 1, revision: 2), lease: nil,
+                    &recent)
             case "nothing new": batch.add(page(0..<10), to: 1..<10, overlap: 1, under: version, lease: nil, &recent)
             default: batch.add(page(9..<10), to: 10..<19, overlap: 1, under: version, lease: nil, &recent)
             }
@@ -103,7 +120,9 @@ struct SpanBatchTests {
     func forgotten() {
         var (batch, recent) = (batch(vicinity()), RecentPages())
         #expect(!batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, lease: nil, &recent))
-        #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, lease: nil, &recent), "without an overlap nothing is to be compared")
+        #expect(
+            batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, lease: nil, &recent),
+            "without an overlap nothing is to be compared")
     }
 
     @Test("there is an end to what one transaction takes")
@@ -113,7 +132,8 @@ struct SpanBatchTests {
         var (batch, recent) = (batch(vicinity), recent())
         let taken = (1...30).prefix { number in
             let range = number * 10..<number * 10 + 10
-            return batch.add(page(range, total: .exact(1_000)), to: range, overlap: 0, under: version, lease: nil, &recent)
+            return batch.add(
+                page(range, total: .exact(1_000)), to: range, overlap: 0, under: version, lease: nil, &recent)
         }
         #expect(taken.count == 16)
         #expect(batch.parts.count == 16)
@@ -124,17 +144,22 @@ struct SpanBatchTests {
         var (batch, recent) = (batch(vicinity()), recent())
         func page(_ range: Range<Int>) -> FetchedPage {
             let payload = [UInt8](repeating: 0x78, count: 300_000)
-            return FetchedPage(content: PageContent(range.map { Item(payload: payload, id: "i\($0)") }), total: .exact(100))
+            return FetchedPage(
+                content: PageContent(range.map { Item(payload: payload, id: "i\($0)") }), total: .exact(100))
         }
         #expect(batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, lease: nil, &recent))
         #expect(!batch.add(page(20..<30), to: 20..<30, overlap: 0, under: version, lease: nil, &recent))
         var other = self.batch(vicinity())
         let payload = [UInt8](repeating: 0x78, count: 5_000_000)
-        let huge = FetchedPage(content: PageContent((10..<20).map { Item(payload: $0 == 10 ? payload : [], id: "i\($0)") }), total: .exact(100))
+        let huge = FetchedPage(
+            content: PageContent((10..<20).map { Item(payload: $0 == 10 ? payload : [], id: "i\($0)") }),
+            total: .exact(100))
         #expect(other.add(huge, to: 10..<20, overlap: 0, under: version, lease: nil, &recent))
     }
 
-    @Test("surroundings: as far as what is in flight reaches, as long as that is not far; else those of what is asked for; else none")
+    @Test(
+        "surroundings: as far as what is in flight reaches, as long as that is not far; else those of what is asked for; else none"
+    )
     func surroundings() {
         let near: Set<FetchTarget> = [.span(28..<37, overlap: 1), .span(37..<46, overlap: 1)]
         let far: Set<FetchTarget> = [.span(9_000..<9_009, overlap: 1)]
@@ -144,7 +169,9 @@ struct SpanBatchTests {
         #expect(Vicinity.around(next + Array(far), with: near, pageSize: 10) == nil)
         #expect(Vicinity.around([.head], with: near, pageSize: 10) == 27..<46)
         #expect(Vicinity.around([.head], with: [], pageSize: 10) == nil)
-        #expect(Vicinity.around([.span(46..<50, overlap: 1)], with: [], pageSize: 10) == 45..<55, "a whole page is asked for (R21)")
+        #expect(
+            Vicinity.around([.span(46..<50, overlap: 1)], with: [], pageSize: 10) == 45..<55,
+            "a whole page is asked for (R21)")
     }
 }
 
@@ -157,7 +184,9 @@ struct NextSpansTests {
         FetchQueue(.init(concurrency: concurrency, transportFailures: 3, patience: .seconds(30), budget: budget))
     }
 
-    @Test("they are those that would be fetched now, in that order, and as many behind them; all count as in flight from then on")
+    @Test(
+        "they are those that would be fetched now, in that order, and as many behind them; all count as in flight from then on"
+    )
     func next() {
         var queue = queue()
         queue.add(spans)
@@ -168,7 +197,9 @@ struct NextSpansTests {
         #expect(queue.nextSpans(now: now) == [spans[4]])
     }
 
-    @Test("however many have their leases, only so many are asked for at a time: who has come makes room, before he is stored")
+    @Test(
+        "however many have their leases, only so many are asked for at a time: who has come makes room, before he is stored"
+    )
     func startable() {
         var queue = queue()
         queue.add(spans)
@@ -226,7 +257,9 @@ struct NextSpansTests {
         #expect(queue == untouched)
     }
 
-    @Test("whatever is not plain is left to the queue itself: another kind of target, a retry that is due, a pause, a budget, an end")
+    @Test(
+        "whatever is not plain is left to the queue itself: another kind of target, a retry that is due, a pause, a budget, an end"
+    )
     func notPlain() {
         var other = queue()
         other.add([.head] + spans)
@@ -243,7 +276,8 @@ struct NextSpansTests {
         quiet.add(spans)
         #expect(quiet.next(now: now) == .fetch(spans[0]))
         quiet.failed(
-            spans[0], FetchFailure(.server, "m", isRetryable: true, retryAfter: .seconds(9)), nextAttemptAt: now + .seconds(9))
+            spans[0], FetchFailure(.server, "m", isRetryable: true, retryAfter: .seconds(9)),
+            nextAttemptAt: now + .seconds(9))
         #expect(quiet.nextSpans(now: now) == [], "the origin asked for a pause (R28)")
         var away = queue()
         away.add(spans)

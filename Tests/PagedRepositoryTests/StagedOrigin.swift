@@ -7,7 +7,8 @@ struct Row: Codable, Identifiable, Hashable, Sendable {
     var number: Int
 }
 
-/// An origin of numbered rows that does what the test says, when it says so: requests can be held back, failed, and seen.
+/// An origin of numbered rows that does what the test says, when it says so: requests can be held back, failed, and
+/// seen.
 ///
 /// State: the rows, what was asked, what is held back; under a mutex.
 final class StagedOrigin: PageSource {
@@ -26,7 +27,10 @@ final class StagedOrigin: PageSource {
     private let pageSize: Int
     private let codec = JSONItemCodec<Row>()
 
-    init(_ count: Int = 48, access: PagingAccess = .offsets, size: Int = 10, total: (@Sendable (Int) -> Total)? = { .exact($0) }) {
+    init(
+        _ count: Int = 48, access: PagingAccess = .offsets, size: Int = 10,
+        total: (@Sendable (Int) -> Total)? = { .exact($0) }
+    ) {
         pageSize = size
         state = Mutex(State(rows: (0..<count).map(StagedOrigin.row), access: access, total: total))
     }

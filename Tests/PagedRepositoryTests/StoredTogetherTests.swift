@@ -16,7 +16,8 @@ private final class InOrder: TaskExecutor {
     }
 }
 
-/// An origin that answers when so many requests have come, and then all of them; the first request, and the last ones, at once.
+/// An origin that answers when so many requests have come, and then all of them; the first request, and the last ones,
+/// at once.
 private final class GatheringOrigin: PageSource {
     private let origin: ListOrigin
     private let few: Int
@@ -38,7 +39,9 @@ private final class GatheringOrigin: PageSource {
                 let ready = waiting.withLock { state in
                     state.asked += 1
                     state.waiting.append(continuation)
-                    guard state.waiting.count == few || state.asked >= requests else { return [CheckedContinuation<Void, Never>]() }
+                    guard state.waiting.count == few || state.asked >= requests else {
+                        return [CheckedContinuation<Void, Never>]()
+                    }
                     defer { state.waiting = [] }
                     return state.waiting
                 }
@@ -80,7 +83,8 @@ private final class NotedStorage: RelayedStorage {
     private let before: @Sendable (CommitPlan, any PageStorage) async throws(StorageError) -> Void
 
     init(
-        _ storage: any PageStorage, before: @escaping @Sendable (CommitPlan, any PageStorage) async throws(StorageError) -> Void = { _, _ in }
+        _ storage: any PageStorage,
+        before: @escaping @Sendable (CommitPlan, any PageStorage) async throws(StorageError) -> Void = { _, _ in }
     ) {
         self.storage = storage
         self.before = before
@@ -119,15 +123,20 @@ struct StoredTogetherTests {
         options.concurrency = concurrency
         let (clock, key) = (clock, key)
         let report = try await withTaskExecutorPreference(InOrder()) {
-            try await ListSync(storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 }).run()
+            try await ListSync(
+                storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 }
+            ).run()
         }
-        guard let record = try await storage.query(key), let window = try await storage.window(of: record.id, 0..<1_000) else {
+        guard let record = try await storage.query(key), let window = try await storage.window(of: record.id, 0..<1_000)
+        else {
             return (report, [])
         }
         return (report, window.parts.flatMap { $0.content.ids })
     }
 
-    @Test("a page costs one transaction: its commit takes the lease of the next one, and tells what is to be known of its place")
+    @Test(
+        "a page costs one transaction: its commit takes the lease of the next one, and tells what is to be known of its place"
+    )
     func oneEach() async throws {
         let origin = ListOrigin((0..<280).map { "i\($0)" })
         let storage = NotedStorage(MemoryStorage(clock: clock))
@@ -141,15 +150,19 @@ struct StoredTogetherTests {
         #expect(calls[first...].dropFirst().prefix(29).allSatisfy { $0 == .commit }, "\(calls)")
     }
 
-    @Test("while a page is stored the next one is asked for, and never more at a time than the run may", .timeLimit(.minutes(1)), arguments: [1, 4])
+    @Test(
+        "while a page is stored the next one is asked for, and never more at a time than the run may",
+        .timeLimit(.minutes(1)), arguments: [1, 4])
     func whileStored(concurrency: Int) async throws {
         let origin = ListOrigin((0..<280).map { "i\($0)" })
         let slow = Mutex(0)
         let inTime = Mutex(0)
-        // The disk is so slow that no page is stored before the next one has been asked for: 10..<19 is the second of 31, each then nine
-        // items on. Those that are asked for first find no lease taken ahead, and behind the last one comes nothing.
+        // The disk is so slow that no page is stored before the next one has been asked for: 10..<19 is the second of
+        // 31, each then nine items on. Those that are asked for first find no lease taken ahead, and behind the last
+        // one comes nothing.
         let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, _ in
-            let stored = plan.edits.compactMap { if case .put(let page) = $0 { (page.offset - 1) / 9 } else { nil } }.max() ?? 0
+            let stored =
+                plan.edits.compactMap { if case .put(let page) = $0 { (page.offset - 1) / 9 } else { nil } }.max() ?? 0
             guard (concurrency + 1..<30).contains(stored) else { return }
             slow.withLock { $0 += 1 }
             for _ in 0..<10_000 where origin.requests.count < stored + 2 { await Task.yield() }
@@ -183,7 +196,9 @@ struct StoredTogetherTests {
         #expect(list.ledger.allSatisfy { $0.state == .ok }, "no lease is left behind")
     }
 
-    @Test("a failure among what has come takes nothing from the others, and what they make room for is asked for", .timeLimit(.minutes(1)))
+    @Test(
+        "a failure among what has come takes nothing from the others, and what they make room for is asked for",
+        .timeLimit(.minutes(1)))
     func failureAmongThem() async throws {
         let origin = ListOrigin((0..<280).map { "i\($0)" })
         let failed = Mutex(false)
@@ -202,7 +217,9 @@ struct StoredTogetherTests {
         #expect(origin.requests.count == 32, "each page once, and one twice")
     }
 
-    @Test("R28: a pause that the origin asks for with one of them holds for what the others make room for", .timeLimit(.minutes(1)))
+    @Test(
+        "R28: a pause that the origin asks for with one of them holds for what the others make room for",
+        .timeLimit(.minutes(1)))
     func pauseAmongThem() async throws {
         let origin = ListOrigin((0..<280).map { "i\($0)" })
         let start = clock.now()
@@ -225,7 +242,9 @@ struct StoredTogetherTests {
         #expect(ledger.count { $0.attempts > 1 } == 1, "a lease that was given back was no attempt")
     }
 
-    @Test("R21: what was compared with a page that a neighbour replaces meanwhile is looked at anew", .timeLimit(.minutes(1)))
+    @Test(
+        "R21: what was compared with a page that a neighbour replaces meanwhile is looked at anew",
+        .timeLimit(.minutes(1)))
     func replacedMeanwhile() async throws {
         let origin = ListOrigin((0..<118).map { "i\($0)" })
         let (clock, neighbour) = (clock, Neighbour())
@@ -237,7 +256,8 @@ struct StoredTogetherTests {
             let page = PageWrite(offset: 0, content: named(names), evidence: .verified)
             _ = try await store.commit(
                 CommitPlan(
-                    query: plan.query, version: plan.version, edits: [.rearrange(.replacing(0..<10, with: page)), .validated]))
+                    query: plan.query, version: plan.version,
+                    edits: [.rearrange(.replacing(0..<10, with: page)), .validated]))
         }
         let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
         #expect(neighbour.hasCome)
@@ -245,7 +265,9 @@ struct StoredTogetherTests {
         #expect(held == origin.names)
     }
 
-    @Test("R4, R21: a neighbour who brings one of them meanwhile costs a second look, and no request", .timeLimit(.minutes(1)))
+    @Test(
+        "R4, R21: a neighbour who brings one of them meanwhile costs a second look, and no request",
+        .timeLimit(.minutes(1)))
     func neighbour() async throws {
         let origin = ListOrigin((0..<118).map { "i\($0)" })
         let (clock, neighbour) = (clock, Neighbour())

@@ -56,7 +56,8 @@ final class ListOrigin: PageSource {
             return .page(
                 FetchedPage(
                     content: named(state.names[range]), total: state.total?(state.names.count) ?? .unknown,
-                    next: isChain && range.upperBound < state.names.count ? state.names[range].last.map { PageCursor($0) } : nil))
+                    next: isChain && range.upperBound < state.names.count
+                        ? state.names[range].last.map { PageCursor($0) } : nil))
         }
     }
 }

@@ -16,7 +16,8 @@ struct SyncEngineTests {
         options.spread = .zero
         change(&options)
         return SyncEngine(
-            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 }, origin: { _ in .init("origin", origin) })
+            storage: storage, options: options, clock: PatientClock(clock), chance: { 0.5 },
+            origin: { _ in .init("origin", origin) })
     }
 
     /// Runs an engine until `condition` holds, and stops it.
@@ -28,8 +29,10 @@ struct SyncEngineTests {
     }
 
     private func list(_ origin: StagedOrigin, _ name: String = "list") -> PagedList<Row> {
-        PagedRepository(storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
-            .list(QueryKey(name))
+        PagedRepository(
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin }
+        )
+        .list(QueryKey(name))
     }
 
     private func outline(_ name: String = "list") async throws -> ListOutline {
@@ -108,7 +111,9 @@ struct SyncEngineTests {
             return true
         }
         let whole = 8 * 6
-        #expect(origin.requests.count <= 12 + whole + 8, "\(origin.requests.count): those that are stale by then are refreshed")
+        #expect(
+            origin.requests.count <= 12 + whole + 8,
+            "\(origin.requests.count): those that are stale by then are refreshed")
         #expect(clock.now() - Timestamp(milliseconds: 1_800_000_000_000) >= .seconds(60), "it was left alone meanwhile")
     }
 

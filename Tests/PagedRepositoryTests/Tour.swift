@@ -37,8 +37,8 @@ struct Tour {
         return items
     }
 
-    /// So many answers or failures in a row: walk after walk, in turn with several sizes, with the validator that came last
-    /// for the very request, and now and then with another's.
+    /// So many answers or failures in a row: walk after walk, in turn with several sizes, with the validator that came
+    /// last for the very request, and now and then with another's.
     func answers(to count: Int) async -> [Result<PageAnswer, FetchFailure>] {
         var answers: [Result<PageAnswer, FetchFailure>] = []
         var validators: [PageRequest: Validator] = [:]
@@ -74,7 +74,8 @@ struct Tour {
     private func following(_ page: FetchedPage, at position: Int) -> PageRequest.Target? {
         switch source.access {
         case .offsets: page.hasMore == false || page.content.isEmpty ? nil : .offset(position)
-        case .grid(let size): page.hasMore == false || page.content.isEmpty ? nil : .offset((position + size - 1) / size * size)
+        case .grid(let size):
+            page.hasMore == false || page.content.isEmpty ? nil : .offset((position + size - 1) / size * size)
         case .chain, .single: page.next.map { .cursor($0) }
         }
     }

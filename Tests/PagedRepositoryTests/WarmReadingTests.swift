@@ -32,7 +32,8 @@ struct WarmReadingTests {
         let version = try #require(try await memory.outline(of: query)).record.version
         let now = clock.now()
         _ = try await memory.commit(
-            CommitPlan(query: query, version: version, edits: [.confirm(offset: 0, validator: nil), .validated]), at: moment)
+            CommitPlan(query: query, version: version, edits: [.confirm(offset: 0, validator: nil), .validated]),
+            at: moment)
         clock.set(to: now)
     }
 
@@ -128,7 +129,8 @@ struct WarmReadingTests {
     @Test("R40: with the last listener goes the observation, and comes again with the next")
     func observation() async throws {
         let storage = CountingStorage(memory)
-        var (list, listener, query): (PagedList<Row>, AsyncStream<ListSnapshot<Row>>.Iterator?, QueryID) = try await listened(storage)
+        var (list, listener, query): (PagedList<Row>, AsyncStream<ListSnapshot<Row>>.Iterator?, QueryID) =
+            try await listened(storage)
         #expect(memory.observedQueries == [query])
         listener = nil
         while !memory.observedQueries.isEmpty { await Task.yield() }

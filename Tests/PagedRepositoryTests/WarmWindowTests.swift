@@ -15,10 +15,12 @@ struct WarmWindowTests {
     init() { storage = CountingStorage(memory) }
 
     private func repository(
-        _ storage: (any PageStorage)? = nil, memoryBudget: Int = 1 << 20, _ source: @escaping @Sendable (QueryKey) -> any PageSource
+        _ storage: (any PageStorage)? = nil, memoryBudget: Int = 1 << 20,
+        _ source: @escaping @Sendable (QueryKey) -> any PageSource
     ) -> PagedRepository<Numbered> {
         PagedRepository(
-            storage: storage ?? self.storage, codec: JSONItemCodec<Numbered>(), memoryBudget: memoryBudget, clock: clock,
+            storage: storage ?? self.storage, codec: JSONItemCodec<Numbered>(), memoryBudget: memoryBudget,
+            clock: clock,
             chance: { 0.5 }, source: source)
     }
 
@@ -46,7 +48,9 @@ struct WarmWindowTests {
         #expect(storage.reads(of: query) == before + 2)
     }
 
-    @Test("R39: what was committed before the call is in the window; a purged list is gone from it, and what is new under its name is there")
+    @Test(
+        "R39: what was committed before the call is in the window; a purged list is gone from it, and what is new under its name is there"
+    )
     func changes() async throws {
         let (repository, query) = try await filled()
         #expect(try await read(repository) == [0, 1, 2, 3, 4])
@@ -94,7 +98,9 @@ struct WarmWindowTests {
         #expect(storage.reads(of: query) == before)
     }
 
-    @Test("R45: whoever asks with another source is asked for whom, though the window is in memory", arguments: [true, false])
+    @Test(
+        "R45: whoever asks with another source is asked for whom, though the window is in memory",
+        arguments: [true, false])
     func another(isOurs: Bool) async throws {
         let sources = Mutex([PersonalOrigin(isOurs: true)])
         let repository = repository { _ in sources.withLock { $0.last! } }

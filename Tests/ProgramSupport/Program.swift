@@ -5,8 +5,8 @@ import SystemPackage
 
 /// A program that runs beside the test.
 ///
-/// Not `Foundation.Process`: on Linux (Swift 6.3) its `run` copies whole `dirent`s out of `/proc/self/fd` and reads past
-/// the buffer when the process has more than 1,350 files open, as a suite of stores has.
+/// Not `Foundation.Process`: on Linux (Swift 6.3) its `run` copies whole `dirent`s out of `/proc/self/fd` and reads
+/// past the buffer when the process has more than 1,350 files open, as a suite of stores has.
 public final class Program: Sendable {
     public struct Ended: Sendable {
         /// The exit code, or the signal's number after a signal.
@@ -37,15 +37,18 @@ public final class Program: Sendable {
                 let result = try await Subprocess.run(
                     .path(FilePath(path)),
                     arguments: Arguments(arguments),
-                    environment: environment.map { .custom(Dictionary(uniqueKeysWithValues: $0.map { (Environment.Key(rawValue: $0)!, $1) })) } ?? .inherit,
+                    environment: environment.map {
+                        .custom(Dictionary(uniqueKeysWithValues: $0.map { (Environment.Key(rawValue: $0)!, $1) }))
+                    } ?? .inherit,
                     input: .none, output: .bytes(limit: 1 << 30), error: .bytes(limit: 1 << 30)
                 ) { execution in
                     continuation.yield(execution.processIdentifier.value)
                 }
-                let status: Int32 = switch result.terminationStatus {
-                case .exited(let code): code
-                case .signaled(let signal): signal
-                }
+                let status: Int32 =
+                    switch result.terminationStatus {
+                    case .exited(let code): code
+                    case .signaled(let signal): signal
+                    }
                 return Ended(
                     status: status,
                     output: String(decoding: result.standardOutput, as: UTF8.self),
@@ -63,7 +66,9 @@ public final class Program: Sendable {
         id = identifier ?? 0
     }
 
-    public static func run(_ path: String, _ arguments: [String], environment: [String: String]? = nil) async throws -> Ended {
+    public static func run(_ path: String, _ arguments: [String], environment: [String: String]? = nil) async throws
+        -> Ended
+    {
         try await Program(path, arguments, environment: environment).ended()
     }
 

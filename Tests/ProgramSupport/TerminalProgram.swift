@@ -12,8 +12,8 @@ import Darwin
 
 /// A program at a pseudo-terminal: it sees a person's terminal, and what that would show is here.
 ///
-/// State: the master side of the terminal, and what was read from it, under a mutex; a thread reads until the program has
-/// ended, and closes the master then.
+/// State: the master side of the terminal, and what was read from it, under a mutex; a thread reads until the program
+/// has ended, and closes the master then.
 public final class TerminalProgram: Sendable {
     public let id: Int32
     private let master: Int32
@@ -31,7 +31,8 @@ public final class TerminalProgram: Sendable {
     ///   - columns: the width of the terminal.
     ///   - output: where standard output goes instead of the terminal; nil leaves it there.
     public init(
-        _ path: String, _ arguments: [String], environment: [String: String], columns: Int = 80, rows: Int = 24, output: String? = nil
+        _ path: String, _ arguments: [String], environment: [String: String], columns: Int = 80, rows: Int = 24,
+        output: String? = nil
     ) throws {
         var (master, slave): (Int32, Int32) = (-1, -1)
         var name = [CChar](repeating: 0, count: 256)

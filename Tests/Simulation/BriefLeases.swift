@@ -1,8 +1,9 @@
 import PageModel
 import StorageSupport
 
-/// A storage as a process sees it whose leases are over as soon as they are granted, as those of an owner who stands still for
-/// too long: whoever comes next asks as well, and only the revision keeps two from applying one change twice (R4).
+/// A storage as a process sees it whose leases are over as soon as they are granted, as those of an owner who stands
+/// still for too long: whoever comes next asks as well, and only the revision keeps two from applying one change twice
+/// (R4).
 struct BriefLeases: RelayedStorage {
     let storage: any PageStorage
 

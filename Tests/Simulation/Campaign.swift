@@ -37,7 +37,9 @@ public struct Campaign: Sendable {
                         let outcome = try await live(simulation)
                         report.lives += 1
                         report.hits.merge(outcome.hits, uniquingKeysWith: +)
-                        if !outcome.violations.isEmpty { report.failures.append(try await describe(simulation, outcome)) }
+                        if !outcome.violations.isEmpty {
+                            report.failures.append(try await describe(simulation, outcome))
+                        }
                     }
                     return report
                 }
@@ -55,7 +57,9 @@ public struct Campaign: Sendable {
         guard simulation.seed % sqliteEvery == sqliteEvery - 1 else {
             return try await live(simulation) { MemoryStorage(clock: $0) }
         }
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-life-\(UUID().uuidString)").path
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "pagecache-life-\(UUID().uuidString)"
+        ).path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         return try await live(simulation) { clock in
             try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)

@@ -39,7 +39,8 @@ final class ChangedOrigin: PageSource {
     private static func item(_ item: (number: Int, version: Int)) -> Item {
         let padding = String(repeating: "x", count: 100)
         return Item(
-            payload: Array(#"{"id":"i\#(item.number)","version":\#(item.version),"text":"\#(padding)"}"#.utf8), id: "i\(item.number)")
+            payload: Array(#"{"id":"i\#(item.number)","version":\#(item.version),"text":"\#(padding)"}"#.utf8),
+            id: "i\(item.number)")
     }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {

@@ -2,8 +2,8 @@ import PageModel
 import StorageSupport
 import Synchronization
 
-/// A storage that works on threads of its own: counts the calls that have not come back, so that a world knows when nothing
-/// more can come.
+/// A storage that works on threads of its own: counts the calls that have not come back, so that a world knows when
+/// nothing more can come.
 ///
 /// State: the count, atomic; a call is counted from before it leaves until it is back with its task.
 final class CountedStorage: RelayedStorage {

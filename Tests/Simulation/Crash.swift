@@ -6,8 +6,8 @@ import Synchronization
 
 /// When the process dies that a run belongs to: instead of one of its calls, or right after it.
 ///
-/// What died does not go on: its tasks stand still until they are buried, and touch nothing then. State: how many calls are left,
-/// who waits for the end, and what stands still; under a mutex.
+/// What died does not go on: its tasks stand still until they are buried, and touch nothing then. State: how many calls
+/// are left, who waits for the end, and what stands still; under a mutex.
 final class Crash: Sendable {
     private struct State {
         var callsLeft: Int
@@ -31,8 +31,8 @@ final class Crash: Sendable {
     var isOver: Bool { state.withLock { $0.isOver } }
 
     /// Every call of the run passes here, once before it is made and once after. False after the last one.
-    /// - Parameter counts: whether the process may die of it. Reading changes nothing: where it dies between two reads makes no
-    ///   difference.
+    /// - Parameter counts: whether the process may die of it. Reading changes nothing: where it dies between two reads
+    ///   makes no difference.
     func pass(counts: Bool = true) async -> Bool {
         let (isDead, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             if !counts { return (state.isOver, nil) }

@@ -49,30 +49,37 @@ public enum Economy {
         }
     }
 
-    /// What costs more than it may in a list of 100 pages, or is not exact afterwards: one request where nothing changed, or where
-    /// page one explains it (R17); for one insert or delete anywhere, what halving takes (R18).
+    /// What costs more than it may in a list of 100 pages, or is not exact afterwards: one request where nothing
+    /// changed, or where page one explains it (R17); for one insert or delete anywhere, what halving takes (R18).
     public static func findings() async throws -> [String] {
         let pages = 100
         let loaded = try await load(pages)
         defer { try? FileManager.default.removeItem(atPath: loaded) }
         let halving = 2 * 7 + 4
         let bounds: [(changes: Int, kind: Kind, place: Place, requests: Int)] = [
-            (0, .edit, .head, 1), (1, .insert, .head, 1), (1, .delete, .head, 1), (1, .moveToHead, .middle, 1), (3, .moveToHead, .spread, 1),
-            (10, .moveToHead, .tail, 1), (1, .insert, .middle, halving), (1, .delete, .tail, halving), (1, .mixed, .spread, halving),
+            (0, .edit, .head, 1), (1, .insert, .head, 1), (1, .delete, .head, 1), (1, .moveToHead, .middle, 1),
+            (3, .moveToHead, .spread, 1),
+            (10, .moveToHead, .tail, 1), (1, .insert, .middle, halving), (1, .delete, .tail, halving),
+            (1, .mixed, .spread, halving),
         ]
         var findings: [String] = []
         for bound in bounds {
             let row = try await row(loaded, pages, bound.changes, bound.kind, bound.place)
             let what = "\(bound.changes) \(bound.kind.rawValue), \(bound.place.rawValue)"
-            if row.requests > bound.requests { findings.append("G4: \(row.requests) requests, not \(bound.requests), for \(what)") }
+            if row.requests > bound.requests {
+                findings.append("G4: \(row.requests) requests, not \(bound.requests), for \(what)")
+            }
             if row.wrong > 0 { findings.append("G3: \(row.wrong) items wrong after \(what)") }
         }
         return findings
     }
 
     private static func line(_ row: Row, _ what: String) {
-        func pad(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
-        let state = row.wrong == 0 ? "exact" : "\(row.wrong) of \(row.pages * pageSize) unseen, \(row.seams) seams inferred"
+        func pad(_ text: String, _ width: Int) -> String {
+            text + String(repeating: " ", count: max(0, width - text.count))
+        }
+        let state =
+            row.wrong == 0 ? "exact" : "\(row.wrong) of \(row.pages * pageSize) unseen, \(row.seams) seams inferred"
         Swift.print(
             pad("\(row.pages)", 8) + pad(what, 27) + pad(row.place.rawValue, 9) + pad("\(row.requests)", 12)
                 + pad("\(row.pages)", 14) + pad("\(row.bytes / 1024) KiB", 10) + state)
@@ -80,7 +87,9 @@ public enum Economy {
 
     /// A list that was read, changed, and synchronised once: what the second time cost.
     static func row(_ loaded: String, _ pages: Int, _ changes: Int, _ kind: Kind, _ place: Place) async throws -> Row {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-economy-\(UUID().uuidString)").path
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "pagecache-economy-\(UUID().uuidString)"
+        ).path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try FileManager.default.copyItem(atPath: loaded, toPath: folder)
         let clock = ManualClock()
@@ -111,7 +120,9 @@ public enum Economy {
             let window = try await storage.window(of: list.record.id, 0..<Total.largest)
             let held = (window?.parts ?? []).filter(\.isHeld).flatMap { $0.content.items }
             wrong = abs(origin.count - held.count)
-            for (position, item) in held.prefix(origin.count).enumerated() where item != origin.item(position) { wrong += 1 }
+            for (position, item) in held.prefix(origin.count).enumerated() where item != origin.item(position) {
+                wrong += 1
+            }
         }
         await storage.close()
         return Row(
@@ -123,7 +134,9 @@ public enum Economy {
 
     /// A store with the list as it is after a first load; the folder it is in.
     private static func load(_ pages: Int) async throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-economy-\(UUID().uuidString)").path
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "pagecache-economy-\(UUID().uuidString)"
+        ).path
         let clock = ManualClock()
         let storage = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing, clock: clock)
         let origin = ChangedOrigin(count: pages * pageSize, pageSize: pageSize)

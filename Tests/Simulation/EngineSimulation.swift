@@ -3,12 +3,13 @@ import PagedRepository
 import PagedRepositoryTesting
 import StorageSupport
 
-/// One life of a store that several processes share: each with a list that people look at and load from, and with background
-/// work; they are killed and come again, clocks are set, and the origin changes and fails all the while.
+/// One life of a store that several processes share: each with a list that people look at and load from, and with
+/// background work; they are killed and come again, clocks are set, and the origin changes and fails all the while.
 ///
-/// *Safety*: after every commit the list is looked at (R5, G1); everything shown was true at one moment (R39); nobody asks for a
-/// page that is being asked for (R30), nor again for one that is held (R31); nothing is lost to a bad day (G6). *Liveness*: then changes and faults stop, and
-/// background work alone makes every retry that was due, finishes a sweep that was cut off, and leaves no lease (G3).
+/// *Safety*: after every commit the list is looked at (R5, G1); everything shown was true at one moment (R39); nobody
+/// asks for a page that is being asked for (R30), nor again for one that is held (R31); nothing is lost to a bad day
+/// (G6). *Liveness*: then changes and faults stop, and background work alone makes every retry that was due, finishes a
+/// sweep that was cut off, and leaves no lease (G3).
 struct EngineSimulation {
     let life: Simulation
 
@@ -35,7 +36,8 @@ struct EngineSimulation {
         }
         // Places are asked for twice where the list moves, and where its total has to be understood.
         let isCalm = plan.events.isEmpty && plan.identity == .ids && [.exact, .none].contains(plan.totals)
-        let asked = Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
+        let asked =
+            Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
         let log = RequestLog(isCalm: isCalm, fullPage: max(1, min(asked ?? plan.usualSize, plan.usualSize)))
         let world = World(
             key: key, storage: WitnessedStorage(watched, key: key), origin: origin,
@@ -45,7 +47,10 @@ struct EngineSimulation {
         for _ in 0..<Int.random(in: 1...3, using: &life.random) { life.begin() }
         for _ in 0..<Int.random(in: 6...24, using: &life.random) {
             try await life.step()
-            if !watched.findings.isEmpty || !life.findings.isEmpty || !log.findings.isEmpty || !leases.findings.isEmpty { break }
+            if !watched.findings.isEmpty || !life.findings.isEmpty || !log.findings.isEmpty || !leases.findings.isEmpty
+            {
+                break
+            }
             // Some calls overlap.
             if Int.random(in: 0..<3, using: &life.random) > 0 {
                 try await clock.sleep(for: .seconds(Double.random(in: 0...90, using: &life.random)))
@@ -83,7 +88,9 @@ struct EngineSimulation {
         let world = life.world
         if life.processes.isEmpty { life.begin() }
         // A reset that is under way would take the pin along.
-        for _ in 0..<60 where life.processes.contains(where: { $0.openCalls > 0 }) { try await world.clock.sleep(for: .seconds(10)) }
+        for _ in 0..<60 where life.processes.contains(where: { $0.openCalls > 0 }) {
+            try await world.clock.sleep(for: .seconds(10))
+        }
         try await life.pin()
         for process in life.processes { process.work(life.engineOptions) }
         try await world.clock.sleep(for: EngineSimulation.aWhile)
@@ -94,7 +101,9 @@ struct EngineSimulation {
             let list = try await world.storage.outline(of: record.id), !list.isComplete,
             !list.failures.contains(where: { $0.state == .failedPermanent })
         {
-            wrong.append("a pinned list is not brought in: \(list.coverage.count) of \(world.origin.items.count), \(list.record.total), end \(String(describing: list.record.end)), \(list.ledger)")
+            wrong.append(
+                "a pinned list is not brought in: \(list.coverage.count) of \(world.origin.items.count), \(list.record.total), end \(String(describing: list.record.end)), \(list.ledger)"
+            )
         }
         // A sweep that is cut off is finished in the background.
         let dying = life.begin()
@@ -113,7 +122,11 @@ struct EngineSimulation {
         for _ in 0..<3 {
             guard let process = life.processes.first, wrong.isEmpty else { break }
             let report = try await process.sync(sweep)
-            if report.list?.record.sweep == nil, try await Inspection.differences(world.storage, world.key, world.origin, plan, report).isEmpty { break }
+            if report.list?.record.sweep == nil,
+                try await Inspection.differences(world.storage, world.key, world.origin, plan, report).isEmpty
+            {
+                break
+            }
         }
         wrong += watched.findings + life.findings
         wrong += try await Inspection.differences(world.storage, world.key, world.origin, plan, nil)
@@ -138,11 +151,15 @@ struct EngineSimulation {
         if let stuck = life.processes.first(where: { $0.openCalls > 0 }) {
             wrong.append("X14: \(stuck.openCalls) calls of process \(stuck.number) never came back")
         }
-        if let record = try await world.storage.query(world.key), let list = try await world.storage.outline(of: record.id) {
+        if let record = try await world.storage.query(world.key),
+            let list = try await world.storage.outline(of: record.id)
+        {
             let now = world.clock.now()
             for entry in list.ledger where entry.state == .inFlight {
                 // The dead leave leases, which end by themselves.
-                guard let end = entry.leaseExpiresAt, end > now, !life.hasKilled(within: .seconds(180)) else { continue }
+                guard let end = entry.leaseExpiresAt, end > now, !life.hasKilled(within: .seconds(180)) else {
+                    continue
+                }
                 wrong.append("R30: left in flight: \(entry)")
             }
         }

@@ -2,8 +2,8 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// The time of a simulated world: it stands still while anything can go on, and moves on to the next moment that somebody waits
-/// for when nothing can.
+/// The time of a simulated world: it stands still while anything can go on, and moves on to the next moment that
+/// somebody waits for when nothing can.
 ///
 /// A wall clock in it can be set; who sleeps then sleeps as long as was meant, as tasks do (R29).
 ///
@@ -60,7 +60,9 @@ final class EventClock: SyncClock, StorageClock {
     func moveOn() -> Bool {
         let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             // One at a time: those who wake at the same moment wake in the order in which they went to sleep.
-            guard let first = state.sleepers.min(by: { ($0.value.until, $0.key) < ($1.value.until, $1.key) }) else { return nil }
+            guard let first = state.sleepers.min(by: { ($0.value.until, $0.key) < ($1.value.until, $1.key) }) else {
+                return nil
+            }
             state.sleepers[first.key] = nil
             state.passed = max(state.passed, first.value.until)
             return first.value.waiter

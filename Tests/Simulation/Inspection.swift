@@ -5,7 +5,9 @@ import PagedRepositoryTesting
 /// What must hold of a cached list at any moment, whatever the origin did.
 enum Inspection {
     /// R5, G1 and "no fabrication": what is wrong, in words; empty when nothing is.
-    static func findings(in storage: any PageStorage, _ query: QueryID, _ origin: SimulatedOrigin) async throws -> [String] {
+    static func findings(in storage: any PageStorage, _ query: QueryID, _ origin: SimulatedOrigin) async throws
+        -> [String]
+    {
         var wrong: [String] = []
         var keys: Set<UInt64> = []
         var before: (position: Int, key: UInt64)?
@@ -26,7 +28,9 @@ enum Inspection {
                 }
                 if !origin.wasGiven(content.items[index]) { wrong.append("the item at \(position) was never sent") }
                 let isVerified = index == 0 ? page.evidence == .verified : !seams.contains(index)
-                if let last = before, last.position == position - 1, isVerified, !origin.wasAdjacent(last.key, identity.key) {
+                if let last = before, last.position == position - 1, isVerified,
+                    !origin.wasAdjacent(last.key, identity.key)
+                {
                     wrong.append("G1: the seam before \(position) is called verified, and was never seen")
                 }
                 before = (position, identity.key)
@@ -54,12 +58,14 @@ enum Inspection {
 
     /// What counts as held, in order.
     static func held(_ storage: any PageStorage, _ query: QueryID) async throws -> [Item] {
-        try await storage.window(of: query, 0..<Total.largest)?.parts.filter(\.isHeld).flatMap { $0.content.items } ?? []
+        try await storage.window(of: query, 0..<Total.largest)?.parts.filter(\.isHeld).flatMap { $0.content.items }
+            ?? []
     }
 
     /// G3: how a list differs from that of an origin that has been quiet for long enough.
     static func differences(
-        _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin, _ plan: OriginPlan, _ report: SyncReport?
+        _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin, _ plan: OriginPlan,
+        _ report: SyncReport?
     ) async throws -> [String] {
         guard let record = try await storage.query(key), !record.allowsDuplicates else { return [] }
         guard plan.identity != .repeating else { return [] }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A storage whose leases are watched (R30, G7): every change is compared with the rows before it and after it.
 ///
-/// One change at a time; what is found wrong is kept. State: the findings, the tokens so far and two counts, under a mutex; a lock that
-/// keeps changes apart.
+/// One change at a time; what is found wrong is kept. State: the findings, the tokens so far and two counts, under a
+/// mutex; a lock that keeps changes apart.
 final class LeaseWitness: RelayedStorage {
     let storage: any PageStorage
     private let lock = SerialLock()
@@ -47,7 +47,9 @@ final class LeaseWitness: RelayedStorage {
             check(lost, named, before)
             let after = try await rows(query)
             let isAllLost = edits.allSatisfy { $0.lease.map(lost.contains) ?? false }
-            if isAllLost, after?.ledger != before.ledger { find("edits under lost leases changed the ledger: \(edits)") }
+            if isAllLost, after?.ledger != before.ledger {
+                find("edits under lost leases changed the ledger: \(edits)")
+            }
             spared(before, after, ended: named)
             return lost
         }
@@ -62,7 +64,11 @@ final class LeaseWitness: RelayedStorage {
             check(receipt.lostLeases, named, before)
             if let grant = receipt.grant { granted(grant, before, ended: named, movesRows: plan.movesLedgerRows) }
             if !plan.movesLedgerRows {
-                let taken = Set(before.leases.filter { token, row in receipt.grant?.offsets.contains(row.offset) ?? false && before.isOver(token, at: receipt.grant?.grantedAt) }.keys)
+                let taken = Set(
+                    before.leases.filter { token, row in
+                        receipt.grant?.offsets.contains(row.offset) ?? false
+                            && before.isOver(token, at: receipt.grant?.grantedAt)
+                    }.keys)
                 spared(before, try await rows(plan.query), ended: named.union(taken))
             }
             return receipt
@@ -90,7 +96,9 @@ final class LeaseWitness: RelayedStorage {
 
         init(_ list: ListOutline) {
             ledger = list.ledger
-            leases = Dictionary(list.ledger.compactMap { row in row.leaseToken.map { ($0, row) } }, uniquingKeysWith: { first, _ in first })
+            leases = Dictionary(
+                list.ledger.compactMap { row in row.leaseToken.map { ($0, row) } },
+                uniquingKeysWith: { first, _ in first })
             readAt = list.readAt
         }
 
@@ -107,13 +115,18 @@ final class LeaseWitness: RelayedStorage {
     /// A token is new, and nobody else holds the page.
     private func granted(_ grant: LeaseGrant, _ before: Rows?, ended: Set<LeaseToken>, movesRows: Bool) {
         for lease in grant.leases {
-            if !state.withLock({ $0.tokens.insert(lease.token).inserted }) { find("the token \(lease.token.rawValue) was given twice") }
-            guard !movesRows, let row = before?.ledger.first(where: { $0.offset == lease.offset }), let token = row.leaseToken,
+            if !state.withLock({ $0.tokens.insert(lease.token).inserted }) {
+                find("the token \(lease.token.rawValue) was given twice")
+            }
+            guard !movesRows, let row = before?.ledger.first(where: { $0.offset == lease.offset }),
+                let token = row.leaseToken,
                 !ended.contains(token)
             else { continue }
             state.withLock { $0.takenOver += 1 }
             // The clock may have moved on since the rows were read: the storage judged by the moment of the grant.
-            if before?.isOver(token, at: grant.grantedAt) == false { find("page \(lease.offset) was granted while \(row.leaseOwner ?? "somebody") holds it") }
+            if before?.isOver(token, at: grant.grantedAt) == false {
+                find("page \(lease.offset) was granted while \(row.leaseOwner ?? "somebody") holds it")
+            }
         }
     }
 
@@ -127,7 +140,8 @@ final class LeaseWitness: RelayedStorage {
     /// A lease that counts is ended by nobody but its holder.
     private func spared(_ before: Rows, _ after: Rows?, ended: Set<LeaseToken>) {
         guard let after else { return }
-        for (token, row) in before.leases where !ended.contains(token) && after.leases[token] == nil && !before.isOver(token, at: after.readAt) {
+        for (token, row) in before.leases
+        where !ended.contains(token) && after.leases[token] == nil && !before.isOver(token, at: after.readAt) {
             find("the lease of \(row.leaseOwner ?? "somebody") on page \(row.offset) was ended by another")
         }
     }

@@ -14,7 +14,8 @@ struct Life {
     let setsClocks: Bool
     /// Nothing was taken away on purpose: what is held stays held.
     private(set) var staysWhole: Bool
-    /// In some lives processes sleep past the ends of their leases; drawn apart, as are the clocks, so that other lives stay as they are.
+    /// In some lives processes sleep past the ends of their leases; drawn apart, as are the clocks, so that other lives
+    /// stay as they are.
     private let sleeps: Bool
     /// In some lives the processes' own clocks are an hour apart (R52).
     private let hasOwnClocks: Bool
@@ -67,7 +68,8 @@ struct Life {
         options.prefetchDistance = number(0...2)
         let difference = hasOwnClocks ? [Duration.zero, .seconds(3_600), .seconds(-3_600)][begun % 3] : .zero
         if difference != .zero { hit("R52 clocks an hour apart") }
-        let process = SimulatedProcess(begun, in: world, options: options, seed: random.next(), clockIsOffBy: difference)
+        let process = SimulatedProcess(
+            begun, in: world, options: options, seed: random.next(), clockIsOffBy: difference)
         processes.append(process)
         return process
     }
@@ -136,7 +138,11 @@ struct Life {
                 return nil
             }
         case 14...16:
-            if process.isWorking, !process.slumber.isAsleep { await process.rest() } else if !process.isWorking { process.work(engineOptions) }
+            if process.isWorking, !process.slumber.isAsleep {
+                await process.rest()
+            } else if !process.isWorking {
+                process.work(engineOptions)
+            }
         case 17...19:
             if process.isLooking { process.lookAway() } else { process.look() }
         case 20...22:

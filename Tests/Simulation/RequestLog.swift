@@ -2,8 +2,8 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// What is asked of an origin, by whom: nobody asks for a page that somebody alive is asking for (R30), and nobody asks again for
-/// what is held (R31).
+/// What is asked of an origin, by whom: nobody asks for a page that somebody alive is asking for (R30), and nobody asks
+/// again for what is held (R31).
 ///
 /// State: requests under way and finished ones, by what was asked for; under a mutex.
 final class RequestLog: Sendable {
@@ -34,7 +34,8 @@ final class RequestLog: Sendable {
         state.withLock { state in
             guard state.isCounting else { return }
             if let other = state.underWay[target] {
-                state.findings.append("R30: \(target) is asked for by process \(process) while process \(other) is at it")
+                state.findings.append(
+                    "R30: \(target) is asked for by process \(process) while process \(other) is at it")
             }
             state.underWay[target] = process
         }
@@ -70,7 +71,9 @@ final class RequestLog: Sendable {
     var repeated: [String] {
         state.withLock { state in
             state.asked.filter { $0.key != .first && $0.value > 1 + state.lost[$0.key, default: 0] }
-                .map { "R31: \($0.key) was asked for \($0.value) times, and lost \(state.lost[$0.key, default: 0]) times" }
+                .map {
+                    "R31: \($0.key) was asked for \($0.value) times, and lost \(state.lost[$0.key, default: 0]) times"
+                }
         }
     }
 }

@@ -2,11 +2,11 @@ import Dispatch
 import PagedRepositoryTesting
 import Synchronization
 
-/// Runs the tasks of one life one step at a time, in an order that a seed decides: runs at once, and answers under way at
-/// once, interleave in another way with every seed, and in the same way whenever a seed is used again.
+/// Runs the tasks of one life one step at a time, in an order that a seed decides: runs at once, and answers under way
+/// at once, interleave in another way with every seed, and in the same way whenever a seed is used again.
 ///
-/// State: the steps that could be taken now, under a mutex. They are taken on one thread, that of `run`. What others do on
-/// threads of their own (SQLite) comes back when it comes back; only lives in memory repeat exactly.
+/// State: the steps that could be taken now, under a mutex. They are taken on one thread, that of `run`. What others do
+/// on threads of their own (SQLite) comes back when it comes back; only lives in memory repeat exactly.
 final class SeededExecutor: TaskExecutor {
     private struct State {
         var ready: [UnownedJob] = []
@@ -49,7 +49,8 @@ final class SeededExecutor: TaskExecutor {
     ///
     /// - Parameter idle: asked when nothing is ready.
     static func run<Success: Sendable>(
-        seed: UInt64, idle: @escaping @Sendable () -> Idleness, _ life: @escaping @Sendable (SeededExecutor) async throws -> Success
+        seed: UInt64, idle: @escaping @Sendable () -> Idleness,
+        _ life: @escaping @Sendable (SeededExecutor) async throws -> Success
     ) async throws -> Success {
         let executor = SeededExecutor(seed: seed, idle: idle)
         return try await withCheckedThrowingContinuation { continuation in
@@ -65,7 +66,8 @@ final class SeededExecutor: TaskExecutor {
     }
 
     private func start<Success: Sendable>(
-        _ life: @escaping @Sendable (SeededExecutor) async throws -> Success, _ end: @escaping @Sendable (Result<Success, any Error>) -> Void
+        _ life: @escaping @Sendable (SeededExecutor) async throws -> Success,
+        _ end: @escaping @Sendable (Result<Success, any Error>) -> Void
     ) {
         Task(executorPreference: self) {
             do {
@@ -81,7 +83,8 @@ final class SeededExecutor: TaskExecutor {
         while arrivals.wait(timeout: .now()) == .timedOut {
             switch idle() {
             case .woken: continue
-            case .waitingForOthers: guard arrivals.wait(timeout: .now() + .seconds(60)) == .success else { return false }
+            case .waitingForOthers:
+                guard arrivals.wait(timeout: .now() + .seconds(60)) == .success else { return false }
             case .dead: return false
             }
             break

@@ -4,8 +4,8 @@ import PagedRepository
 import PagedRepositoryTesting
 import Synchronization
 
-/// A process of a simulated world: a repository with its list, background work, people who look at the list; until it is stopped,
-/// or killed.
+/// A process of a simulated world: a repository with its list, background work, people who look at the list; until it
+/// is stopped, or killed.
 ///
 /// State: its tasks, and what went wrong in it; under a mutex. What is killed stands still until it is buried.
 final class SimulatedProcess: Sendable {
@@ -187,14 +187,18 @@ final class SimulatedProcess: Sendable {
     /// R39: what is shown was true at one moment, all of it.
     private func saw(_ snapshot: ListSnapshot<[UInt8]>) async {
         hit("R39 snapshots")
-        if snapshot.activity != .idle, snapshot.failure != nil { find("R37: a failure is shown while \(snapshot.activity)") }
+        if snapshot.activity != .idle, snapshot.failure != nil {
+            find("R37: a failure is shown while \(snapshot.activity)")
+        }
         if !snapshot.unusable.isEmpty { find("R7: unusable at \(snapshot.unusable)") }
         guard snapshot.isLoaded || !snapshot.items.isEmpty else { return }
         let sight = WitnessedStorage.Sight(
             version: snapshot.version, items: Array(snapshot.items), total: snapshot.total, end: snapshot.end,
             isLoaded: snapshot.isLoaded)
         if await !world.storage.wasTrue(sight) {
-            find("R39: shown, and never so: \(snapshot.items.count) items of \(snapshot.total), end \(String(describing: snapshot.end)), \(snapshot.version)")
+            find(
+                "R39: shown, and never so: \(snapshot.items.count) items of \(snapshot.total), end \(String(describing: snapshot.end)), \(snapshot.version)"
+            )
         }
     }
 

@@ -3,11 +3,12 @@ import PagedRepository
 public import PagedRepositoryTesting
 import StorageSupport
 
-/// One life of a cached list: runs of synchronisation against an origin that changes and fails between any two requests.
+/// One life of a cached list: runs of synchronisation against an origin that changes and fails between any two
+/// requests.
 ///
-/// *Safety*: after every commit the list is looked at (R5, G1), after every run what was served (G6).
-/// *Liveness*: then changes and faults stop, and one completed sweep leaves the cache equal to the origin (G3), within a
-/// bounded number of requests.
+/// *Safety*: after every commit the list is looked at (R5, G1), after every run what was served (G6). *Liveness*: then
+/// changes and faults stop, and one completed sweep leaves the cache equal to the origin (G3), within a bounded number
+/// of requests.
 public struct Simulation: Sendable {
     public enum Mode: String, Sendable, CaseIterable {
         case safety, liveness
@@ -34,7 +35,8 @@ public struct Simulation: Sendable {
         self.mode = mode
         self.subject = subject
         plan = OriginPlan(seed: seed)
-        // Where the list stands still, what is asked for twice (R30, R31) and what is lost (G6) can be told from what has to be.
+        // Where the list stands still, what is asked for twice (R30, R31) and what is lost (G6) can be told from what
+        // has to be.
         if subject == .engine, seed % 5 == 3 {
             plan.events = []
             plan.totals = .exact
@@ -83,8 +85,11 @@ public struct Simulation: Sendable {
                     group.addTask { [options] in
                         let chance = Chance(seed: luck ^ member)
                         let sync = ListSync(
-                            storage: storage, source: source, key: key, options: options, clock: clock, chance: { chance.next() })
-                        do throws(StorageError) { return .success(try await sync.run()) } catch { return .failure(error) }
+                            storage: storage, source: source, key: key, options: options, clock: clock,
+                            chance: { chance.next() })
+                        do throws(StorageError) { return .success(try await sync.run()) } catch {
+                            return .failure(error)
+                        }
                     }
                 }
                 for await result in group {
@@ -102,7 +107,9 @@ public struct Simulation: Sendable {
                         continue
                     }
                     reports.append(report)
-                    trace?("run: \(options.work), pages \(options.maxPages ?? -1): \(report.outcome) \(report.reconciliation) \(report.warnings)")
+                    trace?(
+                        "run: \(options.work), pages \(options.maxPages ?? -1): \(report.outcome) \(report.reconciliation) \(report.warnings)"
+                    )
                     outcome.count(report, clock)
                 }
             }
@@ -111,7 +118,8 @@ public struct Simulation: Sendable {
         }
 
         // Most callers leave the size of pages to the origin; some ask for less, or for more than it gives.
-        let asked = Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
+        let asked =
+            Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
         var dead: [(crash: Crash, process: Task<Void, Never>)] = []
         /// A run in a process that is killed after so many calls; its leases end when their time is over.
         func die(after calls: Int, _ change: (inout SyncOptions) -> Void) async {
@@ -121,7 +129,8 @@ public struct Simulation: Sendable {
             clock.advance(by: .seconds(Int.random(in: 1...120, using: &random)))
             let crash = Crash(after: calls)
             let sync = ListSync(
-                storage: DoomedStorage(storage: watched, crash: crash), source: DoomedSource(source: source, crash: crash), key: key,
+                storage: DoomedStorage(storage: watched, crash: crash),
+                source: DoomedSource(source: source, crash: crash), key: key,
                 options: options, clock: clock, chance: { Double(luck >> 11) / Double(1 << 53) })
             let executor = executor
             let process = Task(executorPreference: executor) {
@@ -160,7 +169,9 @@ public struct Simulation: Sendable {
             }
             if dies { await die(after: calls, describe) } else { try await sync(crowd: crowd, describe) }
             outcome.violations += watched.findings
-            if let lost = try await lost(before, changesBefore, watched, key, origin) { outcome.violations.append(lost) }
+            if let lost = try await lost(before, changesBefore, watched, key, origin) {
+                outcome.violations.append(lost)
+            }
             guard outcome.violations.isEmpty else { break }
         }
         if mode == .liveness, outcome.violations.isEmpty {
@@ -169,7 +180,8 @@ public struct Simulation: Sendable {
             try await sync { $0.pageSize = asked }
             outcome.violations += watched.findings
             // The check digit: where totals tell the truth, a list that is called complete is as long as the origin's.
-            if plan.totals == .exact, plan.identity == .ids, ![.cursor, .link].contains(plan.style), reports.last?.outcome == .complete,
+            if plan.totals == .exact, plan.identity == .ids, ![.cursor, .link].contains(plan.style),
+                reports.last?.outcome == .complete,
                 let count = reports.last?.list?.coverage.count, count != origin.items.count
             {
                 outcome.violations.append("G2: called complete with \(count) of \(origin.items.count) items")
@@ -181,7 +193,11 @@ public struct Simulation: Sendable {
                     options.work = .sweep
                 }
                 outcome.violations += watched.findings
-                if let record = try await watched.query(key), record.sweep == nil, try await isEqual(watched, key, origin) { break }
+                if let record = try await watched.query(key), record.sweep == nil,
+                    try await isEqual(watched, key, origin)
+                {
+                    break
+                }
             }
             outcome.requests = origin.usage.requests - before
             outcome.violations += try await Inspection.differences(watched, key, origin, plan, reports.last)
@@ -210,24 +226,30 @@ public struct Simulation: Sendable {
         return try await Inspection.readable(storage, record.id)
     }
 
-    /// What a run may not lose. What is in doubt already may be where something else belongs: once a list has changed, it
-    /// gives way to what is fetched there.
+    /// What a run may not lose. What is in doubt already may be where something else belongs: once a list has changed,
+    /// it gives way to what is fetched there.
     private func good(_ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin) async throws -> [Item] {
         guard let record = try await storage.query(key) else { return [] }
         let isStill = origin.lastChange == 0
-        return isStill ? try await Inspection.readable(storage, record.id) : try await Inspection.held(storage, record.id)
+        return isStill
+            ? try await Inspection.readable(storage, record.id) : try await Inspection.held(storage, record.id)
     }
 
-    /// G6: an item that was served and is still at the origin is still served, unless the list was proven to be another.
+    /// G6: an item that was served and is still at the origin is still served, unless the list was proven to be
+    /// another.
     private func lost(
         _ before: [Item], _ hits: [String: Int], _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin
     ) async throws -> String? {
-        // Ids that repeat, and items without ids, cannot be told apart. An item that moved behind what was read cannot be told
-        // from one that is gone, nor can one that the origin's own way on leaves out.
+        // Ids that repeat, and items without ids, cannot be told apart. An item that moved behind what was read cannot
+        // be told from one that is gone, nor can one that the origin's own way on leaves out.
         let unseen = ["resort", "replaceAll", "move", "shortPage.skipped"]
         guard plan.identity == .ids, unseen.allSatisfy({ origin.hits[$0] == nil }) else { return nil }
         // A place in a list that has moved, which is what these cursors are, leaves out what lies between.
-        if [.cursor, .link].contains(plan.style), ["delete", "insert", "append"].contains(where: { origin.hits[$0] != nil }) { return nil }
+        if [.cursor, .link].contains(plan.style),
+            ["delete", "insert", "append"].contains(where: { origin.hits[$0] != nil })
+        {
+            return nil
+        }
         // A list that changes while it is read may lose an item between two answers until the next run has seen both.
         guard ["delete", "insert", "append"].allSatisfy({ origin.hits[$0] == hits[$0] }) else { return nil }
         // While a list that has changed is read, what is fetched pushes out what is in doubt, one by one (R19).
@@ -236,7 +258,8 @@ public struct Simulation: Sendable {
         guard let list, list.pages.count == list.heldPages.count,
             list.gaps.isEmpty || origin.lastChange == 0
         else { return nil }
-        // A total that lags behind an insert says that the last item went for it: page one explains that, and is believed (R17).
+        // A total that lags behind an insert says that the last item went for it: page one explains that, and is
+        // believed (R17).
         var items = origin.items[...]
         if case .lagging = plan.totals, let told = list.record.total.exactCount { items = items.prefix(told) }
         let there = Set(items.compactMap(\.id))

@@ -3,7 +3,8 @@ import PagedRepository
 import StorageSupport
 import Synchronization
 
-/// When a process stands still: none of its calls goes on until it wakes, as after a suspended machine, while all others do.
+/// When a process stands still: none of its calls goes on until it wakes, as after a suspended machine, while all
+/// others do.
 ///
 /// State: whether it is asleep, and what waits; under a mutex.
 final class Slumber: Sendable {

@@ -2,8 +2,8 @@ import PageModel
 import StorageSupport
 import Synchronization
 
-/// A storage that looks at itself after every commit: what it finds wrong is kept. It ends everything where a life goes round in
-/// circles, since nothing behind it would ever say so.
+/// A storage that looks at itself after every commit: what it finds wrong is kept. It ends everything where a life goes
+/// round in circles, since nothing behind it would ever say so.
 ///
 /// State: the findings, under a mutex; numbers. Everything else is the storage's own.
 final class WatchedStorage: RelayedStorage {
@@ -66,7 +66,9 @@ final class WatchedStorage: RelayedStorage {
     func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
         step()
         let grant = try await storage.claim(request, of: query)
-        trace?("claim \(request.offsets) by \(request.owner.name), granted \(grant.leases.map { "\($0.offset): \($0.token.rawValue)" })")
+        trace?(
+            "claim \(request.offsets) by \(request.owner.name), granted \(grant.leases.map { "\($0.offset): \($0.token.rawValue)" })"
+        )
         return grant
     }
 
@@ -93,12 +95,14 @@ final class WatchedStorage: RelayedStorage {
             "commit \(plan.edits.map(\.brief)) \(plan.ledger) \(outcome)"
                 + (request.map { ", claim \($0.offsets), granted \(receipt.grant?.offsets ?? [])" } ?? ""))
         if case .superseded = outcome { refused.add(1, ordering: .relaxed) }
-        // Versions only grow: what is applied now was made under the one of a moment ago. Compared number by number, not with
-        // the library's own notion of equal.
+        // Versions only grow: what is applied now was made under the one of a moment ago. Compared number by number,
+        // not with the library's own notion of equal.
         if case .committed = outcome, let before,
             (before.generation, before.revision) != (plan.version.generation, plan.version.revision)
         {
-            found.withLock { $0.append("R4: planned under \(plan.version), applied to \(before): \(plan.edits.map(\.brief))") }
+            found.withLock {
+                $0.append("R4: planned under \(plan.version), applied to \(before): \(plan.edits.map(\.brief))")
+            }
         }
         guard case .committed = outcome, isWatching, findings.isEmpty else { return receipt }
         do {
@@ -117,13 +121,14 @@ extension ListEdit {
         switch self {
         case .put(let page): "put(\(page.range))"
         case .rearrange(let rearrangement):
-            "rearrange(" + rearrangement.pieces.map { piece in
-                switch piece {
-                case .kept(let range): range.upperBound == .max ? "kept \(range.lowerBound)…" : "kept \(range)"
-                case .written(let page, _): "written \(page.range)"
-                case .gap(let count): "gap \(count)"
-                }
-            }.joined(separator: ", ") + ")"
+            "rearrange("
+                + rearrangement.pieces.map { piece in
+                    switch piece {
+                    case .kept(let range): range.upperBound == .max ? "kept \(range.lowerBound)…" : "kept \(range)"
+                    case .written(let page, _): "written \(page.range)"
+                    case .gap(let count): "gap \(count)"
+                    }
+                }.joined(separator: ", ") + ")"
         default: "\(self)"
         }
     }

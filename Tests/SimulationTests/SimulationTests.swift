@@ -6,12 +6,16 @@ import Testing
 struct SimulationTests {
     private static let seeds = ProcessInfo.processInfo.environment["PAGECACHE_SEEDS"].flatMap { UInt64($0) } ?? 1_000
 
-    @Test("whatever the origin does, nothing is made up, nothing is held twice, nothing good is lost; once it is quiet, a sweep leaves the list as it is there", arguments: Simulation.Mode.allCases)
+    @Test(
+        "whatever the origin does, nothing is made up, nothing is held twice, nothing good is lost; once it is quiet, a sweep leaves the list as it is there",
+        arguments: Simulation.Mode.allCases)
     func lives(mode: Simulation.Mode) async throws {
         try await run(mode, .runs, seeds: SimulationTests.seeds)
     }
 
-    @Test("several processes, killed and begun again: what is shown was true, nobody asks twice; once the origin is quiet, background work brings everything in", arguments: Simulation.Mode.allCases)
+    @Test(
+        "several processes, killed and begun again: what is shown was true, nobody asks twice; once the origin is quiet, background work brings everything in",
+        arguments: Simulation.Mode.allCases)
     func processes(mode: Simulation.Mode) async throws {
         try await run(mode, .engine, seeds: max(300, SimulationTests.seeds / 4))
     }
@@ -23,7 +27,8 @@ struct SimulationTests {
 
     @Test("lives that once went wrong go well", arguments: Campaign.kept)
     func kept(life: Campaign.Life) async throws {
-        let outcome = try await Campaign(seeds: 0..<0).live(Simulation(seed: life.seed, mode: life.mode, subject: life.subject))
+        let outcome = try await Campaign(seeds: 0..<0).live(
+            Simulation(seed: life.seed, mode: life.mode, subject: life.subject))
         #expect(outcome.violations == [], "\(life)")
     }
 

@@ -35,7 +35,8 @@ case "catch":
     for start in stride(from: first, through: last, by: 250) {
         for subject in Simulation.Subject.allCases {
             for mode in Simulation.Mode.allCases {
-                let report = try await Campaign(seeds: start..<min(start + 250, last + 1), subject: subject).run(mode, stopAfter: 1)
+                let report = try await Campaign(seeds: start..<min(start + 250, last + 1), subject: subject).run(
+                    mode, stopAfter: 1)
                 guard let failure = report.failures.first else { continue }
                 print(String(failure.prefix { $0 != "\n" }))
                 exit(0)
@@ -53,7 +54,9 @@ case "runs", "engine":
     let report = try await Campaign(seeds: first..<last + 1, subject: subject).run(mode)
     print(report.table)
     for failure in report.failures { print(failure) }
-    print("\(subject.rawValue), \(mode.rawValue): \(report.lives) lives, \(report.failures.count) failures, \(Int(Date().timeIntervalSince(started))) s")
+    print(
+        "\(subject.rawValue), \(mode.rawValue): \(report.lives) lives, \(report.failures.count) failures, \(Int(Date().timeIntervalSince(started))) s"
+    )
     exit(report.failures.isEmpty ? 0 : 1)
 default:
     usage()

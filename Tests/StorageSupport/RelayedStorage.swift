@@ -48,7 +48,8 @@ extension RelayedStorage {
         try await relay(.outline(query)) { () async throws(StorageError) in try await storage.outline(of: query) }
     }
     public func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline? {
-        try await relay(.excerpt(query)) { () async throws(StorageError) in try await storage.excerpt(of: query, range) }
+        try await relay(.excerpt(query)) { () async throws(StorageError) in try await storage.excerpt(of: query, range)
+        }
     }
     public func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow? {
         try await relay(.window(query)) { () async throws(StorageError) in try await storage.window(of: query, range) }
@@ -56,7 +57,9 @@ extension RelayedStorage {
     public func list(
         of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
     ) async throws(StorageError) -> ListReading? {
-        try await relay(.list(query)) { () async throws(StorageError) in try await storage.list(of: query, reading: choose) }
+        try await relay(.list(query)) { () async throws(StorageError) in
+            try await storage.list(of: query, reading: choose)
+        }
     }
     public func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace] {
         try await relay(.locate(query)) { () async throws(StorageError) in try await storage.locate(keys, in: query) }
@@ -81,7 +84,8 @@ extension RelayedStorage {
         try await relay(.record) { () async throws(StorageError) in try await storage.record(edits, for: query) }
     }
     public func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken> {
-        try await relay(.heartbeat) { () async throws(StorageError) in try await storage.heartbeat(owner, for: duration) }
+        try await relay(.heartbeat) { () async throws(StorageError) in try await storage.heartbeat(owner, for: duration)
+        }
     }
     public func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading {
         try await relay(.due) { () async throws(StorageError) in try await storage.due(within: within, limit: limit) }

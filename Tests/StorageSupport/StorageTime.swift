@@ -13,7 +13,9 @@ extension PageStorage {
             case let relayed as any RelayedStorage: relayed.storage.manualClock
             default: nil
             }
-        guard let clock = clock as? ManualClock else { preconditionFailure("the storage has another clock than the test's") }
+        guard let clock = clock as? ManualClock else {
+            preconditionFailure("the storage has another clock than the test's")
+        }
         return clock
     }
 
@@ -27,13 +29,17 @@ extension PageStorage {
     }
 
     @discardableResult
-    public func pin(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord { try await at(now).pin(key) }
+    public func pin(_ key: QueryKey, at now: Timestamp) async throws(StorageError) -> QueryRecord {
+        try await at(now).pin(key)
+    }
 
     public func commit(_ plan: CommitPlan, at now: Timestamp) async throws(StorageError) -> CommitOutcome {
         try await at(now).commit(plan)
     }
 
-    public func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError) -> LeaseGrant {
+    public func claim(_ request: LeaseRequest, of query: QueryID, at now: Timestamp) async throws(StorageError)
+        -> LeaseGrant
+    {
         try await at(now).claim(request, of: query)
     }
 
@@ -46,7 +52,9 @@ extension PageStorage {
     }
 
     @discardableResult
-    public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) -> Set<LeaseToken> {
+    public func record(_ edits: [LedgerEdit], for query: QueryID, at now: Timestamp) async throws(StorageError) -> Set<
+        LeaseToken
+    > {
         try await at(now).record(edits, for: query)
     }
 

@@ -108,13 +108,15 @@ extension Bench where Store == any PageStorage {
     public init(_ kind: StorageKind, journal: JournalBound = JournalBound(), stamps: UInt64? = nil) async throws {
         let folder = Folder()
         let clock = ManualClock(noon)
-        let generator: any RandomNumberGenerator & Sendable = stamps.map { SeededGenerator(seed: $0) } ?? SystemRandomNumberGenerator()
+        let generator: any RandomNumberGenerator & Sendable =
+            stamps.map { SeededGenerator(seed: $0) } ?? SystemRandomNumberGenerator()
         var options = PageStore.Options()
         options.journal = journal
         let store: any PageStorage =
             switch kind {
             case .sqlite:
-                try await PageStore.open(at: folder.store, mode: .createIfMissing, options: options, clock: clock, stamps: generator)
+                try await PageStore.open(
+                    at: folder.store, mode: .createIfMissing, options: options, clock: clock, stamps: generator)
             case .memory: MemoryStorage(journal: journal, clock: clock, stamps: generator)
             }
         try await self.init(store, store, folder, clock)

@@ -3,27 +3,30 @@ import Foundation
 import PageModel
 import PageStore
 
-/// One of several processes that commit pages without a pause, each to a list of its own, so that the log is merged and begun anew
-/// all the time.
+/// One of several processes that commit pages without a pause, each to a list of its own, so that the log is merged and
+/// begun anew all the time.
 enum Appender {
     /// Pages and their sizes differ, so that a page of one commit cannot be taken for that of another.
     static func content(_ list: String, _ page: Int) -> PageContent {
         let size = page % 5 == 0 ? 3_000 : page % 3 == 0 ? 100 : 700
-        return PageContent((0..<10).map { index in
-            var byte = UInt8(truncatingIfNeeded: page &* 31 &+ index)
-            let payload = (0..<size).map { _ -> UInt8 in
-                byte = byte &* 73 &+ 41
-                return byte
-            }
-            return Item(payload: payload, id: "\(list)-\(page)-\(index)")
-        })
+        return PageContent(
+            (0..<10).map { index in
+                var byte = UInt8(truncatingIfNeeded: page &* 31 &+ index)
+                let payload = (0..<size).map { _ -> UInt8 in
+                    byte = byte &* 73 &+ 41
+                    return byte
+                }
+                return Item(payload: payload, id: "\(list)-\(page)-\(index)")
+            })
     }
 
     private static func options(threshold: Int, microseconds: UInt32, of path: String) -> PageStore.Options {
         var options = PageStore.Options()
         options.checkpointBytes = threshold
         if microseconds > 0 {
-            guard fault_vfs_register() == 0, let control = fault_control_create((path as NSString).deletingLastPathComponent) else { exit(70) }
+            guard fault_vfs_register() == 0,
+                let control = fault_control_create((path as NSString).deletingLastPathComponent)
+            else { exit(70) }
             fault_hesitate(control, microseconds)
             options.fileSystem = "fault"
         }
@@ -70,6 +73,8 @@ enum Appender {
             query: query.id, version: query.version,
             edits: [.put(PageWrite(offset: page * 10, content: content(list, page), evidence: .inferred))],
             ledger: [.succeeded(offset: page * 10)])
-        guard case .committed = try await store.commit(plan) else { throw StorageError(.internal, "the plan was refused") }
+        guard case .committed = try await store.commit(plan) else {
+            throw StorageError(.internal, "the plan was refused")
+        }
     }
 }

@@ -40,7 +40,9 @@ final class Crowd {
             round += 1
         }
         let sorted = waits.sorted()
-        func percentile(_ share: Double) -> Double { sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))] }
+        func percentile(_ share: Double) -> Double {
+            sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
+        }
         return [
             "acknowledged": acknowledged, "violations": violations, "busy": busy, "leases": leases, "reads": reads,
             "writes": waits.count, "p50_ms": percentile(0.5), "p99_ms": percentile(0.99), "max_ms": sorted.last ?? 0,
@@ -69,7 +71,9 @@ final class Crowd {
         if list.coverage.runs.count > 1 { violations.append("a hole in a list that only grows") }
         if !window.missing.isEmpty { violations.append("items missing that were there: \(window.missing)") }
         for part in window.parts {
-            for item in part.content.items where item != Crowd.item(item.id ?? "") { violations.append("wrong bytes at \(part.offset)") }
+            for item in part.content.items where item != Crowd.item(item.id ?? "") {
+                violations.append("wrong bytes at \(part.offset)")
+            }
         }
     }
 
@@ -106,9 +110,15 @@ final class Crowd {
         _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {
         let start = ContinuousClock.now
-        defer { waits.append(Double((ContinuousClock.now - start).components.attoseconds) / 1e15 + Double((ContinuousClock.now - start).components.seconds) * 1e3) }
+        defer {
+            waits.append(
+                Double((ContinuousClock.now - start).components.attoseconds) / 1e15 + Double(
+                    (ContinuousClock.now - start).components.seconds) * 1e3)
+        }
         return try await body()
     }
 
-    private static func item(_ name: String) -> Item { Item(payload: Array(String(repeating: name, count: 20).utf8), id: name) }
+    private static func item(_ name: String) -> Item {
+        Item(payload: Array(String(repeating: name, count: 20).utf8), id: name)
+    }
 }

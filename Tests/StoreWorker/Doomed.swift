@@ -7,7 +7,9 @@ import PageStore
 enum Doomed {
     /// Says on standard output what it has done, as soon as it is done. Ends the process in any case.
     static func run(_ path: String, kind: UInt32, call: Int) async throws -> Never {
-        guard fault_vfs_register() == 0, let control = fault_control_create((path as NSString).deletingLastPathComponent) else { exit(70) }
+        guard fault_vfs_register() == 0,
+            let control = fault_control_create((path as NSString).deletingLastPathComponent)
+        else { exit(70) }
         fault_arm_death(control, fault_kind(kind), call)
         var options = PageStore.Options()
         options.fileSystem = "fault"
@@ -16,11 +18,14 @@ enum Doomed {
         say("opened")
         var query = try await store.register(QueryKey("list"))
         for page in 0..<4 {
-            let content = PageContent((0..<20).map { index in
-                Item(payload: Array(repeating: UInt8(page), count: 500), id: "i\(page * 20 + index)")
-            })
+            let content = PageContent(
+                (0..<20).map { index in
+                    Item(payload: Array(repeating: UInt8(page), count: 500), id: "i\(page * 20 + index)")
+                })
             let plan = CommitPlan(
-                query: query.id, version: query.version, edits: [.put(PageWrite(offset: page * 20, content: content, evidence: .inferred))], ledger: [.succeeded(offset: page * 20)])
+                query: query.id, version: query.version,
+                edits: [.put(PageWrite(offset: page * 20, content: content, evidence: .inferred))],
+                ledger: [.succeeded(offset: page * 20)])
             if case .committed(let version) = try await store.commit(plan) { query.version = version }
             say("\(page)")
         }

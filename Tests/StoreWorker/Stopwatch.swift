@@ -4,8 +4,8 @@ import PageStore
 
 /// How long a commit takes to reach an observer in another process, and what observing costs when nothing happens.
 enum Stopwatch {
-    /// Commits the time of day, to the microsecond, and goes on when the other process has answered: a commit there for a
-    /// commit here, as fast as notices travel.
+    /// Commits the time of day, to the microsecond, and goes on when the other process has answered: a commit there for
+    /// a commit here, as fast as notices travel.
     static func ping(_ store: PageStore, seconds: Double) async throws -> [String: Any] {
         let clock = try await Line(store, "ping")
         let end = Date().addingTimeInterval(seconds)
@@ -31,8 +31,12 @@ enum Stopwatch {
             try await answers.say(word)
         }
         delays.sort()
-        func percentile(_ share: Double) -> Double { delays.isEmpty ? -1 : delays[min(delays.count - 1, Int(Double(delays.count) * share))] }
-        return ["notices": delays.count, "p50_ms": percentile(0.5), "p99_ms": percentile(0.99), "max_ms": delays.last ?? -1]
+        func percentile(_ share: Double) -> Double {
+            delays.isEmpty ? -1 : delays[min(delays.count - 1, Int(Double(delays.count) * share))]
+        }
+        return [
+            "notices": delays.count, "p50_ms": percentile(0.5), "p99_ms": percentile(0.99), "max_ms": delays.last ?? -1,
+        ]
     }
 
     /// A list whose description is a word that one process says to another.

@@ -11,12 +11,16 @@ extension Folder {
     }
 
     /// Writes a list into the store in this folder: one page at the head, seen at noon.
-    public func write(_ content: PageContent, as key: QueryKey = "list", total: Total, and edits: [ListEdit] = []) async throws {
+    public func write(_ content: PageContent, as key: QueryKey = "list", total: Total, and edits: [ListEdit] = [])
+        async throws
+    {
         let store = try await PageStore.openForTest(at: self.store)
         let record = try await store.register(key, at: noon)
         let page = PageWrite(offset: 0, content: content, evidence: .verified)
         _ = try await store.commit(
-            CommitPlan(query: record.id, version: record.version, edits: [.put(page), .setTotal(total)] + edits + [.validated]))
+            CommitPlan(
+                query: record.id, version: record.version, edits: [.put(page), .setTotal(total)] + edits + [.validated])
+        )
         await store.close()
     }
 

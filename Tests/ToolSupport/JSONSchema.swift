@@ -1,7 +1,7 @@
 import Foundation
 
-/// A JSON Schema (2020-12) of the keywords that our schemas use. One with any other keyword is refused: a rule that is not
-/// understood must not pass for one that is kept.
+/// A JSON Schema (2020-12) of the keywords that our schemas use. One with any other keyword is refused: a rule that is
+/// not understood must not pass for one that is kept.
 public struct JSONSchema: Sendable {
     public struct Unusable: Error, Hashable {
         public let what: String
@@ -11,14 +11,17 @@ public struct JSONSchema: Sendable {
 
     private static let known: Set<String> = [
         "$schema", "$id", "$defs", "$ref", "title", "description", "type", "enum", "const", "properties", "required",
-        "additionalProperties", "items", "minItems", "maxItems", "minimum", "maximum", "minLength", "pattern", "format", "oneOf",
+        "additionalProperties", "items", "minItems", "maxItems", "minimum", "maximum", "minLength", "pattern", "format",
+        "oneOf",
     ]
     private static let types: Set<String> = ["null", "boolean", "integer", "number", "string", "array", "object"]
 
     /// - Throws: `Unusable` when it is not JSON, or says something that is not understood here.
     public init(_ text: String) throws {
         do { root = try JSONValue(text) } catch { throw Unusable(what: "not JSON: \(error)") }
-        guard root["$schema"]?.text == "https://json-schema.org/draft/2020-12/schema" else { throw Unusable(what: "not of 2020-12") }
+        guard root["$schema"]?.text == "https://json-schema.org/draft/2020-12/schema" else {
+            throw Unusable(what: "not of 2020-12")
+        }
         try check(root, "#")
     }
 
@@ -35,22 +38,34 @@ public struct JSONSchema: Sendable {
         }
         if let type = schema["type"] {
             let names = type.elements?.map { $0.text ?? "?" } ?? [type.text ?? "?"]
-            guard names.allSatisfy(JSONSchema.types.contains) else { throw Unusable(what: "\(place) has an unknown type") }
+            guard names.allSatisfy(JSONSchema.types.contains) else {
+                throw Unusable(what: "\(place) has an unknown type")
+            }
         }
-        if let format = schema["format"], format.text != "date-time" { throw Unusable(what: "\(place) has an unknown format") }
+        if let format = schema["format"], format.text != "date-time" {
+            throw Unusable(what: "\(place) has an unknown format")
+        }
         if let pattern = schema["pattern"]?.text { _ = try NSRegularExpression(pattern: pattern) }
         if let reference = schema["$ref"] {
-            guard let name = reference.text, resolve(name) != nil else { throw Unusable(what: "\(place): \(reference) leads nowhere") }
+            guard let name = reference.text, resolve(name) != nil else {
+                throw Unusable(what: "\(place): \(reference) leads nowhere")
+            }
         }
-        for (name, part) in (schema["properties"]?.members ?? [:]).merging(schema["$defs"]?.members ?? [:], uniquingKeysWith: { $1 }) {
+        for (name, part) in (schema["properties"]?.members ?? [:]).merging(
+            schema["$defs"]?.members ?? [:], uniquingKeysWith: { $1 })
+        {
             try check(part, "\(place)/\(name)")
         }
         // A member that must be there and is not described could be anything.
         for name in schema["required"]?.elements ?? [] where schema["properties"]?[name.text ?? ""] == nil {
             throw Unusable(what: "\(place) requires \(name), which it does not describe")
         }
-        for keyword in ["items", "additionalProperties"] { if let part = schema[keyword] { try check(part, "\(place)/\(keyword)") } }
-        for (index, part) in (schema["oneOf"]?.elements ?? []).enumerated() { try check(part, "\(place)/oneOf/\(index)") }
+        for keyword in ["items", "additionalProperties"] {
+            if let part = schema[keyword] { try check(part, "\(place)/\(keyword)") }
+        }
+        for (index, part) in (schema["oneOf"]?.elements ?? []).enumerated() {
+            try check(part, "\(place)/oneOf/\(index)")
+        }
     }
 
     private func resolve(_ reference: String) -> JSONValue? {
@@ -63,13 +78,17 @@ public struct JSONSchema: Sendable {
         if case .bool(let isAllowed) = schema { return isAllowed ? [] : ["\(place): must not be there"] }
         var found: [String] = []
         func fault(_ text: String) { found.append("\(place.isEmpty ? "/" : place): \(text)") }
-        if let reference = schema["$ref"]?.text, let target = resolve(reference) { found += problems(value, target, place) }
+        if let reference = schema["$ref"]?.text, let target = resolve(reference) {
+            found += problems(value, target, place)
+        }
         if let type = schema["type"] {
             let names = type.elements?.compactMap(\.text) ?? [type.text ?? ""]
             let fits = names.contains(value.typeName) || (value.typeName == "integer" && names.contains("number"))
             if !fits { fault("is \(value.typeName), not \(names.joined(separator: " or "))") }
         }
-        if let allowed = schema["enum"]?.elements, !allowed.contains(value) { fault("\(value) is not one of \(allowed)") }
+        if let allowed = schema["enum"]?.elements, !allowed.contains(value) {
+            fault("\(value) is not one of \(allowed)")
+        }
         if let constant = schema["const"], constant != value { fault("\(value) is not \(constant)") }
         if let number = value.asDouble {
             if let least = schema["minimum"]?.asDouble, number < least { fault("\(number) is below \(least)") }
@@ -85,14 +104,18 @@ public struct JSONSchema: Sendable {
             }
         }
         if let elements = value.elements {
-            if let least = schema["minItems"]?.integer, elements.count < least { fault("has \(elements.count) elements") }
+            if let least = schema["minItems"]?.integer, elements.count < least {
+                fault("has \(elements.count) elements")
+            }
             if let most = schema["maxItems"]?.integer, elements.count > most { fault("has \(elements.count) elements") }
             if let part = schema["items"] {
                 for (index, element) in elements.enumerated() { found += problems(element, part, "\(place)/\(index)") }
             }
         }
         if let members = value.members {
-            for name in schema["required"]?.elements?.compactMap(\.text) ?? [] where members[name] == nil { fault("lacks '\(name)'") }
+            for name in schema["required"]?.elements?.compactMap(\.text) ?? [] where members[name] == nil {
+                fault("lacks '\(name)'")
+            }
             for (name, member) in members.sorted(by: { $0.key < $1.key }) {
                 if let part = schema["properties"]?[name] {
                     found += problems(member, part, "\(place)/\(name)")
@@ -103,7 +126,9 @@ public struct JSONSchema: Sendable {
         }
         if let choices = schema["oneOf"]?.elements {
             let results = choices.map { problems(value, $0, place) }
-            if results.count(where: \.isEmpty) != 1 { fault("fits \(results.count(where: \.isEmpty)) of \(choices.count) choices: \(results)") }
+            if results.count(where: \.isEmpty) != 1 {
+                fault("fits \(results.count(where: \.isEmpty)) of \(choices.count) choices: \(results)")
+            }
         }
         return found
     }

@@ -5,7 +5,8 @@ import Foundation
 public enum Repository {
     /// The path of a file, from the root of the package.
     public static func path(_ name: String) -> String {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
             .appendingPathComponent(name).path
     }
 }

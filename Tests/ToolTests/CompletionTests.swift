@@ -11,7 +11,8 @@ import ToolSupport
 struct CompletionTests {
     private let folder = Folder()
 
-    @Test("a script for each shell, which that shell can read where it is installed", arguments: ["bash", "zsh", "fish"])
+    @Test(
+        "a script for each shell, which that shell can read where it is installed", arguments: ["bash", "zsh", "fish"])
     func scripts(shell: String) async throws {
         let ended = try await Tool.run(["completions", shell])
         #expect(ended.status == 0)
@@ -19,10 +20,12 @@ struct CompletionTests {
         let asks = shell == "fish" ? "custom_completion" : "---completion"
         let words = ["sync", "export", "watch", shell == "fish" ? "-l 'store'" : "--store", asks]
         for word in words { #expect(ended.output.contains(word), "\(word)") }
-        guard let path = ["/bin/\(shell)", "/usr/bin/\(shell)"].first(where: FileManager.default.isExecutableFile) else { return }
+        guard let path = ["/bin/\(shell)", "/usr/bin/\(shell)"].first(where: FileManager.default.isExecutableFile)
+        else { return }
         let file = "\(folder.path)/script"
         folder.createFile(file, ended.output)
-        let read = try await Program.run(path, [shell == "fish" ? "--no-execute" : "-n", file], environment: ["PATH": "/usr/bin:/bin"])
+        let read = try await Program.run(
+            path, [shell == "fish" ? "--no-execute" : "-n", file], environment: ["PATH": "/usr/bin:/bin"])
         #expect(read.status == 0, "\(read.errors)")
         #expect(try await Tool.run(["completions", "csh"]).status == 64)
     }
@@ -40,13 +43,16 @@ struct CompletionTests {
             func complete(_ words: [String], _ environment: [String: String] = [:]) async throws -> [String] {
                 let last = words.last ?? ""
                 let ended = try await Tool.run(
-                    ["---completion", "show", "--", "positional@0", String(words.count - 1), String(last.count)] + words, environment: environment)
+                    ["---completion", "show", "--", "positional@0", String(words.count - 1), String(last.count)]
+                        + words, environment: environment)
                 #expect(ended.status == 0)
                 #expect(ended.errors.isEmpty)
                 return ended.output.split(separator: "\n").map(String.init)
             }
             #expect(try await complete(["pagecache", "show", ""], ["PAGECACHE_STORE": folder.store]) == ids.sorted())
-            #expect(try await complete(["pagecache", "show", "--store", folder.store, String(ids[0].prefix(3))]).contains(ids[0]))
+            #expect(
+                try await complete(["pagecache", "show", "--store", folder.store, String(ids[0].prefix(3))]).contains(
+                    ids[0]))
             #expect(try await complete(["pagecache", "show", ""]) == [])
             let text = "\(folder.path)/notes.txt"
             folder.createFile(text, "no store")
@@ -54,10 +60,13 @@ struct CompletionTests {
         }
     }
 
-    @Test("the store is found in what was typed", arguments: [
-        (["pagecache", "--store", "/a"], "/a"), (["pagecache", "--store=/a b"], "/a b"), (["pagecache", "--store", "'/a'"], "/a"),
-        (["pagecache", "--store"], nil), (["pagecache", "show"], nil),
-    ] as [([String], String?)])
+    @Test(
+        "the store is found in what was typed",
+        arguments: [
+            (["pagecache", "--store", "/a"], "/a"), (["pagecache", "--store=/a b"], "/a b"),
+            (["pagecache", "--store", "'/a'"], "/a"),
+            (["pagecache", "--store"], nil), (["pagecache", "show"], nil),
+        ] as [([String], String?)])
     func store(words: [String], path: String?) { #expect(QueryCompletion.store(in: words) == path) }
 
     @Test("--version is the one constant, which the changelog does not contradict")

@@ -16,7 +16,8 @@ struct CoverageMapTests {
     @Test("pages by their age and evidence, what is missing as gaps, to the end that is known")
     func states() {
         let pages = [
-            Sample.page(0..<100), Sample.page(100..<200, age: .seconds(61)), Sample.page(200..<300, age: .seconds(61), evidence: .inferred),
+            Sample.page(0..<100), Sample.page(100..<200, age: .seconds(61)),
+            Sample.page(200..<300, age: .seconds(61), evidence: .inferred),
             Sample.page(400..<450, evidence: .inferred),
         ]
         #expect(
@@ -42,7 +43,10 @@ struct CoverageMapTests {
 
     @Test("what the origin's own cursors join, which a sweep cannot prove either, counts by its age")
     func chained() {
-        var pages = [Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred), Sample.page(20..<30, age: .seconds(61), evidence: .inferred)]
+        var pages = [
+            Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred),
+            Sample.page(20..<30, age: .seconds(61), evidence: .inferred),
+        ]
         for index in 1..<3 {
             pages[index - 1].cursorOut = PageCursor("\(index)")
             pages[index].cursorIn = PageCursor("\(index)")
@@ -53,7 +57,8 @@ struct CoverageMapTests {
     @Test("a page that was joined from two is inferred, one of an older generation is old")
     func joinedAndOld() {
         let pages = [
-            Sample.page(0..<10, generation: 2, seams: [InnerSeam(index: 5, since: Sample.now)]), Sample.page(10..<20, generation: 1),
+            Sample.page(0..<10, generation: 2, seams: [InnerSeam(index: 5, since: Sample.now)]),
+            Sample.page(10..<20, generation: 1),
         ]
         #expect(described(map(Sample.list(pages, end: 20, generation: 2))) == ["0..<10 inferred", "10..<20 old"])
     }
@@ -65,14 +70,18 @@ struct CoverageMapTests {
             ledger: [Sample.failing(100), Sample.failing(250), Sample.failing(300), Sample.failing(600)])
         #expect(
             described(map(list)) == [
-                "0..<100 fresh", "100..<150 failing", "150..<250 fresh", "250..<400 failing", "400..<600 gap", "600..<700 failing",
+                "0..<100 fresh", "100..<150 failing", "150..<250 fresh", "250..<400 failing", "400..<600 gap",
+                "600..<700 failing",
                 "700..<1000 gap",
             ])
     }
 
     @Test("a page that is held and cannot be confirmed is failing; so is page one of nothing")
     func heldAndFailing() {
-        #expect(described(map(Sample.list([Sample.page(0..<10)], end: 10, ledger: [Sample.failing(0)]))) == ["0..<10 failing"])
+        #expect(
+            described(map(Sample.list([Sample.page(0..<10)], end: 10, ledger: [Sample.failing(0)]))) == [
+                "0..<10 failing"
+            ])
         #expect(described(map(Sample.list([], validated: nil, ledger: [Sample.failing(0)]))) == ["0..<1 failing"])
     }
 
@@ -87,15 +96,19 @@ struct CoverageMapTests {
     @Test("cells show the worst that is in them, and cover every position once")
     func cells() {
         let list = Sample.list(
-            [Sample.page(0..<100), Sample.page(100..<200, age: .seconds(61)), Sample.page(210..<300)], total: .exact(305))
+            [Sample.page(0..<100), Sample.page(100..<200, age: .seconds(61)), Sample.page(210..<300)],
+            total: .exact(305))
         let cells = map(list).cells(of: 50)
         #expect(cells.map(\.state) == [.fresh, .fresh, .stale, .stale, .gap, .fresh, .gap])
         #expect(cells.map(\.range.count) == [50, 50, 50, 50, 50, 50, 5])
     }
 
-    @Test("sizes of cells are round, and as small as they can be", arguments: [
-        (0, 80, 1), (80, 80, 1), (81, 80, 2), (400, 80, 5), (401, 80, 10), (1_050, 80, 20), (1 << 53, 80, 200_000_000_000_000),
-    ])
+    @Test(
+        "sizes of cells are round, and as small as they can be",
+        arguments: [
+            (0, 80, 1), (80, 80, 1), (81, 80, 2), (400, 80, 5), (401, 80, 10), (1_050, 80, 20),
+            (1 << 53, 80, 200_000_000_000_000),
+        ])
     func cellSize(length: Int, cells: Int, size: Int) {
         #expect(CoverageMap.cellSize(for: length, atMost: cells) == size)
     }
@@ -110,7 +123,9 @@ struct CoverageMapTests {
 
     @Test("fits any terminal, 20 columns too", arguments: [20, 40, 80, 200])
     func widths(width: Int) {
-        let pages = (0..<40).map { Sample.page($0 * 100..<$0 * 100 + 80, age: $0 % 2 == 0 ? .seconds(5) : .seconds(90)) }
+        let pages = (0..<40).map {
+            Sample.page($0 * 100..<$0 * 100 + 80, age: $0 % 2 == 0 ? .seconds(5) : .seconds(90))
+        }
         let list = Sample.list(pages, total: .exact(4_100), ledger: [Sample.failing(80)])
         let lines = MapDrawing(map: map(list), width: width).lines { $1 }
         #expect(lines.allSatisfy { $0.count < width }, "\(lines.joined(separator: "\n"))")
@@ -122,7 +137,9 @@ struct CoverageMapTests {
         #expect(Set(State.allCases.map(\.character)).count == State.allCases.count)
         let list = Sample.list([Sample.page(0..<60), Sample.page(60..<80, age: .seconds(90))], total: .exact(100))
         let lines = MapDrawing(map: map(list), width: 120).lines { $1 }
-        #expect(lines[0] == "  0 " + String(repeating: "█", count: 60) + String(repeating: "▓", count: 20) + String(repeating: "·", count: 20))
+        #expect(
+            lines[0] == "  0 " + String(repeating: "█", count: 60) + String(repeating: "▓", count: 20)
+                + String(repeating: "·", count: 20))
         #expect(lines.last == "█ fresh 60   ▓ stale 20   · gap 20   cell: 1 item")
     }
 

@@ -57,7 +57,9 @@ struct CredentialTests {
         secrets.createFile(token, "S3CRET\n")
         let headers = "\(secrets.path)/headers"
         secrets.createFile(headers, "# how we are known\r\nX-Plain: S3CRET2\r\n\r\nAuthorization:Bearer S3CRET3\n")
-        for path in [token, headers] { try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path) }
+        for path in [token, headers] {
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        }
         let first = try await tool(["sync", "\(root)/token", "--bearer-file", token])
         #expect(first.status == 0, "\(first.errors)")
         let second = try await tool(["sync", "\(root)/headers", "--header-file", headers])
@@ -75,7 +77,8 @@ struct CredentialTests {
     func warnings() async throws {
         let token = try file("token", "S3CRET", mode: 0o644)
         let ended = try await tool([
-            "sync", "http://127.0.0.1:1/items", "--bearer-file", token, "--header", "Cookie: a=S3CRET", "--header", "X-API-Key: S3CRET",
+            "sync", "http://127.0.0.1:1/items", "--bearer-file", token, "--header", "Cookie: a=S3CRET", "--header",
+            "X-API-Key: S3CRET",
         ])
         #expect(ended.status == 69)
         let warnings = ended.errors.split(separator: "\n").filter { $0.hasPrefix("pagecache: warning: ") }
@@ -85,10 +88,13 @@ struct CredentialTests {
         #expect(!ended.errors.contains("S3CRET"))
     }
 
-    @Test("what is no credential is refused before anybody is asked, and not told", arguments: [
-        ("--bearer-file", "", 64), ("--bearer-file", "two\nS3CRET", 64), ("--header-file", "S3CRET", 64), ("--header-file", ": S3CRET", 64),
-        ("--header-file", String(repeating: "X-A: S3CRET\n", count: 10_000), 64),
-    ] as [(String, String, Int32)])
+    @Test(
+        "what is no credential is refused before anybody is asked, and not told",
+        arguments: [
+            ("--bearer-file", "", 64), ("--bearer-file", "two\nS3CRET", 64), ("--header-file", "S3CRET", 64),
+            ("--header-file", ": S3CRET", 64),
+            ("--header-file", String(repeating: "X-A: S3CRET\n", count: 10_000), 64),
+        ] as [(String, String, Int32)])
     func refused(option: String, text: String, status: Int32) async throws {
         let ended = try await tool(["sync", "http://127.0.0.1:1/items", option, try file("secret", text)])
         #expect(ended.status == status, "\(ended.errors)")
@@ -113,21 +119,27 @@ struct CredentialTests {
         let (server, place, root) = try await listener()
         defer { server.signal(SIGKILL) }
         let secret = ["TOKEN": "S3CRET"]
-        #expect(try await tool(["sync", "\(root)/mine", "--bearer-env", "TOKEN", "--quiet"], environment: secret).status == 0)
+        #expect(
+            try await tool(["sync", "\(root)/mine", "--bearer-env", "TOKEN", "--quiet"], environment: secret).status
+                == 0)
         let open = try #require(try await tool(["sync", "\(root)/open", "--json"]).json["query"] as? String)
-        for name in ["mine", "open"] { _ = try await tool(["pin", "127.0.0.1:\(root.split(separator: ":").last ?? "")/\(name)"]) }
+        for name in ["mine", "open"] {
+            _ = try await tool(["pin", "127.0.0.1:\(root.split(separator: ":").last ?? "")/\(name)"])
+        }
         #expect(try seen(place) == ["/mine Bearer S3CRET none", "/open none none"])
 
         let plain = ["--header", "X-Plain: 1", "--bearer-env", "TOKEN"]
         let due = try await tool(["sync", "--due", "--stale-after", "0s", "--json"] + plain, environment: secret)
         #expect(due.status == 0, "\(due.errors)")
         #expect(due.jsonArray.count == 2)
-        #expect(try seen(place).subtracting(["/mine Bearer S3CRET none", "/open none none"]) == ["/mine Bearer S3CRET 1"])
+        #expect(
+            try seen(place).subtracting(["/mine Bearer S3CRET none", "/open none none"]) == ["/mine Bearer S3CRET 1"])
 
         // Without it the list is left alone, the other is not, and the exit code says that somebody is needed.
         let without = try await tool(["sync", "--due", "--stale-after", "0s", "--json"])
         #expect(without.status == 77)
-        #expect(without.jsonArray.map { $0["outcome"] as? String }.sorted { $0 ?? "" < $1 ?? "" } == ["complete", "failed"])
+        #expect(
+            without.jsonArray.map { $0["outcome"] as? String }.sorted { $0 ?? "" < $1 ?? "" } == ["complete", "failed"])
         #expect(without.jsonArray.first { $0["query"] as? String == open }?["outcome"] as? String == "complete")
         #expect(without.errors.contains("none was given"))
         #expect(!(due.output + due.errors + without.errors).contains("S3CRET"))

@@ -15,13 +15,14 @@ import Darwin
 /// The origin that other tests believe.
 @Suite("The origin of the demo")
 struct DemoOriginTests {
-    /// What comes back for one request, on a connection of its own, until it is closed; empty where nobody answers. Nothing of ours is
-    /// on this side, and no thread of the pool waits.
+    /// What comes back for one request, on a connection of its own, until it is closed; empty where nobody answers.
+    /// Nothing of ours is on this side, and no thread of the pool waits.
     private func ask(_ url: String, _ method: String, _ target: String) async -> String {
         let port = UInt16(url.split(separator: ":").last ?? "") ?? 0
         return await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                continuation.resume(returning: said("\(method) \(target) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", to: port))
+                continuation.resume(
+                    returning: said("\(method) \(target) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", to: port))
             }
         }
     }
@@ -63,7 +64,8 @@ struct DemoOriginTests {
         let page = await ask(url, "GET", "/items?limit=3&limit=1&=7&offset")
         #expect(isAnswered(page, with: 200) && page.contains(#""next":"/items?limit=3&offset=3""#))
         let head = await ask(url, "HEAD", "/pages?page=2")
-        #expect(isAnswered(head, with: 200) && head.lowercased().contains("x-total-count: 5") && head.hasSuffix("\r\n\r\n"))
+        #expect(
+            isAnswered(head, with: 200) && head.lowercased().contains("x-total-count: 5") && head.hasSuffix("\r\n\r\n"))
         #expect(origin.requests.count == 2 && origin.answered == 2)
         await origin.stop()
     }

@@ -22,7 +22,8 @@ struct ExplanationTests {
         let list = Sample.list([Sample.page(0..<50), Sample.page(50..<100)], total: .exact(100))
         #expect(
             sentences(list) == [
-                "All 100 items are held.", "It is fresh: page one was confirmed 5 s ago, and it counts as fresh for 60 s.",
+                "All 100 items are held.",
+                "It is fresh: page one was confirmed 5 s ago, and it counts as fresh for 60 s.",
                 "Nothing has to be done.",
             ])
     }
@@ -31,17 +32,29 @@ struct ExplanationTests {
     func holding() {
         #expect(sentences(Sample.list([], validated: nil), .holding) == ["Nothing of it was ever fetched."])
         #expect(sentences(Sample.list([], end: 0), .holding) == ["It was fetched, and is empty."])
-        #expect(sentences(Sample.list([Sample.page(0..<10)]), .holding) == ["10 items are held; how long the list is, nobody knows yet."])
+        #expect(
+            sentences(Sample.list([Sample.page(0..<10)]), .holding) == [
+                "10 items are held; how long the list is, nobody knows yet."
+            ])
     }
 
     @Test("why stale: since when, and who refreshes it")
     func stale() {
         let list = Sample.list([Sample.page(0..<10, age: .seconds(300))], end: 10, validated: .seconds(300))
-        #expect(sentences(list, .freshness) == ["It is stale: page one was last confirmed 5 min ago, at 2027-01-15T07:55:00.000Z, and it counts as fresh for 60 s."])
-        #expect(sentences(list, .next) == ["It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does."])
+        #expect(
+            sentences(list, .freshness) == [
+                "It is stale: page one was last confirmed 5 min ago, at 2027-01-15T07:55:00.000Z, and it counts as fresh for 60 s."
+            ])
+        #expect(
+            sentences(list, .next) == [
+                "It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does."
+            ])
         var pinned = list
         pinned.record.isPinned = true
-        #expect(sentences(pinned, .next) == ["It is pinned: the next 'pagecache sync --due', or a service that runs, refreshes it."])
+        #expect(
+            sentences(pinned, .next) == [
+                "It is pinned: the next 'pagecache sync --due', or a service that runs, refreshes it."
+            ])
     }
 
     /// A whole list that was confirmed so long ago.
@@ -53,28 +66,40 @@ struct ExplanationTests {
 
     @Test("where the origin says for how long it is fresh, that is what counts, and it is said")
     func originsWord() {
-        #expect(sentences(aged(.seconds(300), freshFor: .seconds(600)), .freshness) == [
-            "It is fresh: page one was confirmed 5 min ago, and the origin calls it fresh for 10 min.",
-        ])
-        #expect(sentences(aged(.seconds(30), freshFor: .seconds(20)), .freshness) == [
-            "It is stale: page one was last confirmed 30 s ago, at 2027-01-15T07:59:30.000Z, and the origin calls it fresh for 20 s.",
-        ])
-        #expect(sentences(aged(.zero, freshFor: .zero), .freshness).first?.hasSuffix("the origin calls it fresh for no time at all.") == true)
+        #expect(
+            sentences(aged(.seconds(300), freshFor: .seconds(600)), .freshness) == [
+                "It is fresh: page one was confirmed 5 min ago, and the origin calls it fresh for 10 min."
+            ])
+        #expect(
+            sentences(aged(.seconds(30), freshFor: .seconds(20)), .freshness) == [
+                "It is stale: page one was last confirmed 30 s ago, at 2027-01-15T07:59:30.000Z, and the origin calls it fresh for 20 s."
+            ])
+        #expect(
+            sentences(aged(.zero, freshFor: .zero), .freshness).first?.hasSuffix(
+                "the origin calls it fresh for no time at all.") == true)
         let day = sentences(aged(.seconds(30), freshFor: .seconds(172_800)), .freshness)
         #expect(day.first?.hasSuffix("the origin calls it fresh for 2 d, of which 60 min is taken.") == true, "\(day)")
-        #expect(sentences(aged(.seconds(300), freshFor: .seconds(600), isPinned: true), .next) == [
-            "It is pinned: from 2027-01-15T08:05:00.000Z on 'pagecache sync --due', or a service that runs, refreshes it.",
-        ])
+        #expect(
+            sentences(aged(.seconds(300), freshFor: .seconds(600), isPinned: true), .next) == [
+                "It is pinned: from 2027-01-15T08:05:00.000Z on 'pagecache sync --due', or a service that runs, refreshes it."
+            ])
     }
 
     @Test("an age that somebody names counts instead, and is part of what there is to type")
     func operatorsWord() {
         let policy = FreshnessPolicy(operatorSays: DurationArgument(argument: "90s"))
-        func said(_ list: ListOutline) -> [String] { Explanation(of: list, policy: policy, now: Sample.now).sentences.map(\.text) }
+        func said(_ list: ListOutline) -> [String] {
+            Explanation(of: list, policy: policy, now: Sample.now).sentences.map(\.text)
+        }
         let stale = said(aged(.seconds(300), freshFor: .seconds(600), isPinned: true))
         #expect(stale[1].hasSuffix("it counts as fresh for 90 s, as was asked, whatever the origin says (10 min)."))
-        #expect(stale.last == "It is pinned: the next 'pagecache sync --due --stale-after 90s', or a service that runs, refreshes it.")
-        #expect(said(aged(.seconds(5)))[1] == "It is fresh: page one was confirmed 5 s ago, and it counts as fresh for 90 s.")
+        #expect(
+            stale.last
+                == "It is pinned: the next 'pagecache sync --due --stale-after 90s', or a service that runs, refreshes it."
+        )
+        #expect(
+            said(aged(.seconds(5)))[1]
+                == "It is fresh: page one was confirmed 5 s ago, and it counts as fresh for 90 s.")
         #expect(FreshnessPolicy(operatorSays: nil) == FreshnessPolicy())
     }
 
@@ -83,11 +108,15 @@ struct ExplanationTests {
         var list = aged(.seconds(5), freshFor: .seconds(600))
         list.record.invalidatedAt = Sample.ago(.seconds(240))
         let said = sentences(list, .freshness)
-        #expect(said == [
-            "It is stale: page one was last confirmed 5 s ago, at 2027-01-15T07:59:55.000Z, and that counts no longer.",
-            "A program that uses the store said 4 min ago, at 2027-01-15T07:56:00.000Z, that the list is not right any more: nothing of it counts as fresh until page one has been fetched again.",
-        ])
-        #expect(sentences(list, .next) == ["It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does."])
+        #expect(
+            said == [
+                "It is stale: page one was last confirmed 5 s ago, at 2027-01-15T07:59:55.000Z, and that counts no longer.",
+                "A program that uses the store said 4 min ago, at 2027-01-15T07:56:00.000Z, that the list is not right any more: nothing of it counts as fresh until page one has been fetched again.",
+            ])
+        #expect(
+            sentences(list, .next) == [
+                "It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does."
+            ])
         #expect(sentences(list, at: 3).contains("The page is stale: it was last confirmed 5 s ago"))
         #expect(sentences(list, at: 3).contains("is not right any more"))
     }
@@ -102,35 +131,58 @@ struct ExplanationTests {
     func oldPages() {
         let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, age: .seconds(86_400 * 3))], end: 20)
         #expect(sentences(list, .freshness).count == 2)
-        #expect(sentences(list, .freshness).last?.hasPrefix("The oldest page, at position 10, was last confirmed 3 d ago") == true)
+        #expect(
+            sentences(list, .freshness).last?.hasPrefix("The oldest page, at position 10, was last confirmed 3 d ago")
+                == true)
     }
 
     @Test("why failing: failures of one cause are one sentence, with what comes next and when")
     func failing() {
         let list = Sample.list(
             [Sample.page(0..<100)], total: .exact(400),
-            ledger: [Sample.failing(100), Sample.failing(200, next: .seconds(50)), Sample.failing(300, next: nil, isRetryable: false, attempts: 1, "not JSON", .undecodable)])
+            ledger: [
+                Sample.failing(100), Sample.failing(200, next: .seconds(50)),
+                Sample.failing(300, next: nil, isRetryable: false, attempts: 1, "not JSON", .undecodable),
+            ])
         let failures = sentences(list, .failure)
         #expect(failures.count == 3)
-        #expect(failures[0] == "2 pages fail, the first at position 100: the origin answered 500. 2 attempts, the first 5 min ago (2027-01-15T07:55:00.000Z).")
+        #expect(
+            failures[0]
+                == "2 pages fail, the first at position 100: the origin answered 500. 2 attempts, the first 5 min ago (2027-01-15T07:55:00.000Z)."
+        )
         #expect(failures[1].hasPrefix("The page at position 300 fails: not JSON. 1 attempt,"))
         #expect(failures[2].contains("--items"))
         let next = sentences(list, .next)
-        #expect(next[0] == "They are tried again in 30 s, at 2027-01-15T08:00:30.000Z, by a service that runs or by 'pagecache sync --due'; 'pagecache retry \(id)' tries now.")
-        #expect(next[1] == "Nothing tries it again by itself, because the same would come of it; 'pagecache retry \(id) --permanent' does.")
+        #expect(
+            next[0]
+                == "They are tried again in 30 s, at 2027-01-15T08:00:30.000Z, by a service that runs or by 'pagecache sync --due'; 'pagecache retry \(id)' tries now."
+        )
+        #expect(
+            next[1]
+                == "Nothing tries it again by itself, because the same would come of it; 'pagecache retry \(id) --permanent' does."
+        )
     }
 
     @Test("page one is a matter of its own, and is not promised twice")
     func pageOne() {
-        let list = Sample.list([], validated: nil, ledger: [Sample.failing(0, next: nil, attempts: 8, "cannot connect", .transport)], isPinned: true)
-        #expect(sentences(list, .failure) == ["Page one fails: cannot connect. 8 attempts, the first 5 min ago (2027-01-15T07:55:00.000Z)."])
+        let list = Sample.list(
+            [], validated: nil, ledger: [Sample.failing(0, next: nil, attempts: 8, "cannot connect", .transport)],
+            isPinned: true)
+        #expect(
+            sentences(list, .failure) == [
+                "Page one fails: cannot connect. 8 attempts, the first 5 min ago (2027-01-15T07:55:00.000Z)."
+            ])
         #expect(sentences(list, .next) == ["It was given up for now: 'pagecache retry \(id)' tries again."])
     }
 
     @Test("what is due, and was not tried, is told")
     func due() {
-        let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: .seconds(-90))])
-        #expect(sentences(list, .next) == ["It has been due for 90 s: the next 'pagecache sync --due', or a service that runs, tries again; 'pagecache retry \(id)' does so now."])
+        let list = Sample.list(
+            [Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: .seconds(-90))])
+        #expect(
+            sentences(list, .next) == [
+                "It has been due for 90 s: the next 'pagecache sync --due', or a service that runs, tries again; 'pagecache retry \(id)' does so now."
+            ])
     }
 
     @Test("R28: an origin that asked to be left alone is told")
@@ -143,22 +195,35 @@ struct ExplanationTests {
 
     @Test("R30: what is in flight, and what was when its process died")
     func inFlight() {
-        let living = LedgerEntry(offset: 100, state: .inFlight, lastAttemptAt: Sample.ago(.seconds(3)), leaseOwner: "a", leaseExpiresAt: Sample.now + .seconds(57))
+        let living = LedgerEntry(
+            offset: 100, state: .inFlight, lastAttemptAt: Sample.ago(.seconds(3)), leaseOwner: "a",
+            leaseExpiresAt: Sample.now + .seconds(57))
         let dead = LedgerEntry(offset: 0, state: .inFlight, leaseOwner: "b", leaseExpiresAt: Sample.ago(.seconds(1)))
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [dead, living])
-        #expect(sentences(list, .fetching).first?.hasPrefix("Page one was being fetched when whoever did it was cut off") == true)
-        #expect(sentences(list, .fetching).last?.hasPrefix("The page at position 100 is being fetched, begun 3 s ago") == true)
+        #expect(
+            sentences(list, .fetching).first?.hasPrefix("Page one was being fetched when whoever did it was cut off")
+                == true)
+        #expect(
+            sentences(list, .fetching).last?.hasPrefix("The page at position 100 is being fetched, begun 3 s ago")
+                == true)
     }
 
     @Test("G1: what is only believed is said, and how it is proven")
     func evidence() {
         let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred)], end: 20)
-        #expect(sentences(list, .evidence) == ["1 pair of neighbours in it is believed and not proven to follow one another; 'pagecache sync \(id) --sweep' proves it."])
+        #expect(
+            sentences(list, .evidence) == [
+                "1 pair of neighbours in it is believed and not proven to follow one another; 'pagecache sync \(id) --sweep' proves it."
+            ])
     }
 
-    @Test("what only the origin's own cursors join is said as that, with no advice to sweep, which would not prove it either")
+    @Test(
+        "what only the origin's own cursors join is said as that, with no advice to sweep, which would not prove it either"
+    )
     func chained() {
-        var pages = [Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred), Sample.page(20..<30, evidence: .inferred)]
+        var pages = [
+            Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred), Sample.page(20..<30, evidence: .inferred),
+        ]
         pages[0].cursorOut = PageCursor("b")
         pages[1].cursorIn = PageCursor("b")
         #expect(
@@ -170,13 +235,15 @@ struct ExplanationTests {
         pages[2].cursorIn = PageCursor("c")
         let said = sentences(Sample.list(pages, end: 30), .evidence)
         #expect(said.count == 1 && said[0].hasPrefix("2 pages are joined"))
-        #expect(sentences(Sample.list(pages, end: 30), at: 12).contains("is the word of the origin's own link or cursor"))
+        #expect(
+            sentences(Sample.list(pages, end: 30), at: 12).contains("is the word of the origin's own link or cursor"))
     }
 
     @Test("a sweep that was cut off, and gaps that nothing fails at, are gone on with")
     func goesOn() {
         let list = Sample.list(
-            [Sample.page(0..<100)], total: .exact(200), sweep: SweepProgress(position: 50, startedAt: Sample.ago(.seconds(7_200))))
+            [Sample.page(0..<100)], total: .exact(200),
+            sweep: SweepProgress(position: 50, startedAt: Sample.ago(.seconds(7_200))))
         let next = sentences(list, .next)
         #expect(next[0].contains("verified everything before position 50"))
         #expect(next.last == "What is missing and does not fail is fetched by the next 'pagecache sync \(id)'.")
@@ -186,7 +253,8 @@ struct ExplanationTests {
 
     @Test("a place that is held: its page, its age, and why it is believed to be there")
     func heldPlace() {
-        let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, age: .seconds(90), evidence: .inferred)], end: 20)
+        let list = Sample.list(
+            [Sample.page(0..<10), Sample.page(10..<20, age: .seconds(90), evidence: .inferred)], end: 20)
         let said = sentences(list, at: 12)
         #expect(said.hasPrefix("Position 12 is held, in the page at 10–19, which was fetched 90 s ago"))
         #expect(said.contains("The page is stale: it was last confirmed 90 s ago"))
@@ -199,15 +267,22 @@ struct ExplanationTests {
         let list = Sample.list(
             [Sample.page(0..<100), Sample.page(300..<400)], total: .exact(500), ledger: [Sample.failing(200)])
         let failing = sentences(list, at: 250)
-        #expect(failing.hasPrefix("Position 250 is missing: nothing is held at 100–299. The page at position 200 fails: the origin answered 500."))
+        #expect(
+            failing.hasPrefix(
+                "Position 250 is missing: nothing is held at 100–299. The page at position 200 fails: the origin answered 500."
+            ))
         #expect(sentences(list, at: 150).contains("was not asked for yet"))
         #expect(sentences(list, at: 450).hasPrefix("Position 450 is missing: nothing is held at 400–499."))
     }
 
     @Test("a place behind the end does not exist, and one behind an end that nobody knows may")
     func behindTheEnd() {
-        #expect(sentences(Sample.list([Sample.page(0..<10)], end: 10), at: 10) == "Position 10 does not exist: the list ends at 10.")
-        #expect(sentences(Sample.list([Sample.page(0..<10)]), at: 10).hasPrefix("Position 10 lies behind everything that is held"))
+        #expect(
+            sentences(Sample.list([Sample.page(0..<10)], end: 10), at: 10)
+                == "Position 10 does not exist: the list ends at 10.")
+        #expect(
+            sentences(Sample.list([Sample.page(0..<10)]), at: 10).hasPrefix(
+                "Position 10 lies behind everything that is held"))
         #expect(sentences(Sample.list([], validated: nil), at: 10).hasPrefix("Nothing of the list was ever fetched."))
     }
 }

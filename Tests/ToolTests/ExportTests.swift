@@ -66,7 +66,9 @@ struct ExportTests {
         #expect(try await export(query, ["-o", "-"]).output.split(separator: "\n").count == 250)
         // A device is written to, and is still one afterwards.
         #expect(try await export(query, ["-o", "/dev/null"]).status == 0)
-        #expect(try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType == .typeCharacterSpecial)
+        #expect(
+            try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
+                == .typeCharacterSpecial)
     }
 
     @Test("what does not fit: 74, no old file harmed, nothing beside it; a limit on file sizes kills nobody")
@@ -97,15 +99,19 @@ struct ExportTests {
         #expect(ended.errors.split(separator: "\n").count == 1)
     }
 
-    @Test("what is damaged is left out, counted and told with 65; nothing is written to the store, which may be read-only", arguments: [
-        [], ["--json"], ["--format", "csv"], ["-o"],
-    ])
+    @Test(
+        "what is damaged is left out, counted and told with 65; nothing is written to the store, which may be read-only",
+        arguments: [
+            [], ["--json"], ["--format", "csv"], ["-o"],
+        ])
     func damaged(flags: [String]) async throws {
         let query = try await filled(950, ["--overlap", "0", "--max-pages", "9"])
-        let script = try await Program.run("/usr/bin/env", [
-            "python3", "-c",
-            "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit(); d.execute('PRAGMA wal_checkpoint(TRUNCATE)'); d.close()",
-        ])
+        let script = try await Program.run(
+            "/usr/bin/env",
+            [
+                "python3", "-c",
+                "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit(); d.execute('PRAGMA wal_checkpoint(TRUNCATE)'); d.close()",
+            ])
         #expect(script.status == 0, "\(script.errors)")
         try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: folder.store)
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.store))
@@ -115,14 +121,18 @@ struct ExportTests {
         let lines = ended.errors.split(separator: "\n")
         let said = try #require(lines.last)
         #expect(said.contains(flags == ["--json"] ? #""code":"damaged""# : "pagecache: "))
-        #expect(said.contains("100 items from position 300 on are damaged and were left out; 50 other positions are missing or not up to date"))
+        #expect(
+            said.contains(
+                "100 items from position 300 on are damaged and were left out; 50 other positions are missing or not up to date"
+            ))
         let output = flags == ["-o"] ? try String(contentsOfFile: "\(place.path)/items", encoding: .utf8) : ended.output
         // What is whole is there: 900 were fetched, and a hundred of them are lost; CSV has a line of names.
         #expect(output.split(separator: "\n").count == (flags == ["--format", "csv"] ? 801 : 800))
         #expect(!output.contains("\u{0}"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
         // The page still counts as held: only who may write, and was asked to, drops it.
-        #expect(try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.first?["items"] as? Int == 900)
+        #expect(
+            try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.first?["items"] as? Int == 900)
     }
 
     @Test("--fields writes those members and no others, in that order, byte for byte as they were sent")

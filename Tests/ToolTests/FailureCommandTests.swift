@@ -24,7 +24,9 @@ struct FailureCommandTests {
 
         func fault(_ target: String) -> DemoOrigin.Fault? {
             let offset = target.firstMatch(of: /offset=(\d+)/).flatMap { Int($0.1) } ?? 0
-            return statuses.withLock { $0.first { (offset..<offset + 100).contains($0.key) }?.value }.map { .status($0, retryAfter: nil) }
+            return statuses.withLock { $0.first { (offset..<offset + 100).contains($0.key) }?.value }.map {
+                .status($0, retryAfter: nil)
+            }
         }
     }
 
@@ -32,8 +34,8 @@ struct FailureCommandTests {
         try await Tool.run(arguments + ["--store", folder.store], environment: environment)
     }
 
-    /// A list of 300 items, of which some pages could not be had. R21: each page is asked for with the item before it, so that they
-    /// begin at 0, 100, 199 and 298.
+    /// A list of 300 items, of which some pages could not be had. R21: each page is asked for with the item before it,
+    /// so that they begin at 0, 100, 199 and 298.
     private func withFailing<Value>(
         _ statuses: [Int: Int], _ body: (_ id: String, DemoOrigin, Faults) async throws -> Value
     ) async throws -> Value {
@@ -83,15 +85,19 @@ struct FailureCommandTests {
         let store = try await PageStore.openForTest(at: folder.store)
         func fail(_ key: QueryKey, _ offset: Int, _ next: Timestamp?) async throws {
             let query = try await store.register(key, at: noon).id
-            let failure = FetchFailure(.server, "the origin answered \u{1b}[31m500", isRetryable: next != nil, httpStatus: 500)
-            try await store.record([.failed(offset: offset, failure: failure, nextAttemptIn: next.map { $0 - noon })], for: query, at: noon)
+            let failure = FetchFailure(
+                .server, "the origin answered \u{1b}[31m500", isRetryable: next != nil, httpStatus: 500)
+            try await store.record(
+                [.failed(offset: offset, failure: failure, nextAttemptIn: next.map { $0 - noon })], for: query, at: noon
+            )
         }
         try await fail("a", 10, nil)
         try await fail("b", 20, noon + .seconds(60))
         try await fail("c", 30, noon)
         try await fail("a", 40, noon + .seconds(30))
         await store.close()
-        #expect(try await tool(["errors", "--json"]).jsonArray.compactMap { $0["offset"] as? Int } == [30, 40, 20, 10])
+        #expect(
+            try await tool(["errors", "--json"]).jsonArray.compactMap { $0["offset"] as? Int } == [30, 40, 20, 10])
         // R46: what an origin said cannot do anything to a terminal.
         let table = try await tool(["errors"]).output
         #expect(!table.contains("\u{1b}"))
@@ -220,16 +226,20 @@ struct FailureCommandTests {
             #expect(due.jsonArray.first?["reconciliation"] as? String == "unchanged")
             #expect(origin.requests.count == before + 1)
             // Also what was had this very moment, as often as somebody asks.
-            let csv = try await tool(["sync", "--due", "--stale-after", "0s", "--format", "csv"]).output.split(separator: "\n")
+            let csv = try await tool(["sync", "--due", "--stale-after", "0s", "--format", "csv"]).output.split(
+                separator: "\n")
             #expect(csv.count == 2)
             #expect(try #require(csv.first).hasPrefix("query,key,paging,outcome,"))
             #expect(origin.requests.count == before + 2)
         }
     }
 
-    @Test("sync --due decides for itself what to do", arguments: [
-        ["--due", "http://h/"], ["--due", "--refresh"], ["--due", "--sweep"], ["--due", "--offline"], ["--due", "--scope", "a"], [],
-    ])
+    @Test(
+        "sync --due decides for itself what to do",
+        arguments: [
+            ["--due", "http://h/"], ["--due", "--refresh"], ["--due", "--sweep"], ["--due", "--offline"],
+            ["--due", "--scope", "a"], [],
+        ])
     func usage(arguments: [String]) async throws {
         let ended = try await tool(["sync"] + arguments)
         #expect(ended.status == 64)
@@ -237,9 +247,11 @@ struct FailureCommandTests {
         #expect(folder.contents.isEmpty)
     }
 
-    @Test("without a store there is nothing to tell and nothing to try", arguments: [
-        ["errors"], ["stats"], ["retry"], ["why", "x"], ["sync", "--due"], ["pages", "x", "--map"],
-    ])
+    @Test(
+        "without a store there is nothing to tell and nothing to try",
+        arguments: [
+            ["errors"], ["stats"], ["retry"], ["why", "x"], ["sync", "--due"], ["pages", "x", "--map"],
+        ])
     func noStore(arguments: [String]) async throws {
         #expect(try await tool(arguments).status == 66)
         #expect(folder.contents.isEmpty)

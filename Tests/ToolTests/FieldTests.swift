@@ -9,7 +9,9 @@ import Testing
 struct FieldTests {
     private func value(_ pointer: String, in text: String) throws -> String? {
         let pointer = try #require(FieldPointer(pointer))
-        return Array(text.utf8).withUnsafeBytes { bytes in pointer.value(in: bytes).map { String(decoding: $0, as: UTF8.self) } }
+        return Array(text.utf8).withUnsafeBytes { bytes in
+            pointer.value(in: bytes).map { String(decoding: $0, as: UTF8.self) }
+        }
     }
 
     private func csv(_ payloads: [String], fields: String? = nil) throws -> String {
@@ -25,12 +27,17 @@ struct FieldTests {
         return try String(contentsOfFile: path, encoding: .utf8)
     }
 
-    @Test("RFC 6901: names, positions, escapes; what is not there is not there", arguments: [
-        ("/a", #"{"a":1}"#, "1"), ("/a/b", #"{"x":{"b":2},"a":{"b":[1,{"c":3}]}}"#, #"[1,{"c":3}]"#), ("/a/1/c", #"{"a":[0,{"c":3}]}"#, "3"),
-        ("/a~1b", #"{"a/b":"s"}"#, #""s""#), ("/m~0n", #"{"m~n":true}"#, "true"), ("/ä", #"{"\u00e4": null }"#, "null"),
-        ("", "[1]", "[1]"), ("/", #"{"":7}"#, "7"), ("/a", #"{"a":1,"a":2}"#, "1"),
-        ("/z", #"{"a":1}"#, nil), ("/a/01", #"{"a":[1,2]}"#, nil), ("/a/9", #"{"a":[1,2]}"#, nil), ("/a", "[1]", nil),
-    ] as [(String, String, String?)])
+    @Test(
+        "RFC 6901: names, positions, escapes; what is not there is not there",
+        arguments: [
+            ("/a", #"{"a":1}"#, "1"), ("/a/b", #"{"x":{"b":2},"a":{"b":[1,{"c":3}]}}"#, #"[1,{"c":3}]"#),
+            ("/a/1/c", #"{"a":[0,{"c":3}]}"#, "3"),
+            ("/a~1b", #"{"a/b":"s"}"#, #""s""#), ("/m~0n", #"{"m~n":true}"#, "true"),
+            ("/ä", #"{"\u00e4": null }"#, "null"),
+            ("", "[1]", "[1]"), ("/", #"{"":7}"#, "7"), ("/a", #"{"a":1,"a":2}"#, "1"),
+            ("/z", #"{"a":1}"#, nil), ("/a/01", #"{"a":[1,2]}"#, nil), ("/a/9", #"{"a":[1,2]}"#, nil),
+            ("/a", "[1]", nil),
+        ] as [(String, String, String?)])
     func pointers(pointer: String, text: String, expected: String?) throws {
         #expect(try value(pointer, in: text) == expected)
     }
@@ -38,9 +45,12 @@ struct FieldTests {
     @Test("what is no pointer is none", arguments: ["a", "/a~", "/a~2", "/a,b"])
     func noPointers(text: String) { #expect(FieldPointer.list(text) == nil) }
 
-    @Test("what is cut off, or no JSON at all, is read to its end and not beyond", arguments: [
-        "", "{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":\"", "{\"a\":\"\\", "{\"a\":[", "{\"a\":{\"b\":1", "[", "[1,", "nonsense", "}{", "\"\\u12",
-    ])
+    @Test(
+        "what is cut off, or no JSON at all, is read to its end and not beyond",
+        arguments: [
+            "", "{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":\"", "{\"a\":\"\\", "{\"a\":[", "{\"a\":{\"b\":1", "[",
+            "[1,", "nonsense", "}{", "\"\\u12",
+        ])
     func broken(text: String) throws {
         _ = try value("/a/b", in: text)
         _ = try value("/0/1", in: text)
@@ -49,13 +59,19 @@ struct FieldTests {
 
     @Test("columns are the scalar members of the first page, in the order in which they come up")
     func union() throws {
-        let rows = try csv([#"{"id":1,"tags":["x"]}"#, #"{"id":2,"name":"b","deep":{"id":9}}"#, #"{"name":null,"id":3}"#])
+        let rows = try csv([
+            #"{"id":1,"tags":["x"]}"#, #"{"id":2,"name":"b","deep":{"id":9}}"#, #"{"name":null,"id":3}"#,
+        ])
         #expect(rows == "id,name\n1,\n2,b\n3,\n")
     }
 
-    @Test("RFC 4180: commas, quotes and line breaks are quoted; escapes of JSON are undone; numbers stay as they were sent")
+    @Test(
+        "RFC 4180: commas, quotes and line breaks are quoted; escapes of JSON are undone; numbers stay as they were sent"
+    )
     func quoting() throws {
-        let rows = try csv([#"{"a":"x,y","b":"say \"hi\"","c":"two\nlines","d":1.50e3,"e":"gr\u00f6\u00dfer \ud83d\ude00","f":true}"#])
+        let rows = try csv([
+            #"{"a":"x,y","b":"say \"hi\"","c":"two\nlines","d":1.50e3,"e":"gr\u00f6\u00dfer \ud83d\ude00","f":true}"#
+        ])
         #expect(rows == "a,b,c,d,e,f\n\"x,y\",\"say \"\"hi\"\"\",\"two\nlines\",1.50e3,größer 😀,true\n")
     }
 
@@ -65,7 +81,8 @@ struct FieldTests {
         #expect(rows == "/id,/o,/o/n\n1,\"{\"\"n\"\":\"\"x\"\"}\",x\n2,,\n")
     }
 
-    @Test("an empty value alone in its row is quoted, or the row would be none; items that are no objects are one column")
+    @Test(
+        "an empty value alone in its row is quoted, or the row would be none; items that are no objects are one column")
     func alone() throws {
         #expect(try csv([#"{"a":""}"#, #"{"a":"b"}"#]) == "a\n\"\"\nb\n")
         #expect(try csv(["1", #""x,y""#]) == "payload\n1\n\"\"\"x,y\"\"\"\n")
@@ -76,7 +93,8 @@ struct FieldTests {
     func plan() {
         let pages = (0..<100).map { page in
             PageSummary(
-                offset: page * 10, count: page == 50 ? 0 : 10, generation: 1, revision: 0, evidence: .verified, evidenceAt: noon,
+                offset: page * 10, count: page == 50 ? 0 : 10, generation: 1, revision: 0, evidence: .verified,
+                evidenceAt: noon,
                 fetchedAt: noon, validatedAt: noon, fingerprint: 0, cursorIn: nil, cursorOut: nil, validator: nil)
         }
         var plan = ExportPlan(pages)

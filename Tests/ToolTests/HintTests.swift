@@ -13,15 +13,17 @@ struct HintTests {
     /// Every source file of the package, with the lines that a multi-line text breaks joined again.
     private func sources(_ folder: String = "Sources") throws -> [(path: String, text: String)] {
         let root = Repository.path(folder)
-        let paths = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
+        let paths = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }.filter {
+            $0.hasSuffix(".swift")
+        }
         return try paths.sorted().map { path in
             let text = try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
             return (path, text.replacing(/\\\n\s*/, with: ""))
         }
     }
 
-    /// The words of a command as a shell would split them, up to where another command, a file or a comment begins. What is
-    /// interpolated becomes a name.
+    /// The words of a command as a shell would split them, up to where another command, a file or a comment begins.
+    /// What is interpolated becomes a name.
     private func words(_ command: String) -> [String] {
         let plain = command.replacing(/\\\([^()]*(?:\([^()]*\)[^()]*)*\)/, with: "name").replacing(/\\"/, with: "\"")
         var words: [String] = []
@@ -65,12 +67,16 @@ struct HintTests {
         #expect(found.contains("pagecache verify --repair"))
     }
 
-    @Test("a value that is refused comes with what would be taken", arguments: [
-        (["purge", "--older-than", "soon"], "durations are written 30s, 5m, 2h or 7d"), (["gc", "--max-bytes", "much"], "sizes are written 500M or 2G"),
-        (["sync", "https://a.example", "--rate", "fast"], "rates are written 5/s, 30/m or 100/h"),
-        (["list", "--format", "yaml"], "see 'pagecache list --help'"), (["show"], "see 'pagecache show --help'"),
-        (["purge"], "see 'pagecache purge --help'"), (["nope"], "see 'pagecache --help'"), (["--nope"], "see 'pagecache --help'"),
-    ])
+    @Test(
+        "a value that is refused comes with what would be taken",
+        arguments: [
+            (["purge", "--older-than", "soon"], "durations are written 30s, 5m, 2h or 7d"),
+            (["gc", "--max-bytes", "much"], "sizes are written 500M or 2G"),
+            (["sync", "https://a.example", "--rate", "fast"], "rates are written 5/s, 30/m or 100/h"),
+            (["list", "--format", "yaml"], "see 'pagecache list --help'"), (["show"], "see 'pagecache show --help'"),
+            (["purge"], "see 'pagecache purge --help'"), (["nope"], "see 'pagecache --help'"),
+            (["--nope"], "see 'pagecache --help'"),
+        ])
     func values(arguments: [String], hint: String) async throws {
         let ended = try await Tool.run(arguments)
         #expect(ended.status == 64)
@@ -108,7 +114,9 @@ struct HintTests {
     @Test("every option that a text names is one that some command has")
     func options() throws {
         func all(_ command: CommandDescription) -> Set<String> {
-            (command.subcommands ?? []).reduce(Set((command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.text))) { $0.union(all($1)) }
+            (command.subcommands ?? []).reduce(Set((command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.text))) {
+                $0.union(all($1))
+            }
         }
         let known = try all(CommandDescription.tool()).union(["--help", "--version", "--experimental-dump-help"])
         #expect(known.contains("--stale-after"))
@@ -126,14 +134,21 @@ struct HintTests {
     @Test("what `why` says can be typed, whatever the list is like", arguments: [false, true])
     func explanations(isPinned: Bool) throws {
         var list = Sample.list(
-            [Sample.page(0..<100, age: .seconds(900)), Sample.page(100..<200, evidence: .inferred)], total: .exact(500), validated: .seconds(900),
-            ledger: [Sample.failing(0), Sample.failing(300, next: nil), Sample.failing(400, next: nil, isRetryable: false)], isPinned: isPinned,
+            [Sample.page(0..<100, age: .seconds(900)), Sample.page(100..<200, evidence: .inferred)], total: .exact(500),
+            validated: .seconds(900),
+            ledger: [
+                Sample.failing(0), Sample.failing(300, next: nil), Sample.failing(400, next: nil, isRetryable: false),
+            ], isPinned: isPinned,
             sweep: SweepProgress(position: 50, startedAt: Sample.ago(.seconds(60))))
         var count = 0
-        for policy in [FreshnessPolicy(), FreshnessPolicy(staleAfter: .milliseconds(1_500), originWord: .ignored), FreshnessPolicy(staleAfter: .seconds(7_200))] {
+        for policy in [
+            FreshnessPolicy(), FreshnessPolicy(staleAfter: .milliseconds(1_500), originWord: .ignored),
+            FreshnessPolicy(staleAfter: .seconds(7_200)),
+        ] {
             for ledger in [list.ledger, []] {
                 list.ledger = ledger
-                let all = [Explanation(of: list, policy: policy, now: Sample.now)]
+                let all =
+                    [Explanation(of: list, policy: policy, now: Sample.now)]
                     + [0, 150, 250, 300, 900].map { Explanation(of: list, at: $0, policy: policy, now: Sample.now) }
                 for sentence in all.flatMap(\.sentences) {
                     for match in sentence.text.matches(of: /'(pagecache [^']+)'/) {
@@ -146,9 +161,12 @@ struct HintTests {
         #expect(count > 10)
     }
 
-    @Test("the test itself finds what is wrong", arguments: [
-        "pagecache repair", "pagecache verify --mend", "pagecache frobnicate x", "pagecache gc --max-age soon", "pagecache show --limit 5",
-    ])
+    @Test(
+        "the test itself finds what is wrong",
+        arguments: [
+            "pagecache repair", "pagecache verify --mend", "pagecache frobnicate x", "pagecache gc --max-age soon",
+            "pagecache show --limit 5",
+        ])
     func wrong(command: String) throws { #expect(try problem(command) != nil, "\(command)") }
 }
 #endif

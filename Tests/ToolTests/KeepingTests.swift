@@ -23,7 +23,9 @@ struct KeepingTests {
         let record = try await store.register("list", at: noon)
         var version = record.version
         for offset in [0, 100, 200] {
-            let edits: [ListEdit] = [.put(PageWrite(offset: offset, content: items(offset..<offset + 100), evidence: .verified)), .validated]
+            let edits: [ListEdit] = [
+                .put(PageWrite(offset: offset, content: items(offset..<offset + 100), evidence: .verified)), .validated,
+            ]
             let outcome = try await store.commit(CommitPlan(query: record.id, version: version, edits: edits))
             if case .committed(let now) = outcome { version = now }
         }
@@ -44,7 +46,9 @@ struct KeepingTests {
         #expect(try await pages() == 3)
         let done = try await tool(["gc", "--max-bytes", String(half), "--json"]).json
         #expect(done["dry_run"] as? Bool == false)
-        for member in ["pages", "bytes", "queries", "bytes_left"] { #expect(done[member] as? Int == told[member] as? Int, "\(member)") }
+        for member in ["pages", "bytes", "queries", "bytes_left"] {
+            #expect(done[member] as? Int == told[member] as? Int, "\(member)")
+        }
         #expect(try await tool(["list", "--json"]).jsonArray.first?["items"] as? Int == 100)
         _ = try await tool(["pin", id])
         #expect(try await tool(["gc", "--max-bytes", "0", "--dry-run", "--json"]).json["pages"] as? Int == 0)
@@ -55,20 +59,26 @@ struct KeepingTests {
         let id = try await fill()
         #expect(try await tool(["pin", id, "--format", "csv"]).output == "query,pinned\n\(id),true\n")
         #expect(try await tool(["unpin", id, "--format", "csv"]).output == "query,pinned\n\(id),false\n")
-        #expect(try await tool(["gc", "--max-age", "36500d", "--format", "csv"]).output.hasPrefix("dry_run,pages,bytes,queries,bytes_left\nfalse,0,0,0,"))
+        #expect(
+            try await tool(["gc", "--max-age", "36500d", "--format", "csv"]).output.hasPrefix(
+                "dry_run,pages,bytes,queries,bytes_left\nfalse,0,0,0,"))
         #expect(try await tool(["verify", "--format", "csv"]).output == "kind,query,offset,count,message\n")
         let aside = try await tool(["verify", "--set-aside", "--dry-run", "--format", "csv"])
         #expect(aside.output == "dry_run,set_aside\ntrue,\(folder.store).corrupt-<time>\n")
         #expect(folder.contents.contains("store.sqlite"))
     }
 
-    @Test("where a store cannot even be looked at, verify does not send people to verify", arguments: [["verify"], ["verify", "--repair", "--yes"]])
+    @Test(
+        "where a store cannot even be looked at, verify does not send people to verify",
+        arguments: [["verify"], ["verify", "--repair", "--yes"]])
     func unreadable(arguments: [String]) async throws {
         _ = try await fill()
-        let script = try await Program.run("/usr/bin/env", [
-            "python3", "-c",
-            "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('PRAGMA writable_schema=1'); d.execute(\"UPDATE sqlite_schema SET sql = 'CREATE TABLE page (offset' WHERE name = 'page'\"); d.commit()",
-        ])
+        let script = try await Program.run(
+            "/usr/bin/env",
+            [
+                "python3", "-c",
+                "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('PRAGMA writable_schema=1'); d.execute(\"UPDATE sqlite_schema SET sql = 'CREATE TABLE page (offset' WHERE name = 'page'\"); d.commit()",
+            ])
         #expect(script.status == 0, "\(script.errors)")
         let ended = try await tool(arguments)
         #expect(ended.status == 65)
@@ -79,10 +89,12 @@ struct KeepingTests {
     @Test("what verify finds is a row each, with 65; where nothing is, nothing would be set aside")
     func findings() async throws {
         let id = try await fill()
-        let script = try await Program.run("/usr/bin/env", [
-            "python3", "-c",
-            "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 100)'); d.commit()",
-        ])
+        let script = try await Program.run(
+            "/usr/bin/env",
+            [
+                "python3", "-c",
+                "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 100)'); d.commit()",
+            ])
         #expect(script.status == 0, "\(script.errors)")
         let ended = try await tool(["verify", "--format", "csv"])
         #expect(ended.status == 65)

@@ -53,9 +53,11 @@ struct ListHistoryTests {
         try await bench.put(0, items(0..<10))
         let before = try await bench.list
         func fail(at moment: Timestamp) async throws -> ListOutline {
-            let lease = try await bench.store.claim(LeaseRequest([10], for: .seconds(60)), of: bench.query, at: moment).leases[0].token
+            let lease = try await bench.store.claim(LeaseRequest([10], for: .seconds(60)), of: bench.query, at: moment)
+                .leases[0].token
             try await bench.store.record(
-                [.failed(offset: 10, failure: .status(503), nextAttemptIn: .seconds(2), lease: lease)], for: bench.query)
+                [.failed(offset: 10, failure: .status(503), nextAttemptIn: .seconds(2), lease: lease)], for: bench.query
+            )
             return try await bench.list
         }
         let first = try await fail(at: noon)
@@ -68,7 +70,9 @@ struct ListHistoryTests {
         let second = try await fail(at: noon + .seconds(3))
         #expect(kinds(first, second).count == 1, "another attempt is another failure")
 
-        let lease = try await bench.store.claim(LeaseRequest([10], for: .seconds(60)), of: bench.query, at: noon + .seconds(9)).leases[0]
+        let lease = try await bench.store.claim(
+            LeaseRequest([10], for: .seconds(60)), of: bench.query, at: noon + .seconds(9)
+        ).leases[0]
         let asking = try await bench.list
         guard case .retried(let again) = kinds(second, asking).first else {
             Issue.record("not told: \(kinds(second, asking))")
@@ -86,9 +90,11 @@ struct ListHistoryTests {
         let bench = try await bench()
         let list = try await bench.list
         let event = ListHistory.events(from: nil, to: list)[0]
-        let entry = LedgerEntry(offset: 3, state: .failedRetryable, attempts: 2, nextAttemptAt: noon + .seconds(5), failure: .status(500))
+        let entry = LedgerEntry(
+            offset: 3, state: .failedRetryable, attempts: 2, nextAttemptAt: noon + .seconds(5), failure: .status(500))
         let kinds: [ListEvent.Kind] = [
-            .registered, .stored(0..<3), .confirmed(0..<3), .dropped(0..<3), .moved, .replaced, .total(.exact(3)), .ended(3),
+            .registered, .stored(0..<3), .confirmed(0..<3), .dropped(0..<3), .moved, .replaced, .total(.exact(3)),
+            .ended(3),
             .failed(entry), .retried(entry), .recovered(3), .purged,
         ]
         var names: Set<String> = []
@@ -98,7 +104,9 @@ struct ListHistoryTests {
             let rendering = ListEventRendering(event: event, key: list.record.key, at: noon)
             names.insert(rendering.name)
             #expect(!rendering.sentence.isEmpty)
-            #expect(rendering.csv.split(separator: ",", omittingEmptySubsequences: false).count == ListEventRendering.csvNames.count)
+            #expect(
+                rendering.csv.split(separator: ",", omittingEmptySubsequences: false).count
+                    == ListEventRendering.csvNames.count)
         }
         #expect(names.count == kinds.count)
     }

@@ -21,9 +21,12 @@ struct NamingTests {
         await store.close()
     }
 
-    @Test("letters that are swapped, left out or wrong, and parts of a name, lead to it", arguments: [
-        ("itmes", "items"), ("item", "items"), ("itemsx", "items"), ("IT3MS", "items"), ("ord", "orders"), ("odrers", "orders"),
-    ])
+    @Test(
+        "letters that are swapped, left out or wrong, and parts of a name, lead to it",
+        arguments: [
+            ("itmes", "items"), ("item", "items"), ("itemsx", "items"), ("IT3MS", "items"), ("ord", "orders"),
+            ("odrers", "orders"),
+        ])
     func suggestions(wrong: String, right: String) {
         let names = [["items"], ["orders"], ["customers"]]
         #expect(Spelling.suggestions(for: wrong, among: names).first.map { names[$0][0] } == right)
@@ -33,7 +36,9 @@ struct NamingTests {
     func noSuggestions() {
         #expect(Spelling.suggestions(for: "zebra", among: [["items"], ["orders"]]).isEmpty)
         #expect(Spelling.suggestions(for: "", among: [["items"]]).isEmpty)
-        #expect(Spelling.suggestions(for: "it", among: [["kit"], ["site"]]).count == 1, "two letters are in everything; one more is an edit")
+        #expect(
+            Spelling.suggestions(for: "it", among: [["kit"], ["site"]]).count == 1,
+            "two letters are in everything; one more is an edit")
         let long = String(repeating: "a", count: 100_000)
         #expect(Spelling.suggestions(for: long + "b", among: [[long]]) == [0])
         #expect(Spelling.suggestions(for: "aab", among: (0..<9).map { ["aab\($0)"] }).count == 3)
@@ -42,7 +47,10 @@ struct NamingTests {
     @Test("a name of nothing is 66 with what was meant, or where to look; one of several is 64 with their ids")
     func names() async throws {
         let items = QueryKey("https://api.example.com/items")
-        let orders = [QueryKey("https://api.example.com/orders", scope: "a"), QueryKey("https://api.example.com/orders", scope: "b")]
+        let orders = [
+            QueryKey("https://api.example.com/orders", scope: "a"),
+            QueryKey("https://api.example.com/orders", scope: "b"),
+        ]
         try await register([items] + orders)
         let wrong = try await folder.tool(["show", "itmes", "--json"])
         #expect(wrong.status == 66)
@@ -61,9 +69,12 @@ struct NamingTests {
         #expect(try await folder.tool(["show", "itmes"]).errors.contains("the store is empty"))
     }
 
-    @Test("an id with a letter wrong leads to the list in every command that takes one; what is like nothing there may be a URL", arguments: [
-        ["sync"], ["show"], ["pages"], ["why"], ["export"], ["pin"], ["unpin"], ["retry"], ["watch"], ["purge", "--yes"],
-    ])
+    @Test(
+        "an id with a letter wrong leads to the list in every command that takes one; what is like nothing there may be a URL",
+        arguments: [
+            ["sync"], ["show"], ["pages"], ["why"], ["export"], ["pin"], ["unpin"], ["retry"], ["watch"],
+            ["purge", "--yes"],
+        ])
     func wrongID(command: [String]) async throws {
         let key = QueryKey("https://api.example.com/items")
         try await register([key, "https://api.example.com/customers"])
@@ -72,15 +83,20 @@ struct NamingTests {
         letters[6] = letters[6] == "7" ? "8" : "7"
         let wrong = try await folder.tool(command + [String(letters)])
         #expect(wrong.status == 66)
-        #expect(wrong.errors.contains("did you mean \(key.shortID) – https://api.example.com/items?"), "\(wrong.errors)")
+        #expect(
+            wrong.errors.contains("did you mean \(key.shortID) – https://api.example.com/items?"), "\(wrong.errors)")
         let nothing = try await folder.tool(command + ["zebra"])
         #expect(nothing.status == 66)
-        #expect(nothing.errors.contains(command == ["sync"] ? "a new one is begun with its URL" : "'pagecache list' shows them"))
+        #expect(
+            nothing.errors.contains(
+                command == ["sync"] ? "a new one is begun with its URL" : "'pagecache list' shows them"))
     }
 
     @Test("pages --map draws the list for people, and gives its stretches to programs")
     func map() async throws {
-        let origin = DemoOrigin(count: 300) { _, target in target.contains("offset=200") ? .status(500, retryAfter: nil) : nil }
+        let origin = DemoOrigin(count: 300) { _, target in
+            target.contains("offset=200") ? .status(500, retryAfter: nil) : nil
+        }
         try await withOrigin(origin) { root in
             _ = try await folder.tool(["sync", "\(root)/items", "--overlap", "0", "--wait", "0s", "--quiet"])
             let drawn = try await folder.tool(["pages", "\(root)/items", "--map"]).output.split(separator: "\n")
@@ -96,12 +112,15 @@ struct NamingTests {
         }
     }
 
-    @Test("pages --map fits a terminal of 20 columns, in colour, and without it where that is wanted", arguments: [false, true])
+    @Test(
+        "pages --map fits a terminal of 20 columns, in colour, and without it where that is wanted",
+        arguments: [false, true])
     func mapAtTerminal(isPlain: Bool) async throws {
         try await folder.writeListWithGap()
         var variables = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"]
         if isPlain { variables["NO_COLOR"] = "1" }
-        let drawn = try TerminalProgram(Tool.path, ["pages", "list", "--map", "--store", folder.store], environment: variables, columns: 20)
+        let drawn = try TerminalProgram(
+            Tool.path, ["pages", "list", "--map", "--store", folder.store], environment: variables, columns: 20)
         try await eventually("it has ended") { drawn.ended != nil }
         #expect(drawn.ended == 0)
         #expect(drawn.shown.contains("\u{1b}[90m") == !isPlain)
@@ -118,7 +137,8 @@ struct NamingTests {
         let store = try await PageStore.openForTest(at: folder.store)
         let failed = try #require(try await store.query(QueryKey("failed", scope: "b"))).id
         try await store.record(
-            [.failed(offset: 0, failure: FetchFailure(.server, "m", isRetryable: true), nextAttemptIn: nil)], for: failed, at: now)
+            [.failed(offset: 0, failure: FetchFailure(.server, "m", isRetryable: true), nextAttemptIn: nil)],
+            for: failed, at: now)
         await store.close()
         func keys() async throws -> Set<String> {
             Set(try await folder.tool(["list", "--json"]).jsonArray.compactMap { $0["key"] as? String })
@@ -165,7 +185,8 @@ struct NamingTests {
         }
     }
 
-    @Test("--help of each command has examples", arguments: ["errors", "why", "retry", "stats", "pages", "purge", "sync"])
+    @Test(
+        "--help of each command has examples", arguments: ["errors", "why", "retry", "stats", "pages", "purge", "sync"])
     func help(command: String) async throws {
         let help = try await Tool.run([command, "--help"])
         #expect(help.status == 0)

@@ -24,7 +24,8 @@ struct OperatorFreshnessTests {
         let key = QueryKey("http://127.0.0.1:1/items")
         let record = try await store.register(key, at: now)
         let edits: [ListEdit] = [
-            .put(PageWrite(offset: 0, content: items(0..<10), evidence: .verified)), .setTotal(.exact(10)), .setEnd(10), .validated,
+            .put(PageWrite(offset: 0, content: items(0..<10), evidence: .verified)), .setTotal(.exact(10)), .setEnd(10),
+            .validated,
             .setFreshFor(freshFor),
         ]
         let outcome = try await store.commit(
@@ -33,16 +34,20 @@ struct OperatorFreshnessTests {
             Issue.record("it was not committed: \(outcome)")
             return key.shortID
         }
-        if invalidated { _ = try await store.commit(CommitPlan(query: record.id, version: version, edits: [.invalidated]), at: now) }
+        if invalidated {
+            _ = try await store.commit(CommitPlan(query: record.id, version: version, edits: [.invalidated]), at: now)
+        }
         try await store.setPinned(true, record.id)
         await store.close()
         return key.shortID
     }
 
-    @Test("how long a list is fresh is the origin's word, unless the operator has one; what was invalidated is stale", arguments: [
-        (.seconds(3_000), .seconds(600), false, "fresh", false), (.seconds(30), .seconds(40), false, "stale", true),
-        (nil, .seconds(600), false, "stale", true), (.seconds(3_000), .seconds(600), true, "stale", true),
-    ] as [(Duration?, Duration, Bool, String, Bool)])
+    @Test(
+        "how long a list is fresh is the origin's word, unless the operator has one; what was invalidated is stale",
+        arguments: [
+            (.seconds(3_000), .seconds(600), false, "fresh", false), (.seconds(30), .seconds(40), false, "stale", true),
+            (nil, .seconds(600), false, "stale", true), (.seconds(3_000), .seconds(600), true, "stale", true),
+        ] as [(Duration?, Duration, Bool, String, Bool)])
     func freshness(freshFor: Duration?, age: Duration, invalidated: Bool, freshness: String, isDue: Bool) async throws {
         let id = try await store(freshFor: freshFor, age: age, invalidated: invalidated)
         let list = try #require(try await tool(["list", "--json"]).jsonArray.first)
@@ -56,7 +61,8 @@ struct OperatorFreshnessTests {
         let doomed = try await tool(["purge", "--stale", "--dry-run", "--json"]).json["queries"] as? Int
         #expect(doomed == (freshness == "stale" ? 1 : 0))
         // The operator's word wins, over that of the origin and not over what somebody knows better.
-        let own = try await tool(["purge", "--stale", "--stale-after", "300s", "--dry-run", "--json"]).json["queries"] as? Int
+        let own =
+            try await tool(["purge", "--stale", "--stale-after", "300s", "--dry-run", "--json"]).json["queries"] as? Int
         #expect(own == (age >= .seconds(300) || invalidated ? 1 : 0))
         #expect(try await tool(["sync", "--due", "--stale-after", "2h", "--json"]).jsonArray.isEmpty == !invalidated)
         // Nobody answers; but that it was tried says that it was due.
@@ -64,7 +70,9 @@ struct OperatorFreshnessTests {
         #expect(try await tool(["sync", "--due", "--json"]).jsonArray.isEmpty == !isDue)
     }
 
-    @Test("R13: sync of a list that is young enough for --stale-after asks nobody; what is missing is fetched all the same")
+    @Test(
+        "R13: sync of a list that is young enough for --stale-after asks nobody; what is missing is fetched all the same"
+    )
     func staleAfter() async throws {
         let origin = DemoOrigin(count: 1_000)
         try await withOrigin(origin) { root in
@@ -73,13 +81,17 @@ struct OperatorFreshnessTests {
             let rest = try await tool(["sync", "\(root)/items", "--stale-after", "1h", "--overlap", "0", "--json"])
             #expect(rest.json["outcome"] as? String == "complete")
             #expect(origin.requests.count == before + 7)
-            #expect(!origin.requests.dropFirst(before).contains { !$0.contains("offset=") || $0.contains("offset=0") }, "page one is young enough")
+            #expect(
+                !origin.requests.dropFirst(before).contains { !$0.contains("offset=") || $0.contains("offset=0") },
+                "page one is young enough")
             let again = try await tool(["sync", "\(root)/items", "--stale-after", "1h", "--json"])
             #expect(again.status == 0)
             #expect(again.json["outcome"] as? String == "complete")
             #expect(again.json["requests"] as? Int == 0)
             #expect(origin.requests.count == before + 7)
-            #expect(try await tool(["sync", "\(root)/items", "--stale-after", "0s", "--json"]).json["reconciliation"] as? String == "unchanged")
+            #expect(
+                try await tool(["sync", "\(root)/items", "--stale-after", "0s", "--json"]).json["reconciliation"]
+                    as? String == "unchanged")
             #expect(origin.requests.count == before + 8)
             #expect(try await tool(["sync", "\(root)/items", "--stale-after", "1h", "--sweep"]).status == 64)
         }

@@ -4,10 +4,14 @@ import Testing
 
 @Suite("Text for a terminal")
 struct PrintableTests {
-    @Test("what moves the cursor, turns text around or cannot be seen is shown as what it is", arguments: [
-        ("a\u{1B}[31mb", "a\\u{1b}[31mb"), ("tab\there", "tab\\u{9}here"), ("\u{9B}", "\\u{9b}"), ("re\u{202E}versed", "re\\u{202e}versed"),
-        ("list\u{200B}1", "list\\u{200b}1"), ("\u{FEFF}list", "\\u{feff}list"), ("soft\u{AD}hyphen", "soft\\u{ad}hyphen"), ("two\u{2028}lines", "two\\u{2028}lines"),
-    ])
+    @Test(
+        "what moves the cursor, turns text around or cannot be seen is shown as what it is",
+        arguments: [
+            ("a\u{1B}[31mb", "a\\u{1b}[31mb"), ("tab\there", "tab\\u{9}here"), ("\u{9B}", "\\u{9b}"),
+            ("re\u{202E}versed", "re\\u{202e}versed"),
+            ("list\u{200B}1", "list\\u{200b}1"), ("\u{FEFF}list", "\\u{feff}list"),
+            ("soft\u{AD}hyphen", "soft\\u{ad}hyphen"), ("two\u{2028}lines", "two\\u{2028}lines"),
+        ])
     func shown(text: String, expected: String) { #expect(Printable.text(text) == expected) }
 
     @Test("what people write with stays", arguments: ["naïve", "می‌خواهم", "क्‍ष", "👩‍👩‍👧", "日本語", "שלום"])

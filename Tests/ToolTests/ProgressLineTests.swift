@@ -13,7 +13,8 @@ struct ProgressLineTests {
         line.note(.opened(held: 0, length: nil), at: noon)
         for page in 0..<pages {
             line.note(
-                .stored(page * 100..<page * 100 + 100, held: (page + 1) * 100, length: length), at: noon + .seconds(page + 1))
+                .stored(page * 100..<page * 100 + 100, held: (page + 1) * 100, length: length),
+                at: noon + .seconds(page + 1))
         }
         return line
     }
@@ -70,7 +71,9 @@ struct ProgressLineTests {
         #expect(!text.contains("pages"))
     }
 
-    @Test("in any width from 20 columns on it fits, and says how far it has come", arguments: [20, 21, 30, 40, 60, 79, 200])
+    @Test(
+        "in any width from 20 columns on it fits, and says how far it has come",
+        arguments: [20, 21, 30, 40, 60, 79, 200])
     func widths(width: Int) {
         var line = line(pages: 99)
         line.note(.failed(offset: 9_900, .status(500), nextAttemptAt: nil), at: noon + .seconds(99))

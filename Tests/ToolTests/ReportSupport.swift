@@ -8,11 +8,14 @@ enum Sample {
     static func ago(_ age: Duration) -> Timestamp { now + (.zero - age) }
 
     static func page(
-        _ range: Range<Int>, age: Duration = .seconds(5), evidence: Evidence = .verified, generation: Int = 1, seams: [InnerSeam] = []
+        _ range: Range<Int>, age: Duration = .seconds(5), evidence: Evidence = .verified, generation: Int = 1,
+        seams: [InnerSeam] = []
     ) -> PageSummary {
         PageSummary(
-            offset: range.lowerBound, count: range.count, generation: generation, revision: 0, evidence: evidence, evidenceAt: ago(age),
-            innerInferredSeams: seams, fetchedAt: ago(age), validatedAt: ago(age), fingerprint: 0, cursorIn: nil, cursorOut: nil,
+            offset: range.lowerBound, count: range.count, generation: generation, revision: 0, evidence: evidence,
+            evidenceAt: ago(age),
+            innerInferredSeams: seams, fetchedAt: ago(age), validatedAt: ago(age), fingerprint: 0, cursorIn: nil,
+            cursorOut: nil,
             validator: nil)
     }
 
@@ -21,7 +24,8 @@ enum Sample {
         _ message: String = "the origin answered 500", _ failureClass: FetchFailure.Class = .server
     ) -> LedgerEntry {
         LedgerEntry(
-            offset: offset, state: isRetryable ? .failedRetryable : .failedPermanent, attempts: attempts, firstFailureAt: ago(.seconds(300)),
+            offset: offset, state: isRetryable ? .failedRetryable : .failedPermanent, attempts: attempts,
+            firstFailureAt: ago(.seconds(300)),
             lastAttemptAt: ago(.seconds(60)), nextAttemptAt: next.map { now + $0 },
             failure: FetchFailure(failureClass, message, isRetryable: isRetryable))
     }
@@ -33,8 +37,10 @@ enum Sample {
     ) -> ListOutline {
         ListOutline(
             record: QueryRecord(
-                id: QueryID(rawValue: 1), key: key, version: ListVersion(generation: generation, revision: 0), total: total, end: end,
-                validatedAt: age.map(ago), createdAt: ago(.seconds(86_400)), allowsDuplicates: false, paging: "offset", source: "",
+                id: QueryID(rawValue: 1), key: key, version: ListVersion(generation: generation, revision: 0),
+                total: total, end: end,
+                validatedAt: age.map(ago), createdAt: ago(.seconds(86_400)), allowsDuplicates: false, paging: "offset",
+                source: "",
                 sweep: sweep, isPinned: isPinned),
             pages: pages, ledger: ledger, readAt: now)
     }

@@ -15,7 +15,8 @@ struct SchemaTests {
     private static let withoutJSON: Set<String> = ["demo", "completions", "man"]
 
     private func schema(_ name: String) throws -> JSONSchema {
-        try JSONSchema(try String(contentsOfFile: Repository.path("Documentation/schemas/\(name).json"), encoding: .utf8))
+        try JSONSchema(
+            try String(contentsOfFile: Repository.path("Documentation/schemas/\(name).json"), encoding: .utf8))
     }
 
     private func check(_ ended: Program.Ended, _ name: String, status: Int32 = 0) throws {
@@ -26,7 +27,8 @@ struct SchemaTests {
 
     @Test("every command has a schema that is understood, and every schema a command")
     func all() throws {
-        let commands = Set(try CommandDescription.tool().shownCommands.map(\.commandName)).subtracting(SchemaTests.withoutJSON)
+        let commands = Set(try CommandDescription.tool().shownCommands.map(\.commandName)).subtracting(
+            SchemaTests.withoutJSON)
         let files = try FileManager.default.contentsOfDirectory(atPath: Repository.path("Documentation/schemas"))
         let names = Set(files.map { $0.replacing(".json", with: "") })
         #expect(names == commands.union(["error"]))
@@ -48,7 +50,8 @@ struct SchemaTests {
             // One that fails from its third request on: there is something to tell about errors.
             let failing = DemoOrigin(count: 550) { number, _ in number > 2 ? .status(503, retryAfter: 60) : nil }
             try await withOrigin(failing) { other in
-                try check(try await run(["sync", "\(other)/items", "--wait", "0s", "--retries", "1"]), "sync", status: 75)
+                try check(
+                    try await run(["sync", "\(other)/items", "--wait", "0s", "--retries", "1"]), "sync", status: 75)
                 try check(try await run(["errors"]), "errors")
                 #expect(try await run(["errors"]).jsonArray.isEmpty == false)
                 try check(try await run(["pages", "\(other)/items"]), "pages")
@@ -57,7 +60,9 @@ struct SchemaTests {
                 try check(try await run(["export", "\(other)/items"]), "export", status: 75)
             }
             try check(try await run(["sync", query]), "sync")
-            for arguments in [["list"], ["pages", query], ["why", query], ["stats"], ["show", query], ["export", query], ["verify"]] {
+            for arguments in [
+                ["list"], ["pages", query], ["why", query], ["stats"], ["show", query], ["export", query], ["verify"],
+            ] {
                 try check(try await run(arguments), arguments[0])
             }
             try check(try await run(["pages", query, "--map"]), "pages")
@@ -74,10 +79,13 @@ struct SchemaTests {
         }
     }
 
-    @Test("errors are an object with code, message and hint on standard error, whatever went wrong", arguments: [
-        (["list"], 66), (["show", "x"], 66), (["sync", "http://127.0.0.1:1/items"], 69), (["sync", "ftp://x"], 64), (["purge", "--all"], 66),
-        (["purge", "--all", "--stale"], 64), (["frobnicate"], 64), (["show"], 64),
-    ] as [([String], Int32)])
+    @Test(
+        "errors are an object with code, message and hint on standard error, whatever went wrong",
+        arguments: [
+            (["list"], 66), (["show", "x"], 66), (["sync", "http://127.0.0.1:1/items"], 69), (["sync", "ftp://x"], 64),
+            (["purge", "--all"], 66),
+            (["purge", "--all", "--stale"], 64), (["frobnicate"], 64), (["show"], 64),
+        ] as [([String], Int32)])
     func errors(arguments: [String], status: Int32) async throws {
         let ended = try await Tool.run(arguments + ["--store", folder.store, "--json", "--quiet"])
         #expect(ended.status == status, "\(ended.errors)")
@@ -88,25 +96,40 @@ struct SchemaTests {
     @Test("a schema with a keyword that is not understood is refused, and so is one that leads nowhere")
     func refused() {
         let head = #""$schema":"https://json-schema.org/draft/2020-12/schema""#
-        for rest in [#""anyOf":[]"#, #""type":"text""#, ##""$ref":"#/$defs/none""##, #""format":"uri""#, #""required":["a"]"#, #""items":{"contains":{}}"#] {
+        for rest in [
+            #""anyOf":[]"#, #""type":"text""#, ##""$ref":"#/$defs/none""##, #""format":"uri""#, #""required":["a"]"#,
+            #""items":{"contains":{}}"#,
+        ] {
             #expect(throws: (any Error).self, "\(rest)") { try JSONSchema("{\(head),\(rest)}") }
         }
         #expect(throws: JSONSchema.Unusable.self) { try JSONSchema("{}") }
     }
 
-    @Test("the validator finds what is wrong", arguments: [
-        (#"{"type":"integer","minimum":2}"#, "2", true), (#"{"type":"integer","minimum":2}"#, "1", false),
-        (#"{"type":"integer"}"#, "true", false), (#"{"type":"integer"}"#, "1.5", false), (#"{"type":"number","maximum":1}"#, "1", true),
-        (#"{"type":["string","null"],"format":"date-time"}"#, "null", true), (#"{"type":"string","format":"date-time"}"#, #""today""#, false),
-        (#"{"type":"string","format":"date-time"}"#, #""2026-01-02T03:04:05.678Z""#, true), (#"{"enum":["a",null]}"#, "null", true),
-        (#"{"enum":["a"]}"#, #""b""#, false), (#"{"pattern":"^a+$"}"#, #""aab""#, false),
-        (#"{"type":"object","properties":{"a":{"type":"null"}},"required":["a"],"additionalProperties":false}"#, #"{"a":null}"#, true),
-        (#"{"type":"object","properties":{"a":{"type":"null"}},"required":["a"],"additionalProperties":false}"#, "{}", false),
-        (#"{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":false}"#, #"{"b":1}"#, false),
-        (##"{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}"##, "[1,2]", true),
-        (##"{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}"##, #"[1,"2"]"#, false),
-        (#"{"oneOf":[{"type":"null"},{"type":"integer"}]}"#, "1", true), (#"{"oneOf":[{"type":"number"},{"type":"integer"}]}"#, "1", false),
-    ])
+    @Test(
+        "the validator finds what is wrong",
+        arguments: [
+            (#"{"type":"integer","minimum":2}"#, "2", true), (#"{"type":"integer","minimum":2}"#, "1", false),
+            (#"{"type":"integer"}"#, "true", false), (#"{"type":"integer"}"#, "1.5", false),
+            (#"{"type":"number","maximum":1}"#, "1", true),
+            (#"{"type":["string","null"],"format":"date-time"}"#, "null", true),
+            (#"{"type":"string","format":"date-time"}"#, #""today""#, false),
+            (#"{"type":"string","format":"date-time"}"#, #""2026-01-02T03:04:05.678Z""#, true),
+            (#"{"enum":["a",null]}"#, "null", true),
+            (#"{"enum":["a"]}"#, #""b""#, false), (#"{"pattern":"^a+$"}"#, #""aab""#, false),
+            (
+                #"{"type":"object","properties":{"a":{"type":"null"}},"required":["a"],"additionalProperties":false}"#,
+                #"{"a":null}"#, true
+            ),
+            (
+                #"{"type":"object","properties":{"a":{"type":"null"}},"required":["a"],"additionalProperties":false}"#,
+                "{}", false
+            ),
+            (#"{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":false}"#, #"{"b":1}"#, false),
+            (##"{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}"##, "[1,2]", true),
+            (##"{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}"##, #"[1,"2"]"#, false),
+            (#"{"oneOf":[{"type":"null"},{"type":"integer"}]}"#, "1", true),
+            (#"{"oneOf":[{"type":"number"},{"type":"integer"}]}"#, "1", false),
+        ])
     func validator(schema: String, value: String, isFine: Bool) throws {
         let schema = try JSONSchema(#"{"$schema":"https://json-schema.org/draft/2020-12/schema","# + schema.dropFirst())
         #expect(schema.problems(with: try JSONValue(value)).isEmpty == isFine)

@@ -21,7 +21,8 @@ struct ShowTests {
     ]
 
     private func fill() async throws {
-        let content = PageContent(zip(ShowTests.payloads, ["a", "b", "c"]).map { Item(payload: Array($0.0.utf8), id: $0.1) })
+        let content = PageContent(
+            zip(ShowTests.payloads, ["a", "b", "c"]).map { Item(payload: Array($0.0.utf8), id: $0.1) })
         try await folder.write(content, total: .exact(3), and: [.setEnd(3)])
     }
 
@@ -30,23 +31,30 @@ struct ShowTests {
         return try await Tool.run(["show", "list", "--store", folder.store] + flags)
     }
 
-    @Test("R7: an object a line, members in the order asked for, values byte for byte as they were sent", arguments: [[], ["--format", "ndjson"]])
+    @Test(
+        "R7: an object a line, members in the order asked for, values byte for byte as they were sent",
+        arguments: [[], ["--format", "ndjson"]])
     func lines(format: [String]) async throws {
         let ended = try await show(["--fields", "/n,/big,/o/x,/id"] + format)
         #expect(ended.status == 0, "\(ended.errors)")
-        #expect(ended.output.split(separator: "\n") == [
-            #"{"/n":1.50e3,"/big":12345678901234567890,"/o/x":"gr\u00f6\u00dfer","/id":"a"}"#,
-            #"{"/n":-0.0,"/big":null,"/o/x":null,"/id":"b"}"#, #"{"/n":7,"/big":null,"/o/x":null,"/id":"c\u001b[31m"}"#,
-        ])
+        #expect(
+            ended.output.split(separator: "\n") == [
+                #"{"/n":1.50e3,"/big":12345678901234567890,"/o/x":"gr\u00f6\u00dfer","/id":"a"}"#,
+                #"{"/n":-0.0,"/big":null,"/o/x":null,"/id":"b"}"#,
+                #"{"/n":7,"/big":null,"/o/x":null,"/id":"c\u001b[31m"}"#,
+            ])
     }
 
-    @Test("an object within, an array, a place in one, the whole item, and a name with a slash; on one line all the same")
+    @Test(
+        "an object within, an array, a place in one, the whole item, and a name with a slash; on one line all the same")
     func deep() async throws {
         let ended = try await show(["--fields", "/o,/o/y/1,/a~1b", "--format", "ndjson"])
-        #expect(ended.output.split(separator: "\n") == [
-            #"{"/o":{"x":"gr\u00f6\u00dfer","y":[1, 2]},"/o/y/1":2,"/a~1b":null}"#,
-            #"{"/o":{ "x" : null ,  "y" : [ ] },"/o/y/1":null,"/a~1b":null}"#, #"{"/o":null,"/o/y/1":null,"/a~1b":"slash"}"#,
-        ])
+        #expect(
+            ended.output.split(separator: "\n") == [
+                #"{"/o":{"x":"gr\u00f6\u00dfer","y":[1, 2]},"/o/y/1":2,"/a~1b":null}"#,
+                #"{"/o":{ "x" : null ,  "y" : [ ] },"/o/y/1":null,"/a~1b":null}"#,
+                #"{"/o":null,"/o/y/1":null,"/a~1b":"slash"}"#,
+            ])
         let whole = try await Tool.run(["show", "list", "--store", folder.store, "--fields", "", "--limit", "1"])
         #expect(whole.output == #"{"":"# + ShowTests.payloads[0] + "}\n")
     }
@@ -56,17 +64,23 @@ struct ShowTests {
         let json = try await show(["--fields", "/id,/n", "--json"])
         #expect(json.jsonArray.compactMap { $0["/id"] as? String } == ["a", "b", "c\u{1b}[31m"])
         #expect(json.output.contains(#""/n":1.50e3"#))
-        let csv = try await Tool.run(["show", "list", "--store", folder.store, "--fields", "/n,/o/x,/s", "--format", "csv"])
+        let csv = try await Tool.run([
+            "show", "list", "--store", folder.store, "--fields", "/n,/o/x,/s", "--format", "csv",
+        ])
         #expect(csv.output == "/n,/o/x,/s\n1.50e3,größer,\"two\nlines\"\n-0.0,,\n7,,\n")
     }
 
     @Test("a table for people: fields as columns, numbers to the right, nothing that could harm a terminal")
     func table() async throws {
         let ended = try await show(["--fields", "/id,/n,/o/x", "--format", "table"])
-        #expect(ended.output.split(separator: "\n") == [
-            "OFFSET  /id              /n  /o/x", "     0  a            1.50e3  größer", "     1  b              -0.0  –", "     2  c\\u{1b}[31m       7  –",
+        #expect(
+            ended.output.split(separator: "\n") == [
+                "OFFSET  /id              /n  /o/x", "     0  a            1.50e3  größer",
+                "     1  b              -0.0  –", "     2  c\\u{1b}[31m       7  –",
+            ])
+        let one = try await Tool.run([
+            "show", "list", "--store", folder.store, "--fields", "/n", "--id", "b", "--offset", "0",
         ])
-        let one = try await Tool.run(["show", "list", "--store", folder.store, "--fields", "/n", "--id", "b", "--offset", "0"])
         #expect(one.output == #"{"/n":-0.0}"# + "\n")
     }
 
@@ -78,7 +92,8 @@ struct ShowTests {
             environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"], columns: columns)
         try await eventually("it has ended") { tool.ended != nil }
         #expect(tool.ended == 0)
-        let lines = tool.shown.replacing(/\u{1b}\[1m|\u{1b}\[0m/, with: "").split(whereSeparator: \.isNewline).map(String.init)
+        let lines = tool.shown.replacing(/\u{1b}\[1m|\u{1b}\[0m/, with: "").split(whereSeparator: \.isNewline).map(
+            String.init)
         #expect(lines.allSatisfy { $0.count <= columns && !$0.contains("\u{1b}") }, "\(lines)")
         if columns == 20 {
             #expect(lines.prefix(4) == ["OFFSET 0", "/id a", "/n 1.50e3", "/o/x größer"])
@@ -99,7 +114,8 @@ struct ShowTests {
         let content = PageContent([Item(payload: Array(text.utf8))])
         let part = ListWindow.Part(offset: 5, content: content, isHeld: true, validatedAt: noon)
         let record = QueryRecord(
-            id: QueryID(rawValue: 1), key: QueryKey("list"), version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil,
+            id: QueryID(rawValue: 1), key: QueryKey("list"), version: ListVersion(generation: 1, revision: 0),
+            total: .unknown, end: nil,
             validatedAt: nil, createdAt: noon, allowsDuplicates: false, paging: "", source: "")
         let window = ListWindow(record: record, range: 5..<6, parts: [part], damaged: [], readAt: Sample.now)
         #expect(table.lines(window) == ["OFFSET  /n", "     5  –"])

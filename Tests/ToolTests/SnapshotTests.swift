@@ -24,7 +24,9 @@ struct SnapshotTests {
             Issue.record("\(file) was not there and has been written; look at it, and commit it")
             return
         }
-        let lines = zip(old.split(separator: "\n", omittingEmptySubsequences: false), text.split(separator: "\n", omittingEmptySubsequences: false))
+        let lines = zip(
+            old.split(separator: "\n", omittingEmptySubsequences: false),
+            text.split(separator: "\n", omittingEmptySubsequences: false))
         let first = lines.first { $0 != $1 }.map { "it was '\($0)' and is '\($1)'" } ?? "one is longer than the other"
         Issue.record("\(file) differs: \(first); if that is meant, write it anew with PAGECACHE_UPDATE_SNAPSHOTS=1")
     }
@@ -35,7 +37,8 @@ struct SnapshotTests {
         #expect(commands.count > 10)
         // As wide as a terminal is by default, whatever this one is.
         let environment = ["COLUMNS": "80"]
-        try Self.compare(try await Tool.run(["--help"], environment: environment).output, with: "Tests/ToolTests/Snapshots/help.txt")
+        try Self.compare(
+            try await Tool.run(["--help"], environment: environment).output, with: "Tests/ToolTests/Snapshots/help.txt")
         for command in commands {
             let ended = try await Tool.run([command, "--help"], environment: environment)
             #expect(ended.status == 0)
@@ -58,7 +61,9 @@ struct SnapshotTests {
         let path = "\(folder.path)/pagecache.1"
         folder.createFile(path, ended.output)
         guard FileManager.default.isExecutableFile(atPath: "/usr/bin/groff") else { return }
-        let checked = try await Program.run("/usr/bin/groff", ["-man", "-Tutf8", "-K", "utf8", "-ww", "-z", path], environment: ["PATH": "/usr/bin:/bin"])
+        let checked = try await Program.run(
+            "/usr/bin/groff", ["-man", "-Tutf8", "-K", "utf8", "-ww", "-z", path],
+            environment: ["PATH": "/usr/bin:/bin"])
         #expect(checked.errors.isEmpty, "\(checked.errors)")
     }
 
@@ -73,20 +78,25 @@ struct SnapshotTests {
             }
             // A key that is the same at every port.
             let tables = [
-                ("sync", ["sync", "\(root)/items", "--key", "items", "--overlap", "0"]), ("list", ["list"]), ("pages", ["pages", "items"]),
-                ("show", ["show", "items", "--limit", "2"]), ("show-csv", ["show", "items", "--limit", "2", "--format", "csv"]),
-                ("export-csv", ["export", "items", "--format", "csv"]), ("gc", ["gc", "--max-bytes", "1G"]), ("verify", ["verify"]),
+                ("sync", ["sync", "\(root)/items", "--key", "items", "--overlap", "0"]), ("list", ["list"]),
+                ("pages", ["pages", "items"]),
+                ("show", ["show", "items", "--limit", "2"]),
+                ("show-csv", ["show", "items", "--limit", "2", "--format", "csv"]),
+                ("export-csv", ["export", "items", "--format", "csv"]), ("gc", ["gc", "--max-bytes", "1G"]),
+                ("verify", ["verify"]),
                 ("pin", ["pin", "items"]), ("purge", ["purge", "items", "--dry-run"]),
             ]
             for (name, arguments) in tables {
                 let text = try await run(arguments)
-                try Self.compare(text.split(separator: "\n").prefix(12).joined(separator: "\n") + "\n", with: "Tests/ToolTests/Snapshots/\(name).txt")
+                try Self.compare(
+                    text.split(separator: "\n").prefix(12).joined(separator: "\n") + "\n",
+                    with: "Tests/ToolTests/Snapshots/\(name).txt")
             }
         }
     }
 
-    /// Without what differs from run to run: ports, times and durations. Columns are as wide as their contents, so runs of
-    /// spaces become two.
+    /// Without what differs from run to run: ports, times and durations. Columns are as wide as their contents, so runs
+    /// of spaces become two.
     private func stable(_ text: String, _ root: String) -> String {
         text.replacing(root, with: "http://origin")
             .replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/, with: "TIME")

@@ -42,14 +42,17 @@ struct StatsTests {
         let json = try await folder.tool(["stats", "--json"]).json
         #expect((json["total"] as? [String: Any])?["pages_kept"] as? Int == 10)
         let store = try #require(json["store"] as? [String: Any])
-        #expect(store["file_bytes"] as? Int == (try FileManager.default.attributesOfItem(atPath: folder.store)[.size] as? Int))
+        #expect(
+            store["file_bytes"] as? Int
+                == (try FileManager.default.attributesOfItem(atPath: folder.store)[.size] as? Int))
         #expect((json["queries"] as? [[String: Any]])?.count == 1)
     }
 
     @Test("in every format, by query and in all")
     func formats() async throws {
         try await fill()
-        let csv = try await folder.tool(["stats", "--format", "csv"]).output.split(separator: "\n", omittingEmptySubsequences: false)
+        let csv = try await folder.tool(["stats", "--format", "csv"]).output.split(
+            separator: "\n", omittingEmptySubsequences: false)
         #expect(csv[0].hasPrefix("query,key,scope,items,pages,bytes,"))
         #expect(csv[3].hasPrefix(",,,200,2,"))
         let lines = try await folder.tool(["stats", "--format", "ndjson"]).output.split(separator: "\n")
@@ -94,14 +97,20 @@ struct StatsTests {
         func query(_ number: Int) -> StoreStatistics.Query {
             let pages = [Sample.page(0..<100), Sample.page(150..<200, age: .seconds(90))]
             let list = Sample.list(
-                pages, total: .exact(250), ledger: number == 7 ? [Sample.failing(100)] : [], key: QueryKey("list \(number)"))
+                pages, total: .exact(250), ledger: number == 7 ? [Sample.failing(100)] : [],
+                key: QueryKey("list \(number)"))
             return StoreStatistics.Query(
-                summary: QuerySummary(outline: list, bytes: number), tally: RunTally(runs: 1, requests: 3, pagesFetched: 3, pagesKept: number))
+                summary: QuerySummary(outline: list, bytes: number),
+                tally: RunTally(runs: 1, requests: 3, pagesFetched: 3, pagesKept: number))
         }
-        let statistics = StoreStatistics(queries: (0..<250).map(query), fileBytes: 90_000, logBytes: 4_096, freeBytes: 8_192, schema: 1)
+        let statistics = StoreStatistics(
+            queries: (0..<250).map(query), fileBytes: 90_000, logBytes: 4_096, freeBytes: 8_192, schema: 1)
         let text = HTMLReport(statistics: statistics, store: "/tmp/store.sqlite", now: Sample.now).text
-        for tag in ["section", "article", "table", "tr", "td", "svg", "div", "span", "p", "h2", "h3", "title", "main", "i"] {
-            let opened = text.components(separatedBy: "<\(tag)>").count + text.components(separatedBy: "<\(tag) ").count - 2
+        for tag in [
+            "section", "article", "table", "tr", "td", "svg", "div", "span", "p", "h2", "h3", "title", "main", "i",
+        ] {
+            let opened =
+                text.components(separatedBy: "<\(tag)>").count + text.components(separatedBy: "<\(tag) ").count - 2
             #expect(opened == text.components(separatedBy: "</\(tag)>").count - 1, "\(tag)")
         }
         #expect(text.components(separatedBy: "<article>").count - 1 == HTMLReport.drawn)
@@ -123,7 +132,8 @@ struct StatsTests {
         func page() -> String {
             let query = StoreStatistics.Query(summary: QuerySummary(outline: list, bytes: 1), tally: RunTally())
             return HTMLReport(
-                statistics: StoreStatistics(queries: [query], fileBytes: 1, logBytes: 0, freeBytes: 0, schema: 1), store: "s", now: Sample.now
+                statistics: StoreStatistics(queries: [query], fileBytes: 1, logBytes: 0, freeBytes: 0, schema: 1),
+                store: "s", now: Sample.now
             ).text
         }
         #expect(page().contains("stale, confirmed 5 min ago"))
@@ -146,7 +156,9 @@ struct StatsTests {
 
     /// Two lists, one of which has a name that would be markup, and a terminal's escape in it.
     private func fill() async throws {
-        for key in ["http://h/plain", #"<b onclick="x">&"# + "\u{1b}"] { try await folder.writeListWithGap(QueryKey(key)) }
+        for key in ["http://h/plain", #"<b onclick="x">&"# + "\u{1b}"] {
+            try await folder.writeListWithGap(QueryKey(key))
+        }
     }
 }
 #endif

@@ -12,11 +12,13 @@ import ToolSupport
 @Suite("Rows of texts in so many columns")
 struct TableLayoutTests {
     private let columns: [TableLayout.Column] = [
-        .init(heading: "ID", isWhole: true), .init(heading: "QUERY"), .init(heading: "ITEMS", isNumber: true), .init(heading: "NEXT"),
+        .init(heading: "ID", isWhole: true), .init(heading: "QUERY"), .init(heading: "ITEMS", isNumber: true),
+        .init(heading: "NEXT"),
         .init(heading: "SIZE", isNumber: true),
     ]
     private let rows = [
-        ["4s61jq7d", "https://api.example.com/items", "12,345", "–", "1.2 MB"], ["787vw1bw", "short", "3", "–", "91 B"],
+        ["4s61jq7d", "https://api.example.com/items", "12,345", "–", "1.2 MB"],
+        ["787vw1bw", "short", "3", "–", "91 B"],
     ]
 
     private func lines(_ width: Int) -> [String] {
@@ -27,7 +29,8 @@ struct TableLayoutTests {
     @Test("URLs that begin alike are told apart by their ends, and what is missed least is left out first")
     func telling() {
         let columns: [TableLayout.Column] = [
-            .init(heading: "QUERY", least: 16, isCutInside: true), .init(heading: "RUNS", isNumber: true, isMinor: true),
+            .init(heading: "QUERY", least: 16, isCutInside: true),
+            .init(heading: "RUNS", isNumber: true, isMinor: true),
             .init(heading: "AGE", isWhole: true), .init(heading: "FAILING", isNumber: true),
         ]
         let rows = ["labels", "tasks?done=1"].map { ["https://api.example.com/v1/\($0)", "1", "stale (5 min)", "0"] }
@@ -40,17 +43,21 @@ struct TableLayoutTests {
 
     @Test("where there is room, everything is there, numbers to the right")
     func roomy() {
-        #expect(lines(.max) == [
-            "ID        QUERY                           ITEMS  NEXT    SIZE", "4s61jq7d  https://api.example.com/items  12,345  –     1.2 MB",
-            "787vw1bw  short                               3  –       91 B",
-        ])
+        #expect(
+            lines(.max) == [
+                "ID        QUERY                           ITEMS  NEXT    SIZE",
+                "4s61jq7d  https://api.example.com/items  12,345  –     1.2 MB",
+                "787vw1bw  short                               3  –       91 B",
+            ])
     }
 
     @Test("texts are cut first, and neither ids nor numbers ever")
     func cut() {
-        #expect(lines(44) == [
-            "ID        QUERY          ITEMS  NEXT    SIZE", "4s61jq7d  https://api…  12,345  –     1.2 MB", "787vw1bw  short              3  –       91 B",
-        ])
+        #expect(
+            lines(44) == [
+                "ID        QUERY          ITEMS  NEXT    SIZE", "4s61jq7d  https://api…  12,345  –     1.2 MB",
+                "787vw1bw  short              3  –       91 B",
+            ])
     }
 
     @Test("what says nothing is left out first, then what stands at the right; three columns at least")
@@ -63,10 +70,12 @@ struct TableLayoutTests {
 
     @Test("where not even three columns fit, rows stand one below another, whole, without what says nothing")
     func stacked() {
-        #expect(lines(20) == [
-            "ID 4s61jq7d", "QUERY", "  https://api.exampl", "  e.com/items", "ITEMS 12,345", "SIZE 1.2 MB", "ID 787vw1bw", "QUERY short",
-            "ITEMS 3", "SIZE 91 B",
-        ])
+        #expect(
+            lines(20) == [
+                "ID 4s61jq7d", "QUERY", "  https://api.exampl", "  e.com/items", "ITEMS 12,345", "SIZE 1.2 MB",
+                "ID 787vw1bw", "QUERY short",
+                "ITEMS 3", "SIZE 91 B",
+            ])
         #expect(TableLayout(columns, rows: rows, width: 20).leftOut.isEmpty)
     }
 
@@ -81,12 +90,17 @@ struct TableLayoutTests {
     @Test("what is wide takes up two columns: columns stay under one another, and no character is cut in two")
     func wide() {
         let rows = [["1", "寿司と天ぷら", "12"], ["2", "👨‍👩‍👧 e\u{301}te\u{301}", "3"], ["3", "plain", "456"]]
-        let columns: [TableLayout.Column] = [.init(heading: "ID", isWhole: true), .init(heading: "名前"), .init(heading: "N", isNumber: true)]
+        let columns: [TableLayout.Column] = [
+            .init(heading: "ID", isWhole: true), .init(heading: "名前"), .init(heading: "N", isNumber: true),
+        ]
         func lines(_ width: Int) -> [String] {
             let layout = TableLayout(columns, rows: rows, width: width)
             return (layout.heading().map { [$0] } ?? []) + rows.flatMap { layout.lines(of: $0) }
         }
-        #expect(lines(.max) == ["ID  名前            N", "1   寿司と天ぷら   12", "2   👨‍👩‍👧 e\u{301}te\u{301}          3", "3   plain         456"])
+        #expect(
+            lines(.max) == [
+                "ID  名前            N", "1   寿司と天ぷら   12", "2   👨‍👩‍👧 e\u{301}te\u{301}          3", "3   plain         456",
+            ])
         // Five columns are left for a text that begins with wide characters: two of them and the mark that it goes on.
         #expect(lines(16) == ["ID  名前       N", "1   寿司と…   12", "2   👨‍👩‍👧 e\u{301}te\u{301}     3", "3   plain    456"])
         for width in 1...30 {
@@ -95,16 +109,21 @@ struct TableLayoutTests {
         }
     }
 
-    @Test("lines break at spaces where there are any, and anywhere else", arguments: [
-        ("short", ["short"]), ("QUERY one two three", ["QUERY one", "  two", "  three"]), ("abcdefghijklmnop", ["abcdefghij", "  klmnop"]), ("", [""]),
-        ("QUERY abcd efgh", ["QUERY abcd", "  efgh"]), ("寿司と天ぷら と 寿司", ["寿司と天ぷ", "  ら と", "  寿司"]), ("名前 寿司 と 天", ["名前 寿司", "  と 天"]),
-    ] as [(String, [String])])
+    @Test(
+        "lines break at spaces where there are any, and anywhere else",
+        arguments: [
+            ("short", ["short"]), ("QUERY one two three", ["QUERY one", "  two", "  three"]),
+            ("abcdefghijklmnop", ["abcdefghij", "  klmnop"]), ("", [""]),
+            ("QUERY abcd efgh", ["QUERY abcd", "  efgh"]), ("寿司と天ぷら と 寿司", ["寿司と天ぷ", "  ら と", "  寿司"]),
+            ("名前 寿司 と 天", ["名前 寿司", "  と 天"]),
+        ] as [(String, [String])])
     func wrapped(text: String, lines: [String]) { #expect(TableLayout.wrapped(text, width: 10) == lines) }
 
     @Test("the table of list on a terminal of 20, 40 and 80 columns, word for word", arguments: [20, 40, 80])
     func list(width: Int) throws {
         var failing = Sample.list(
-            [Sample.page(0..<100), Sample.page(100..<200, age: .seconds(90))], total: .exact(12_345), ledger: [Sample.failing(200)],
+            [Sample.page(0..<100), Sample.page(100..<200, age: .seconds(90))], total: .exact(12_345),
+            ledger: [Sample.failing(200)],
             key: "https://api.example.com/customers?sort=name")
         failing.record.isPinned = true
         let never = Sample.list([], validated: nil, key: QueryKey("items", scope: "tenant-7"))
@@ -112,11 +131,14 @@ struct TableLayoutTests {
             [QuerySummary(outline: failing, bytes: 123_456), QuerySummary(outline: never, bytes: 0)], now: Sample.now)
         let (lines, leftOut) = table.lines(width: width)
         #expect(lines.allSatisfy { $0.count <= width })
-        let text = (lines + (leftOut.isEmpty ? [] : ["", "left out: \(leftOut.joined(separator: ", "))"])).joined(separator: "\n") + "\n"
+        let text =
+            (lines + (leftOut.isEmpty ? [] : ["", "left out: \(leftOut.joined(separator: ", "))"])).joined(
+                separator: "\n") + "\n"
         try SnapshotTests.compare(text, with: "Tests/ToolTests/Snapshots/list-\(width)-columns.txt")
     }
 
-    @Test("at a terminal: rows below one another in 20 columns; in 40 it is said what does not fit", arguments: [20, 40])
+    @Test(
+        "at a terminal: rows below one another in 20 columns; in 40 it is said what does not fit", arguments: [20, 40])
     func atTerminal(columns: Int) async throws {
         try await folder.writeListWithGap()
         let tool = try TerminalProgram(

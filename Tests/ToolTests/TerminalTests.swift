@@ -10,22 +10,29 @@ import ToolSupport
 struct TerminalTests {
     private let folder = Folder()
 
-    private func start(_ arguments: [String], columns: Int = 80, output: String? = nil, term: String = "xterm") throws -> TerminalProgram {
+    private func start(_ arguments: [String], columns: Int = 80, output: String? = nil, term: String = "xterm") throws
+        -> TerminalProgram
+    {
         try TerminalProgram(
             Tool.path, arguments + ["--store", folder.store],
-            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": term], columns: columns, output: output)
+            environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": term], columns: columns,
+            output: output)
     }
 
     private func filled(_ count: Int) async throws -> String {
         let origin = DemoOrigin(count: count)
         return try await withOrigin(origin) { root in
-            try #require(try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"]).json["query"] as? String)
+            try #require(
+                try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"]).json["query"]
+                    as? String)
         }
     }
 
     /// The progress lines that were shown, without their escapes.
     private func lines(_ shown: String) -> [String] {
-        shown.components(separatedBy: "\r\u{1b}[K").dropFirst().map { String($0.prefix { $0 != "\r" && $0 != "\r\n" && $0 != "\n" }) }
+        shown.components(separatedBy: "\r\u{1b}[K").dropFirst().map {
+            String($0.prefix { $0 != "\r" && $0 != "\r\n" && $0 != "\n" })
+        }
     }
 
     @Test("sync shows one line that redraws, in any width, and takes it away", arguments: [20, 40, 80])
@@ -57,9 +64,11 @@ struct TerminalTests {
         }
     }
 
-    @Test("SIGINT by Ctrl-C and SIGTERM in the middle: the terminal is as it was, and what was fetched is kept", arguments: [
-        ("\u{3}", 130), ("", 143),
-    ] as [(String, Int32)])
+    @Test(
+        "SIGINT by Ctrl-C and SIGTERM in the middle: the terminal is as it was, and what was fetched is kept",
+        arguments: [
+            ("\u{3}", 130), ("", 143),
+        ] as [(String, Int32)])
     func interrupted(keys: String, status: Int32) async throws {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
         try await withOrigin(origin) { root in
@@ -73,9 +82,11 @@ struct TerminalTests {
         }
     }
 
-    @Test("a question is asked, and answered; Ctrl-C and no answer do nothing", arguments: [
-        ("y\n", 0, 0), ("n\n", 64, 1), ("\n", 64, 1), ("\u{3}", 130, 1),
-    ] as [(String, Int32, Int)])
+    @Test(
+        "a question is asked, and answered; Ctrl-C and no answer do nothing",
+        arguments: [
+            ("y\n", 0, 0), ("n\n", 64, 1), ("\n", 64, 1), ("\u{3}", 130, 1),
+        ] as [(String, Int32, Int)])
     func prompt(answer: String, status: Int32, left: Int) async throws {
         let query = try await filled(250)
         let tool = try start(["purge", query])
@@ -119,7 +130,9 @@ struct TerminalTests {
     func watch(keys: String, status: Int32) async throws {
         let query = try await filled(250)
         let tool = try start(["watch", query])
-        try await eventually("the view is there") { tool.shown.contains("pagecache watch") && tool.shown.contains(query) }
+        try await eventually("the view is there") {
+            tool.shown.contains("pagecache watch") && tool.shown.contains(query)
+        }
         #expect(tool.shown.contains("\u{1b}[?1049h\u{1b}[?25l"))
         if keys.isEmpty { tool.signal(SIGTERM) } else { tool.type(keys) }
         try await eventually("it has ended") { tool.ended != nil }
@@ -128,9 +141,11 @@ struct TerminalTests {
         #expect(tool.shown.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
     }
 
-    /// A shell that controls jobs (POSIX, `set -m`): it hears when what it runs is stopped, and lets it go on when a line is typed.
+    /// A shell that controls jobs (POSIX, `set -m`): it hears when what it runs is stopped, and lets it go on when a
+    /// line is typed.
     private func shell(_ command: String) throws -> TerminalProgram {
-        let script = "set -m; \(command) --store '\(folder.store)'; echo \"stopped, $?\"; read line; fg; echo \"ended, $?\""
+        let script =
+            "set -m; \(command) --store '\(folder.store)'; echo \"stopped, $?\"; read line; fg; echo \"ended, $?\""
         return try TerminalProgram(
             "/bin/sh", ["-c", script], environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"])
     }
@@ -150,11 +165,14 @@ struct TerminalTests {
         try await eventually("it has stopped") { tool.shown.contains("stopped, ") }
         let before = tool.shown.components(separatedBy: "stopped, ").first ?? ""
         #expect(before.contains(closes), "the shell's screen is back")
-        #expect(!before.components(separatedBy: closes).dropFirst().joined().contains("pagecache watch"), "and nothing is drawn on it")
+        #expect(
+            !before.components(separatedBy: closes).dropFirst().joined().contains("pagecache watch"),
+            "and nothing is drawn on it")
         tool.type("\n")
         try await eventually("the view is there again") {
             let after = shown(tool, after: "stopped, ")
-            return after.contains(opens) && after.components(separatedBy: opens).last?.contains("pagecache watch") == true
+            return after.contains(opens)
+                && after.components(separatedBy: opens).last?.contains("pagecache watch") == true
         }
         tool.type("\u{3}")
         try await eventually("it has ended") { tool.ended != nil }
@@ -180,7 +198,9 @@ struct TerminalTests {
     func resized() async throws {
         let query = try await filled(250)
         let tool = try start(["watch", query])
-        try await eventually("the view is there") { tool.shown.contains("pagecache watch") && tool.shown.contains("127.0.0.1") }
+        try await eventually("the view is there") {
+            tool.shown.contains("pagecache watch") && tool.shown.contains("127.0.0.1")
+        }
         tool.resize(columns: 30, rows: 10)
         try await eventually("the lines are cut to 30 columns") {
             guard let last = tool.shown.components(separatedBy: "\u{1b}[H").dropLast().last else { return false }

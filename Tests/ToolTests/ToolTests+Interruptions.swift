@@ -8,9 +8,11 @@ import ToolSupport
 
 // The tool, the origin or the reader goes away in the middle (R14, R31).
 extension ToolTests {
-    @Test("R31: kill -9 in the middle; the next run asks for page one and for what was not committed, and nothing else", arguments: [
-        "items", "pages", "linked", "feed",
-    ])
+    @Test(
+        "R31: kill -9 in the middle; the next run asks for page one and for what was not committed, and nothing else",
+        arguments: [
+            "items", "pages", "linked", "feed",
+        ])
     func killAndResume(path: String) async throws {
         let committed = 12
         // From the thirteenth request on nothing is answered: whatever is asked for then is in flight when it dies.
@@ -25,7 +27,9 @@ extension ToolTests {
             // One request of a chain found out how it can be asked.
             let stored = isChain ? committed - 1 : committed
             // The next ones are asked for while the last one that came is stored.
-            try await eventuallyAwaiting("what was answered is stored") { try await shownIDs(folder, url).count >= stored * 100 }
+            try await eventuallyAwaiting("what was answered is stored") {
+                try await shownIDs(folder, url).count >= stored * 100
+            }
             first.signal(SIGKILL)
             #expect(try await first.ended().status == SIGKILL)
 
@@ -76,7 +80,9 @@ extension ToolTests {
         #expect(untouched.json["requests"] as? Int == 0)
     }
 
-    @Test("SIGINT and SIGTERM: what was fetched is kept, within a second, and the code says which", arguments: [SIGINT, SIGTERM])
+    @Test(
+        "SIGINT and SIGTERM: what was fetched is kept, within a second, and the code says which",
+        arguments: [SIGINT, SIGTERM])
     func signals(number: Int32) async throws {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
         try await withOrigin(origin) { root in

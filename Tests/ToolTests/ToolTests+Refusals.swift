@@ -19,9 +19,11 @@ extension ToolTests {
         #expect(folder.contents == [])
     }
 
-    @Test("errors of the origin: retried where that helps, told where it does not", arguments: [
-        (404, 65), (410, 65), (401, 77), (403, 77),
-    ])
+    @Test(
+        "errors of the origin: retried where that helps, told where it does not",
+        arguments: [
+            (404, 65), (410, 65), (401, 77), (403, 77),
+        ])
     func refused(status: Int, exit: Int32) async throws {
         let origin = DemoOrigin(count: 10) { _, _ in .status(status, retryAfter: nil) }
         try await withOrigin(origin) { root in
@@ -47,11 +49,16 @@ extension ToolTests {
         }
     }
 
-    @Test("what is not a URL of ours, or no usage at all: 64, one line, nothing made", arguments: [
-        ["sync", "ftp://example.com/x"], ["sync", "file:///etc/passwd"], ["sync", "http://"], ["sync"], ["frobnicate"],
-        ["sync", "http://h/", "--paging", "sideways"], ["sync", "http://h/", "--items", "items"], ["sync", "http://h/", "--wait", "soon"],
-        ["sync", "http://h/", "--concurrency", "0"], ["purge"], ["purge", "--all", "--stale"], ["list", "--format", "xml"],
-    ])
+    @Test(
+        "what is not a URL of ours, or no usage at all: 64, one line, nothing made",
+        arguments: [
+            ["sync", "ftp://example.com/x"], ["sync", "file:///etc/passwd"], ["sync", "http://"], ["sync"],
+            ["frobnicate"],
+            ["sync", "http://h/", "--paging", "sideways"], ["sync", "http://h/", "--items", "items"],
+            ["sync", "http://h/", "--wait", "soon"],
+            ["sync", "http://h/", "--concurrency", "0"], ["purge"], ["purge", "--all", "--stale"],
+            ["list", "--format", "xml"],
+        ])
     func usage(arguments: [String]) async throws {
         let ended = try await Tool.run(arguments, environment: ["PAGECACHE_STORE": folder.store])
         #expect(ended.status == 64)
@@ -66,7 +73,8 @@ extension ToolTests {
         let ended = try await Tool.run(["list", "--json", "--store", folder.store])
         #expect(ended.status == 66)
         let error = try #require(
-            (try JSONSerialization.jsonObject(with: Data(ended.errors.utf8)) as? [String: Any])?["error"] as? [String: Any])
+            (try JSONSerialization.jsonObject(with: Data(ended.errors.utf8)) as? [String: Any])?["error"]
+                as? [String: Any])
         #expect(error["code"] as? String == "not_found")
         #expect(error["message"] is String)
         #expect(error["hint"] is String)
@@ -78,7 +86,9 @@ extension ToolTests {
         try await withOrigin(origin) { root in
             let text = "\(folder.path)/notes.txt"
             try "my notes".write(toFile: text, atomically: true, encoding: .utf8)
-            for (path, status) in [(text, 65), ("\(text)/store.sqlite", 73), (folder.path, 65), ("/proc/none/store.sqlite", 73)] as [(String, Int32)] {
+            for (path, status) in [
+                (text, 65), ("\(text)/store.sqlite", 73), (folder.path, 65), ("/proc/none/store.sqlite", 73),
+            ] as [(String, Int32)] {
                 let ended = try await Tool.run(["sync", "\(root)/items", "--store", path])
                 #expect(ended.status == status, "\(path): \(ended.errors)")
                 #expect(ended.errors.split(separator: "\n").count == 1, "\(path): \(ended.errors)")
@@ -88,20 +98,26 @@ extension ToolTests {
         }
     }
 
-    @Test("show leaves damaged bytes out, says so and writes nothing; after verify --repair the next sync fetches them again")
+    @Test(
+        "show leaves damaged bytes out, says so and writes nothing; after verify --repair the next sync fetches them again"
+    )
     func damage() async throws {
         let origin = DemoOrigin(count: 950)
         try await withOrigin(origin) { root in
             let url = "\(root)/feed"
             _ = try await sync(url)
-            let script = try await Program.run("/usr/bin/env", [
-                "python3", "-c",
-                "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit()",
-            ])
+            let script = try await Program.run(
+                "/usr/bin/env",
+                [
+                    "python3", "-c",
+                    "import sqlite3; d = sqlite3.connect('\(folder.store)'); d.execute('UPDATE body SET payload = zeroblob(length(payload)) WHERE id = (SELECT body FROM page WHERE offset = 300)'); d.commit()",
+                ])
             #expect(script.status == 0)
             let listed = try await Tool.run(["pages", url, "--json", "--store", folder.store])
             let shown = try await Tool.run(["show", url, "--store", folder.store])
-            #expect(try await Tool.run(["pages", url, "--json", "--store", folder.store]).output == listed.output, "a reading command")
+            #expect(
+                try await Tool.run(["pages", url, "--json", "--store", folder.store]).output == listed.output,
+                "a reading command")
             #expect(shown.status == 65)
             #expect(shown.output.split(separator: "\n").count == 850)
             #expect(shown.errors.contains("100 items from position 300 on are damaged"))

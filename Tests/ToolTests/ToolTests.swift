@@ -14,9 +14,11 @@ struct ToolTests {
         try await Tool.run(["sync", url, "--store", folder.store, "--json"] + more)
     }
 
-    @Test("sync brings in every item by each of the four ways; list, show and pages tell it", arguments: [
-        ("items", "offset"), ("pages", "page"), ("linked", "link"), ("feed", "next-url"),
-    ])
+    @Test(
+        "sync brings in every item by each of the four ways; list, show and pages tell it",
+        arguments: [
+            ("items", "offset"), ("pages", "page"), ("linked", "link"), ("feed", "next-url"),
+        ])
     func fourWays(path: String, paging: String) async throws {
         let origin = DemoOrigin(count: 1_050)
         try await withOrigin(origin) { root in
@@ -48,12 +50,26 @@ struct ToolTests {
         }
     }
 
-    @Test("the paging that is named is the paging that is used", arguments: [
-        ("items", ["--paging", "offset", "--items", "/results", "--total", "/count", "--id", "/id", "--page-size", "70", "--overlap", "0"], 15),
-        ("pages", ["--paging", "page", "--items", "", "--total", "header:X-Total-Count", "--id", "/id"], 11),
-        ("linked", ["--paging", "link", "--items", "/items", "--id", "/id"], 11),
-        ("feed", ["--paging", "next-url", "--items", "/data/entries", "--next", "/next", "--total", "/total", "--id", "/id"], 11),
-    ])
+    @Test(
+        "the paging that is named is the paging that is used",
+        arguments: [
+            (
+                "items",
+                [
+                    "--paging", "offset", "--items", "/results", "--total", "/count", "--id", "/id", "--page-size",
+                    "70", "--overlap", "0",
+                ], 15
+            ),
+            ("pages", ["--paging", "page", "--items", "", "--total", "header:X-Total-Count", "--id", "/id"], 11),
+            ("linked", ["--paging", "link", "--items", "/items", "--id", "/id"], 11),
+            (
+                "feed",
+                [
+                    "--paging", "next-url", "--items", "/data/entries", "--next", "/next", "--total", "/total", "--id",
+                    "/id",
+                ], 11
+            ),
+        ])
     func named(path: String, flags: [String], requests: Int) async throws {
         let origin = DemoOrigin(count: 1_050)
         try await withOrigin(origin) { root in
@@ -116,14 +132,19 @@ struct ToolTests {
             let json = try await show(["--offset", "240", "--limit", "99", "--json"]).jsonArray
             #expect(json.count == 10)
             #expect(json.last?["id"] as? String == "item-0")
-            #expect(try await show(["--format", "csv", "--limit", "1"]).output.hasPrefix("offset,id,payload\n0,item-249,\"{\"\"id\"\""))
+            #expect(
+                try await show(["--format", "csv", "--limit", "1"]).output.hasPrefix(
+                    "offset,id,payload\n0,item-249,\"{\"\"id\"\""))
             let beyond = try await show(["--offset", "999"])
             #expect(beyond.status == 0)
             #expect(beyond.output.isEmpty)
             #expect(beyond.errors.contains("250 items"))
             // R7: byte for byte what the origin sent.
             let raw = try await show(["--limit", "1"]).output
-            #expect(raw == #"{"id":"item-249","title":"brass harbour delta","price":249.50,"weight":1.0e0,"note":"größer als 11 – exactly as sent"}"# + "\n")
+            #expect(
+                raw
+                    == #"{"id":"item-249","title":"brass harbour delta","price":249.50,"weight":1.0e0,"note":"größer als 11 – exactly as sent"}"#
+                    + "\n")
         }
     }
 
@@ -133,7 +154,10 @@ struct ToolTests {
         try await withOrigin(origin) { root in
             let host = root.dropFirst("http://".count)
             let ended = try await Tool.run(
-                ["sync", "http://user:S3CRETPW@\(host)/feed?api_key=S3CRETKEY&x=1", "--store", folder.store, "--bearer-env", "TOKEN", "--json"],
+                [
+                    "sync", "http://user:S3CRETPW@\(host)/feed?api_key=S3CRETKEY&x=1", "--store", folder.store,
+                    "--bearer-env", "TOKEN", "--json",
+                ],
                 environment: ["TOKEN": "S3CRETTOKEN"])
             #expect(ended.status == 0, "\(ended.errors)")
             #expect(origin.requests.allSatisfy { $0.contains("api_key=S3CRETKEY") }, "and yet it is sent")

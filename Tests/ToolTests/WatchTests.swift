@@ -16,12 +16,15 @@ struct WatchTests {
         let tool = try TerminalProgram(
             Tool.path, ["watch", "--store", folder.store, "--format", "ndjson"] + arguments,
             environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent"], output: path)
-        return (tool, {
-            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-            return text.split(separator: "\n").compactMap {
-                (try? JSONSerialization.jsonObject(with: Data($0.utf8))) as? [String: Any]
+        return (
+            tool,
+            {
+                let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+                return text.split(separator: "\n").compactMap {
+                    (try? JSONSerialization.jsonObject(with: Data($0.utf8))) as? [String: Any]
+                }
             }
-        })
+        )
     }
 
     private func stop(_ tool: TerminalProgram) async throws {
@@ -38,13 +41,15 @@ struct WatchTests {
             _ = try await Tool.run(["sync", "\(root)/feed", "--max-pages", "1", "--store", folder.store])
             let (tool, lines) = try watch([])
             // Nothing tells from outside that it listens; a store that changes again and again does.
-            let schema = try JSONSchema(String(contentsOfFile: Repository.path("Documentation/schemas/watch.json"), encoding: .utf8))
+            let schema = try JSONSchema(
+                String(contentsOfFile: Repository.path("Documentation/schemas/watch.json"), encoding: .utf8))
             try await eventuallyAwaiting("it listens") {
                 _ = try await Tool.run(["sync", "\(root)/linked", "--max-pages", "1", "--store", folder.store])
                 return !lines().isEmpty
             }
             let query = try #require(
-                try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"]).json["query"] as? String)
+                try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"]).json["query"]
+                    as? String)
             try await eventually("all of it is told") {
                 lines().contains { $0["query"] as? String == query && $0["held"] as? Int == 550 }
             }
@@ -56,7 +61,9 @@ struct WatchTests {
             #expect(mine.contains("stored"))
             #expect(mine.last == "purged")
             let text = try String(contentsOfFile: "\(folder.path)/events", encoding: .utf8)
-            for line in text.split(separator: "\n") { #expect(schema.problems(with: try JSONValue(String(line))) == []) }
+            for line in text.split(separator: "\n") {
+                #expect(schema.problems(with: try JSONValue(String(line))) == [])
+            }
         }
     }
 
@@ -66,7 +73,8 @@ struct WatchTests {
         try await withOrigin(origin) { root in
             #expect(try await Tool.run(["watch", "--store", folder.store]).status == 66)
             let query = try #require(
-                try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"]).json["query"] as? String)
+                try await Tool.run(["sync", "\(root)/items", "--store", folder.store, "--json"]).json["query"]
+                    as? String)
             #expect(try await Tool.run(["watch", "nothing", "--store", folder.store]).status == 66)
             let (tool, lines) = try watch([query])
             try await eventuallyAwaiting("it listens") {

@@ -5,6 +5,8 @@ import PageStore
 let store = try await PageStore.open(
     at: CommandLine.arguments[1] + "/ours.sqlite", mode: .mustExist)
 let reads = store.synchronously
-guard let query = try reads.query("list"), let page = try reads.page(at: 0, of: query.id) else { fatalError("nothing is cached") }
+guard let query = try reads.query("list"), let page = try reads.page(at: 0, of: query.id) else {
+    fatalError("nothing is cached")
+}
 print(page.content.count)
 await store.close()

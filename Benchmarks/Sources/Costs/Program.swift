@@ -20,7 +20,9 @@ enum Program {
     }
 
     private static func region(_ words: [String], _ stores: TwoStores) async throws {
-        guard words.count == 3, let work = Work(rawValue: words[1]) else { throw Unexpected("expected: --region WORK WHO") }
+        guard words.count == 3, let work = Work(rawValue: words[1]) else {
+            throw Unexpected("expected: --region WORK WHO")
+        }
         try await work.region(of: words[2], stores, rounds: 200)
     }
 }

@@ -8,7 +8,9 @@ struct CodableRecords: Shelf {
 
     init(_ pool: DatabasePool) { self.pool = pool }
 
-    func commit(_ page: Page, at now: Int64) throws { try pool.write { database in try insert(page, at: now, in: database) } }
+    func commit(_ page: Page, at now: Int64) throws {
+        try pool.write { database in try insert(page, at: now, in: database) }
+    }
 
     func replace(_ page: Page, at now: Int64) throws {
         try pool.write { database in
@@ -19,9 +21,11 @@ struct CodableRecords: Shelf {
 
     private func insert(_ page: Page, at now: Int64, in database: GRDB.Database) throws {
         for (place, item) in page.items.enumerated() {
-            try ItemRecord(query: 1, offset: page.offset, place: place, id: item.id, payload: item.payload).insert(database)
+            try ItemRecord(query: 1, offset: page.offset, place: place, id: item.id, payload: item.payload).insert(
+                database)
         }
-        try PageRecord(query: 1, offset: page.offset, count: page.items.count, fetchedAt: now, validatedAt: now).save(database)
+        try PageRecord(query: 1, offset: page.offset, count: page.items.count, fetchedAt: now, validatedAt: now).save(
+            database)
         try LedgerRecord(query: 1, offset: page.offset, state: "ok", attempts: 1).save(database)
     }
 
@@ -64,7 +68,9 @@ struct CodableRecords: Shelf {
 
     func find(_ id: String) throws -> Int? {
         try pool.read { database in
-            try ItemRecord.filter(Column("query") == 1 && Column("id") == id).fetchOne(database).map { $0.offset + $0.place }
+            try ItemRecord.filter(Column("query") == 1 && Column("id") == id).fetchOne(database).map {
+                $0.offset + $0.place
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 
-/// One item as a program with GRDB keeps it: a row of its own, Codable, keyed by its list, its page and its place in the page.
+/// One item as a program with GRDB keeps it: a row of its own, Codable, keyed by its list, its page and its place in
+/// the page.
 struct ItemRecord: Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "item"
 

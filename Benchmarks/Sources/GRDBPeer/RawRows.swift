@@ -8,11 +8,15 @@ struct RawRows: Shelf {
 
     init(_ pool: DatabasePool) { self.pool = pool }
 
-    func commit(_ page: Page, at now: Int64) throws { try pool.write { database in try insert(page, at: now, in: database) } }
+    func commit(_ page: Page, at now: Int64) throws {
+        try pool.write { database in try insert(page, at: now, in: database) }
+    }
 
     func replace(_ page: Page, at now: Int64) throws {
         try pool.write { database in
-            try database.cachedStatement(sql: "DELETE FROM item WHERE query = 1 AND offset = ?").execute(arguments: [page.offset])
+            try database.cachedStatement(sql: "DELETE FROM item WHERE query = 1 AND offset = ?").execute(arguments: [
+                page.offset
+            ])
             try insert(page, at: now, in: database)
         }
     }
@@ -79,7 +83,8 @@ struct RawRows: Shelf {
 
     func find(_ id: String) throws -> Int? {
         try pool.read { database in
-            try Int.fetchOne(database, sql: "SELECT offset + place FROM item WHERE query = 1 AND id = ?", arguments: [id])
+            try Int.fetchOne(
+                database, sql: "SELECT offset + place FROM item WHERE query = 1 AND id = ?", arguments: [id])
         }
     }
 }

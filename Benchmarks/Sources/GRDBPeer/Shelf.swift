@@ -35,8 +35,8 @@ protocol Shelf {
     func find(_ id: String) throws -> Int?
 }
 
-/// A database as GRDB's documentation recommends it for one that is read while it is written: a pool, so a write-ahead log and
-/// `synchronous=NORMAL` (https://swiftpackageindex.com/groue/grdb.swift/documentation/grdb/databasepool).
+/// A database as GRDB's documentation recommends it for one that is read while it is written: a pool, so a write-ahead
+/// log and `synchronous=NORMAL` (https://swiftpackageindex.com/groue/grdb.swift/documentation/grdb/databasepool).
 enum Database {
     static func pool(at path: String) throws -> DatabasePool {
         let pool = try DatabasePool(path: path)

@@ -5,7 +5,8 @@ import Measuring
 /// The work that is measured, in the words of the store's own benchmark, so that one table holds both.
 enum Workloads {
     static func run(pages: Int) throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("grdb-bench-\(UUID().uuidString)").path
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("grdb-bench-\(UUID().uuidString)")
+            .path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let shelves: [any Shelf] = [
@@ -37,7 +38,8 @@ enum Workloads {
         try measure(list, "ledger: a failure, first of its page", shelves, rounds: pages) { shelf, round in
             { try shelf.fail((pages + round) * 50, at: 4) }
         }
-        // The index that would make this quick is an index on random ids: see the layouts in Documentation/Performance.md.
+        // The index that would make this quick is an index on random ids: see the layouts in
+        // Documentation/Performance.md.
         try measure(list, "find an item by its id", shelves, rounds: 10) { shelf, _ in
             let item = Int.random(in: 0..<pages * 50)
             return { try expect(try shelf.find("item-\(item)") == item) }

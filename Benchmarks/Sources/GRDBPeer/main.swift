@@ -1,5 +1,5 @@
-// The same pages in GRDB: one row an item, keyed by list, page and place; as rows, and as Codable records. Alternating in one
-// process, each with a file of its own.
+// The same pages in GRDB: one row an item, keyed by list, page and place; as rows, and as Codable records. Alternating
+// in one process, each with a file of its own.
 //
 //     GRDBPeer [--rows] [--quick]
 //     GRDBPeer --prepare DIRECTORY | --cold DIRECTORY     1,000 pages, and a new process's way to the first of them

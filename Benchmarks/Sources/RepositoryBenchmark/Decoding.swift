@@ -17,7 +17,8 @@ enum Decoding {
             Figure.title("50 items × 500 B, not in memory, µs. limit: JSONDecoder alone, item by item")
             let alone = onThePool[.alone] ?? Samples()
             for contender in Contender.allCases {
-                Figure(contender.rawValue, onThePool[contender] ?? Samples(), limit: alone, target: contender.target).print()
+                Figure(contender.rawValue, onThePool[contender] ?? Samples(), limit: alone, target: contender.target)
+                    .print()
             }
             Figure.title("The same, asked from the main thread. limit: JSONDecoder alone, there")
             let aloneOnMain = onMain[.alone] ?? Samples()

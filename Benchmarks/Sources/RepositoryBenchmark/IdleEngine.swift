@@ -43,7 +43,8 @@ enum IdleEngine {
         try await running.value
 
         Figure.title("an engine over \(lists) pinned lists, fresh and whole. limit: the same process without it")
-        Figure("idle: processor time a second (1.00 is 0.1 % of a core), ms", idle, limit: asleep, target: .atMost(1)).print()
+        Figure("idle: processor time a second (1.00 is 0.1 % of a core), ms", idle, limit: asleep, target: .atMost(1))
+            .print()
         Figure("its first look at all lists, ms", first.wall.milliseconds).print()
         Figure("  of processor time, ms", first.processor.milliseconds).print()
         Figure("a commit to another list, and the look that follows, µs", looks).print()
@@ -52,7 +53,9 @@ enum IdleEngine {
     /// Each commit says that a list was validated, which may be work; it is found not to be.
     private static func looks(_ shelf: Shelf<Label>, _ looked: Countdown, _ rounds: Int) async throws -> Samples {
         let query = shelf.queries[lists]
-        guard let version = try await shelf.store.outline(of: query)?.record.version else { throw Unexpected("expected: a list") }
+        guard let version = try await shelf.store.outline(of: query)?.record.version else {
+            throw Unexpected("expected: a list")
+        }
         var samples = Samples()
         for round in 1...rounds {
             shelf.clock.set(to: shelf.filledAt + .milliseconds(round))

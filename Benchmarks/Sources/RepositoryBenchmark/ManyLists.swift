@@ -6,7 +6,8 @@ import PagedRepository
 
 /// Many lists open at once, each with a listener, against a loop that reads the same pages and keeps their values.
 ///
-/// What fills the store, what opens the lists and the loop run in a process each: memory that was used once stays in the peak.
+/// What fills the store, what opens the lists and the loop run in a process each: memory that was used once stays in
+/// the peak.
 enum ManyLists {
     /// What opening took.
     struct Opening {
@@ -38,15 +39,18 @@ enum ManyLists {
             try await Child.run(["--fill"] + arguments)
             let loop = try Opening(text: try await Child.run(["--loop"] + arguments, isHeard: true))
             let ours = try await open(Value.self, count, path)
-            Figure.title("\(count) lists of 50 items × \(Value.bytes) B, a listener each. limit: a loop that keeps their values")
+            Figure.title(
+                "\(count) lists of 50 items × \(Value.bytes) B, a listener each. limit: a loop that keeps their values")
             // Of more than they hold, 200 MB are no target.
             let isTarget = count == 10_000 && Value.bytes < 200
             Figure("opened, until each listener has its items, ms", ours.milliseconds, limit: loop.milliseconds).print()
             Figure(
-                "peak of resident memory, MB", ours.peak / 1e6, limit: loop.peak / 1e6, target: isTarget ? .atMost(200) : nil
+                "peak of resident memory, MB", ours.peak / 1e6, limit: loop.peak / 1e6,
+                target: isTarget ? .atMost(200) : nil
             ).print()
             Figure(
-                "resident memory a list, KB", ours.growth / Double(count) / 1e3, limit: loop.growth / Double(count) / 1e3
+                "resident memory a list, KB", ours.growth / Double(count) / 1e3,
+                limit: loop.growth / Double(count) / 1e3
             ).print()
         }
     }

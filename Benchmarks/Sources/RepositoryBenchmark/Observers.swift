@@ -44,7 +44,9 @@ enum Observers {
         to shelf: Shelf<Product>, _ rounds: Int, _ countdown: Countdown, _ count: Int
     ) async throws -> Samples {
         let query = shelf.queries[0]
-        guard let version = try await shelf.store.outline(of: query)?.record.version else { throw Unexpected("expected: a list") }
+        guard let version = try await shelf.store.outline(of: query)?.record.version else {
+            throw Unexpected("expected: a list")
+        }
         var samples = Samples()
         for round in 1...rounds {
             let moment = shelf.filledAt + .milliseconds(round)

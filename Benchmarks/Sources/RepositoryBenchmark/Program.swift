@@ -1,13 +1,13 @@
 import Foundation
 import Measuring
 
-/// The lists above the store, beside what they cannot do without: raw reads of the same pages, the decoder alone, streams of
-/// nothing.
+/// The lists above the store, beside what they cannot do without: raw reads of the same pages, the decoder alone,
+/// streams of nothing.
 ///
 ///     RepositoryBenchmark [--rows] [--quick] [PART …]      parts: snapshots decoding lists large-lists engine observers
 ///
-/// Each part runs in a process of its own, so that none finds in memory what another left there; `--alone PART` runs one in this
-/// process, for a profiler. Times are medians; only the ratios mean something elsewhere.
+/// Each part runs in a process of its own, so that none finds in memory what another left there; `--alone PART` runs
+/// one in this process, for a profiler. Times are medians; only the ratios mean something elsewhere.
 @main
 enum Program {
     enum Part: String, CaseIterable {
@@ -42,7 +42,9 @@ enum Program {
         case .largeLists: try await ManyLists.run(Product.self, count: isQuick ? 1_000 : 10_000)
         case .engine: try await IdleEngine.run(seconds: isQuick ? 3 : 10, rounds: isQuick ? 10 : 50)
         case .observers:
-            for count in [1, 100, isQuick ? 1_000 : 10_000] { try await Observers.run(count, rounds: isQuick ? 20 : 100) }
+            for count in [1, 100, isQuick ? 1_000 : 10_000] {
+                try await Observers.run(count, rounds: isQuick ? 20 : 100)
+            }
         }
     }
 
@@ -50,7 +52,8 @@ enum Program {
     private static func parts(_ words: [String]) throws -> [Part] {
         let named = try words.filter { !["--quick", "--rows", "--alone"].contains($0) }.map { word in
             guard let part = Part(rawValue: word) else {
-                throw Unexpected("no part is called \(word); there are: \(Part.allCases.map(\.rawValue).joined(separator: " "))")
+                throw Unexpected(
+                    "no part is called \(word); there are: \(Part.allCases.map(\.rawValue).joined(separator: " "))")
             }
             return part
         }

@@ -30,7 +30,8 @@ struct Shelf<Value: Specimen>: Sendable {
         for number in 0..<lists {
             let record = try await store.register(Shelf.key(number))
             let plan = CommitPlan(
-                query: record.id, version: record.version, edits: [
+                query: record.id, version: record.version,
+                edits: [
                     .put(PageWrite(offset: 0, content: content, evidence: .verified)), .setTotal(.exact(content.count)),
                     .setEnd(content.count), .validated,
                 ],
@@ -46,7 +47,9 @@ struct Shelf<Value: Specimen>: Sendable {
 
     static func key(_ number: Int) -> QueryKey { QueryKey("list-\(number)") }
 
-    func list(_ number: Int, of repository: PagedRepository<Value>) -> PagedList<Value> { repository.list(Shelf.key(number)) }
+    func list(_ number: Int, of repository: PagedRepository<Value>) -> PagedList<Value> {
+        repository.list(Shelf.key(number))
+    }
 
     /// - Parameter memoryBudget: bytes of payloads whose values are kept in memory.
     func repository(memoryBudget: Int = 32 << 20) -> PagedRepository<Value> {
@@ -55,7 +58,8 @@ struct Shelf<Value: Specimen>: Sendable {
     }
 }
 
-/// A storage's clock that stands still until it is set: what is committed then has a moment that observers can wait for.
+/// A storage's clock that stands still until it is set: what is committed then has a moment that observers can wait
+/// for.
 ///
 /// State: the moment, under a mutex.
 final class ShelfClock: StorageClock {
@@ -79,7 +83,9 @@ struct NobodyAsked: PageSource {
 /// A directory for as long as it is needed.
 enum Scratch {
     static func with(_ body: (String) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-bench-\(UUID().uuidString)").path
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "pagecache-bench-\(UUID().uuidString)"
+        ).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         try await body(directory)

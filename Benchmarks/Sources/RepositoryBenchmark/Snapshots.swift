@@ -33,11 +33,14 @@ enum Snapshots {
         }
         var seen = 0
         for _ in 0..<rounds {
-            // Everybody at another list each time, and one after the other: what the machine does meanwhile happens to all.
+            // Everybody at another list each time, and one after the other: what the machine does meanwhile happens to
+            // all.
             let places = (0..<8).map { _ in Int.random(in: 0..<hot) }
             let queries = places.map { shelf.queries[$0] }
             try raw.timeAtOnce { seen += try direct.window(of: queries[0], page)?.parts.first?.content.count ?? 0 }
-            try await rawAsync.time { seen += try await store.window(of: queries[1], page)?.parts.first?.content.count ?? 0 }
+            try await rawAsync.time {
+                seen += try await store.window(of: queries[1], page)?.parts.first?.content.count ?? 0
+            }
             try await key.time { seen += try await store.query(Shelf<Product>.key(places[2])) == nil ? 0 : page.count }
             try outline.timeAtOnce { seen += try direct.outline(of: queries[3])?.length ?? 0 }
             try await outlineAsync.time { seen += try await store.outline(of: queries[4])?.length ?? 0 }
@@ -68,14 +71,17 @@ enum Snapshots {
         withExtendedLifetime(listeners) {}
         try expect(seen == rounds * 11 * page.count, "the whole page each time")
 
-        Figure.title("50 items × 500 B, in memory, µs. limit: store.window on the caller's own thread; other: the same, async")
+        Figure.title(
+            "50 items × 500 B, in memory, µs. limit: store.window on the caller's own thread; other: the same, async")
         Figure("store.window, own thread", raw, limit: raw, other: rawAsync).print()
         Figure("store.window, async", rawAsync, limit: raw, other: rawAsync).print()
         Figure("  store.query(key), async", key, limit: raw, other: rawAsync).print()
         Figure("  store.outline, own thread", outline, limit: raw, other: rawAsync).print()
         Figure("  store.outline, async", outlineAsync, limit: raw, other: rawAsync).print()
         Figure("list.current", current, limit: raw, other: rawAsync, target: .atMost(3)).print()
-        Figure("list.load(.cacheOnly), followed by a listener", watched, limit: raw, other: rawAsync, target: .atMost(3)).print()
+        Figure(
+            "list.load(.cacheOnly), followed by a listener", watched, limit: raw, other: rawAsync, target: .atMost(3)
+        ).print()
         Figure("list.load(.cacheOnly), nobody listens", load, limit: raw, other: rawAsync).print()
         Figure("repository.page(0, 50, .cacheOnly)", window, limit: raw, other: rawAsync, target: .atMost(3)).print()
         Figure("  nothing else in between", alone, limit: raw, other: rawAsync).print()

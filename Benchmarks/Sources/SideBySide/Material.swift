@@ -15,7 +15,9 @@ package struct Material {
     package func content(_ number: Int, edition: Int = 0) -> PageContent {
         PageContent(
             (number * items..<(number + 1) * items).map { item in
-                Item(payload: Array(repeating: UInt8(truncatingIfNeeded: item &+ edition), count: bytes), id: "item-\(item)")
+                Item(
+                    payload: Array(repeating: UInt8(truncatingIfNeeded: item &+ edition), count: bytes),
+                    id: "item-\(item)")
             })
     }
 
@@ -31,7 +33,8 @@ package struct Material {
         return Prepared(content: content, layout: layout(of: content), hashes: content.identities)
     }
 
-    /// As the store lays it out: a format byte, the count, and per item the length of its payload and of its id, and the id.
+    /// As the store lays it out: a format byte, the count, and per item the length of its payload and of its id, and
+    /// the id.
     private func layout(of content: PageContent) -> [UInt8] {
         var layout: [UInt8] = [2]
         append(content.count, to: &layout)

@@ -45,7 +45,9 @@ package final class TwoStores {
 
     /// In a new directory, which goes with `body`.
     package static func with(_ body: (TwoStores) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-bench-\(UUID().uuidString)").path
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "pagecache-bench-\(UUID().uuidString)"
+        ).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let stores = try await TwoStores(directory: directory)
@@ -78,7 +80,8 @@ package final class TwoStores {
     /// A page arrives where nothing is held.
     package func putting(_ page: Material.Prepared, at offset: Int, into list: List) -> BothWays {
         let plan = plan(
-            list, [.put(PageWrite(offset: offset, content: page.content, evidence: .inferred))], [.succeeded(offset: offset)])
+            list, [.put(PageWrite(offset: offset, content: page.content, evidence: .inferred))],
+            [.succeeded(offset: offset)])
         let (direct, version) = (direct, list.version)
         return (
             { () throws -> Void in try expect(try direct.commit(plan) == .committed(version), "a commit") },
@@ -111,14 +114,17 @@ package final class TwoStores {
 
     /// `limit_commit_page` or `limit_replace_page`.
     package typealias LimitWrite = (
-        OpaquePointer, Int64, Int64, Int64, UnsafeRawPointer, Int, UnsafeRawPointer, Int, UnsafeRawPointer, Int, UInt64, UInt64,
+        OpaquePointer, Int64, Int64, Int64, UnsafeRawPointer, Int, UnsafeRawPointer, Int, UnsafeRawPointer, Int, UInt64,
+        UInt64,
         Int64
     ) -> Int32
 
     /// What the limit stores of a page, and with which of its functions.
-    /// - Parameter other: a limit that has the same lists under the same numbers. Default: the one that stands beside us.
+    /// - Parameter other: a limit that has the same lists under the same numbers. Default: the one that stands beside
+    ///   us.
     package func write(
-        _ page: Material.Prepared, at offset: Int, into list: List, _ function: LimitWrite, of other: OpaquePointer? = nil
+        _ page: Material.Prepared, at offset: Int, into list: List, _ function: LimitWrite,
+        of other: OpaquePointer? = nil
     ) {
         let limit = other ?? limit
         let code = page.layout.withUnsafeBytes { layout in
@@ -126,7 +132,8 @@ package final class TwoStores {
                 page.hashes.withUnsafeBytes { hashes in
                     function(
                         limit, list.limit, Int64(offset), Int64(page.content.count), layout.baseAddress!, layout.count,
-                        payload.baseAddress!, payload.count, hashes.baseAddress!, hashes.count, 0, 1, clock.milliseconds)
+                        payload.baseAddress!, payload.count, hashes.baseAddress!, hashes.count, 0, 1, clock.milliseconds
+                    )
                 }
             }
         }

@@ -43,7 +43,8 @@ struct Comparison {
 
     static func header() {
         guard !Row.areAsked else { return }
-        Swift.print("page".left(22), ["bytes", "split + ids", "decode+encode", "ratio", "tree", "ratio"].map(right).joined())
+        Swift.print(
+            "page".left(22), ["bytes", "split + ids", "decode+encode", "ratio", "tree", "ratio"].map(right).joined())
     }
 
     func print() {
@@ -54,7 +55,9 @@ struct Comparison {
     }
 
     private func printRows() {
-        for (who, time) in [("pagecache", split), ("JSONDecoder and JSONEncoder", codable), ("JSONSerialization", tree)] {
+        for (who, time) in [
+            ("pagecache", split), ("JSONDecoder and JSONEncoder", codable), ("JSONSerialization", tree),
+        ] {
             Row(part: "a page of JSON into items, their ids and their bytes", what: page.name, who: who, time).print()
         }
     }

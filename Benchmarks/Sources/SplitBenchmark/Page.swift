@@ -1,8 +1,8 @@
 import Foundation
 import Measuring
 
-/// A page as an origin sends it: an envelope around items of a known size, half of them numbers and short words, the rest text
-/// with an escape and a few letters beyond ASCII.
+/// A page as an origin sends it: an envelope around items of a known size, half of them numbers and short words, the
+/// rest text with an escape and a few letters beyond ASCII.
 struct Page {
     var name: String
     var body: [UInt8]
@@ -23,12 +23,14 @@ struct Page {
             let words = String(repeating: "words, and more of them; ", count: (bytes - bare) / 25 + 1)
             return Page.item(number, text: String(words.prefix(bytes - bare)), hasIDLast)
         }
-        body = Array(#"{"total":\#(count * 20),"items":[\#(items.joined(separator: ","))],"next":"/items?page=2"}"#.utf8)
+        body = Array(
+            #"{"total":\#(count * 20),"items":[\#(items.joined(separator: ","))],"next":"/items?page=2"}"#.utf8)
     }
 
     private static func item(_ number: Int, text: String, _ hasIDLast: Bool) -> String {
         let id = #""id":"product-\#(100_000 + number)""#
-        let rest = #""price":\#(number).5,"stock":\#(number * 3),"isNew":\#(number % 5 == 0),"tags":["new","sale"],"#
+        let rest =
+            #""price":\#(number).5,"stock":\#(number * 3),"isNew":\#(number % 5 == 0),"tags":["new","sale"],"#
             + #""size":{"w":1,"h":2.5},"maker":"Möbel \"\#(number % 7)\"","text":"\#(text)""#
         return hasIDLast ? "{\(rest),\(id)}" : "{\(id),\(rest)}"
     }

@@ -1,11 +1,11 @@
-// A page of JSON into items, their ids and their exact bytes, beside what it costs to decode and encode the same items again,
-// and beside a parser that only makes a tree of them. All three in turn in one process, so that what the machine does meanwhile
-// happens to each.
+// A page of JSON into items, their ids and their exact bytes, beside what it costs to decode and encode the same items
+// again, and beside a parser that only makes a tree of them. All three in turn in one process, so that what the machine
+// does meanwhile happens to each.
 //
 //     SplitBenchmark [--rows] [ROUNDS]
 //
-// Times are medians in microseconds. Ends with 1 when the page of 50 × 500 B takes more than 100 µs, or any page is not five
-// times as fast as decoding and encoding. With SPLIT_PRINT_ONLY in the environment it only prints.
+// Times are medians in microseconds. Ends with 1 when the page of 50 × 500 B takes more than 100 µs, or any page is not
+// five times as fast as decoding and encoding. With SPLIT_PRINT_ONLY in the environment it only prints.
 import Foundation
 import Measuring
 

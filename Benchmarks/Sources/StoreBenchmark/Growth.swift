@@ -4,7 +4,8 @@ import PageStore
 import SQLiteLimit
 import SideBySide
 
-/// The same work on a store that grows: what does a page cost in a list of a hundred thousand items, of a million, of ten?
+/// The same work on a store that grows: what does a page cost in a list of a hundred thousand items, of a million, of
+/// ten?
 enum Growth {
     static let name = "growth"
 
@@ -53,7 +54,9 @@ enum Growth {
             let (offset, clock) = ((pages + number) * 50, stores.clock)
             let failed = LedgerEdit.failed(offset: offset, failure: .status(503), nextAttemptIn: .seconds(30))
             try await pair.ours { try direct.record([failed], for: list.ours) }
-            await pair.limit { precondition(limit_ledger(stores.limit, list.limit, Int64(offset), clock.milliseconds) == 0) }
+            await pair.limit {
+                precondition(limit_ledger(stores.limit, list.limit, Int64(offset), clock.milliseconds) == 0)
+            }
         }
         pair.print()
     }

@@ -4,8 +4,8 @@ import PageStore
 import SQLiteLimit
 import SideBySide
 
-/// Work on a list of many pages as a whole: windows over pages, all of it in order, an item by its id, positions that move, its
-/// ledger.
+/// Work on a list of many pages as a whole: windows over pages, all of it in order, an item by its id, positions that
+/// move, its ledger.
 enum Lists {
     static func run(pages: Int) async throws {
         try await TwoStores.with { stores in
@@ -20,7 +20,8 @@ enum Lists {
         }
     }
 
-    private static func windows(_ stores: TwoStores, _ list: TwoStores.List, _ pages: Int, _ name: String) async throws {
+    private static func windows(_ stores: TwoStores, _ list: TwoStores.List, _ pages: Int, _ name: String) async throws
+    {
         let window = Pair(name, "a window of 100 items across 3 pages", target: 1.3)
         let export = Pair(name, "all of it in order, 1,000 items a read, per read")
         let reads = stores.direct
@@ -32,12 +33,15 @@ enum Lists {
                 try expect(parts.reduce(0) { $0 + $1.content.count } == 100)
             }
             await window.limit {
-                precondition(limit_read_range(stores.limit, list.limit, Int64(places[1]), Int64(places[1] + 100), &out) == 0)
+                precondition(
+                    limit_read_range(stores.limit, list.limit, Int64(places[1]), Int64(places[1] + 100), &out) == 0)
             }
         }
         window.print()
         for start in stride(from: 0, to: pages / 20 * 1_000, by: 1_000) {
-            try await export.ours { try expect(try reads.window(of: list.ours, start..<start + 1_000)?.parts.count == 20) }
+            try await export.ours {
+                try expect(try reads.window(of: list.ours, start..<start + 1_000)?.parts.count == 20)
+            }
             await export.limit {
                 precondition(limit_read_range(stores.limit, list.limit, Int64(start), Int64(start + 1_000), &out) == 0)
             }
@@ -56,7 +60,8 @@ enum Lists {
             }
             await pair.limit {
                 var position: Int64 = 0
-                precondition(limit_locate(stores.limit, list.limit, [key], 1, &position) == 0 && position == Int64(item))
+                precondition(
+                    limit_locate(stores.limit, list.limit, [key], 1, &position) == 0 && position == Int64(item))
             }
         }
         pair.print()
@@ -87,9 +92,12 @@ enum Lists {
             for number in 0..<pages {
                 stores.tick()
                 let (offset, clock) = (pages * 50 + number * 50, stores.clock)
-                let failed = LedgerEdit.failed(offset: offset, failure: .status(503), nextAttemptIn: .seconds(30 + round))
+                let failed = LedgerEdit.failed(
+                    offset: offset, failure: .status(503), nextAttemptIn: .seconds(30 + round))
                 try await pair.ours { try direct.record([failed], for: list.ours) }
-                await pair.limit { precondition(limit_ledger(stores.limit, list.limit, Int64(offset), clock.milliseconds) == 0) }
+                await pair.limit {
+                    precondition(limit_ledger(stores.limit, list.limit, Int64(offset), clock.milliseconds) == 0)
+                }
             }
             pair.print()
         }
@@ -98,17 +106,23 @@ enum Lists {
             stores.tick()
             let (offset, clock) = (pages * 100 + number * 50, stores.clock)
             let expiry = clock + .seconds(60)
-            try await lease.ours { try expect(try direct.claim(LeaseRequest([offset], for: .seconds(60)), of: list.ours).offsets == [offset]) }
+            try await lease.ours {
+                try expect(
+                    try direct.claim(LeaseRequest([offset], for: .seconds(60)), of: list.ours).offsets == [offset])
+            }
             await lease.limit {
                 precondition(
-                    limit_claim(stores.limit, list.limit, Int64(offset), clock.milliseconds, expiry.milliseconds, nil) == 0)
+                    limit_claim(stores.limit, list.limit, Int64(offset), clock.milliseconds, expiry.milliseconds, nil)
+                        == 0)
             }
         }
         lease.print()
         let due = Pair(name, "due: the first 100 of \(pages)")
         let (moment, store) = (stores.clock + .seconds(9_999), stores.store)
         for _ in 0..<200 {
-            try await due.ours { try expect(try await store.due(within: .seconds(9_999), limit: 100).fetches.count == 100) }
+            try await due.ours {
+                try expect(try await store.due(within: .seconds(9_999), limit: 100).fetches.count == 100)
+            }
             await due.limit { precondition(limit_due(stores.limit, moment.milliseconds, 100, nil) == 0) }
         }
         due.print()

@@ -23,7 +23,9 @@ enum Pages {
         }
     }
 
-    private static func commits(_ stores: TwoStores, _ unchecked: OpaquePointer, _ pages: Int) async throws -> TwoStores.List {
+    private static func commits(_ stores: TwoStores, _ unchecked: OpaquePointer, _ pages: Int) async throws
+        -> TwoStores.List
+    {
         let list = try await stores.register("list")
         try expect(limit_register(unchecked, "list") == list.limit, "one number for the list")
         let pair = Pair(name, "commit a page", target: 1.25)
@@ -49,7 +51,9 @@ enum Pages {
             for _ in 0..<min(max(pages, 4_000), 10_000) {
                 let places = (0..<4).map { _ in Int.random(in: 0..<(isHot ? 50 : pages)) * 50 }
                 try await own.ours { try expect(try reads.page(at: places[0], of: list.ours)?.content.count == 50) }
-                try await hop.ours { try expect(try await stores.store.page(at: places[1], of: list.ours)?.content.count == 50) }
+                try await hop.ours {
+                    try expect(try await stores.store.page(at: places[1], of: list.ours)?.content.count == 50)
+                }
                 let code = await own.limit { limit_read_page(stores.limit, list.limit, Int64(places[2]), &out) }
                 precondition(code == 0)
                 own.unchecked { precondition(limit_read_page(unchecked, list.limit, Int64(places[3]), &out) == 0) }

@@ -49,8 +49,10 @@ final class Pair {
         let (a, b) = (ours.median, limit.median)
         let goal = target.map { " ≤ \($0)" } ?? ""
         Swift.print(
-            name.left(52), a.shown().left(10), ours.percentile(0.95).shown().left(10), ours.percentile(0.99).shown().left(10),
-            b.shown().left(10), (a / b).shown().left(7), goal.left(7), unchecked.values.isEmpty ? "" : unchecked.median.shown())
+            name.left(52), a.shown().left(10), ours.percentile(0.95).shown().left(10),
+            ours.percentile(0.99).shown().left(10),
+            b.shown().left(10), (a / b).shown().left(7), goal.left(7),
+            unchecked.values.isEmpty ? "" : unchecked.median.shown())
     }
 
     /// One more line, of the mean: what work of this kind takes as a whole, with the few that wait for the disk.
@@ -61,13 +63,15 @@ final class Pair {
             return
         }
         Swift.print(
-            "\(name), the mean".left(52), ours.mean.shown().left(10), "".left(10), "".left(10), limit.mean.shown().left(10),
+            "\(name), the mean".left(52), ours.mean.shown().left(10), "".left(10), "".left(10),
+            limit.mean.shown().left(10),
             (ours.mean / limit.mean).shown())
     }
 
     static func header(_ title: String) {
         guard !Row.areAsked else { return }
         let columns = [("", 52), ("p50 µs", 10), ("p95 µs", 10), ("p99 µs", 10), ("C p50", 10), ("ratio", 7)]
-        Swift.print("\n\(title)\n" + columns.map { $0.0.left($0.1) }.joined(separator: " "), " target  C without checksum")
+        Swift.print(
+            "\n\(title)\n" + columns.map { $0.0.left($0.1) }.joined(separator: " "), " target  C without checksum")
     }
 }

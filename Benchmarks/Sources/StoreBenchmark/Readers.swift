@@ -21,7 +21,9 @@ enum Readers {
         }
     }
 
-    private static func measure(_ words: String, _ stores: TwoStores, _ list: TwoStores.List, _ rounds: Int) async throws {
+    private static func measure(_ words: String, _ stores: TwoStores, _ list: TwoStores.List, _ rounds: Int)
+        async throws
+    {
         let pair = Pair(name, "read a page, \(words)")
         try await Sizes.reads(stores, [list], pages, Material(), pair, rounds: rounds)
     }
@@ -97,7 +99,8 @@ private final class Load {
         let code = page.content.bytes.withUnsafeBytes { payload in
             page.hashes.withUnsafeBytes { hashes in
                 function(
-                    limit, limitQuery, Int64(offset), 50, page.layout, page.layout.count, payload.baseAddress!, payload.count,
+                    limit, limitQuery, Int64(offset), 50, page.layout, page.layout.count, payload.baseAddress!,
+                    payload.count,
                     hashes.baseAddress!, hashes.count, 0, 1, clock.milliseconds)
             }
         }

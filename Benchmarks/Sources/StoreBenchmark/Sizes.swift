@@ -26,7 +26,8 @@ enum Sizes {
             let commit = Pair(name, "commit \(material.text)", target: 1.25)
             let read = Pair(name, "read \(material.text), own thread", target: 1.3)
             for number in 0..<pages {
-                try await commit.both(stores.putting(material.prepared(number), at: number * material.items, into: list))
+                try await commit.both(
+                    stores.putting(material.prepared(number), at: number * material.items, into: list))
             }
             commit.print()
             try await reads(stores, [list], pages, material, read)
@@ -55,7 +56,8 @@ enum Sizes {
     }
 
     static func reads(
-        _ stores: TwoStores, _ lists: [TwoStores.List], _ pages: Int, _ material: Material, _ pair: Pair, rounds: Int = 2_000
+        _ stores: TwoStores, _ lists: [TwoStores.List], _ pages: Int, _ material: Material, _ pair: Pair,
+        rounds: Int = 2_000
     ) async throws {
         let reads = stores.direct
         var out = limit_page()

@@ -4,10 +4,10 @@
 //     StoreBenchmark [--rows] [--quick | --long] [--pages N] [--commits-only] [PART …]
 //     StoreBenchmark --prepare DIRECTORY
 //
-// Parts: pages lists upkeep sizes queries growth readers. `--pages` is how many pages the parts pages and queries have, and twice
-// what lists has (default 4,000); `--commits-only` ends the first part early, for a profiler. `--prepare` only makes both stores,
-// with a list of 1,000 pages, for processes that start cold. Times are medians in microseconds; only the ratios mean something
-// elsewhere.
+// Parts: pages lists upkeep sizes queries growth readers. `--pages` is how many pages the parts pages and queries have,
+// and twice what lists has (default 4,000); `--commits-only` ends the first part early, for a profiler. `--prepare`
+// only makes both stores, with a list of 1,000 pages, for processes that start cold. Times are medians in microseconds;
+// only the ratios mean something elsewhere.
 import Foundation
 import Measuring
 import SideBySide
@@ -19,7 +19,8 @@ if words.first == "--prepare", words.count == 2 {
 }
 if words.first == "--write", words.count == 2 { try await Readers.write(in: words[1]) }
 let isQuick = words.contains("--quick")
-let pages = words.firstIndex(of: "--pages").flatMap { Int(words[min($0 + 1, words.count - 1)]) } ?? (isQuick ? 1_000 : 4_000)
+let pages =
+    words.firstIndex(of: "--pages").flatMap { Int(words[min($0 + 1, words.count - 1)]) } ?? (isQuick ? 1_000 : 4_000)
 let named = words.filter { !$0.hasPrefix("--") && Int($0) == nil }
 let parts = named.isEmpty ? ["pages", "lists", "upkeep", "sizes", "queries", "growth", "readers"] : named
 

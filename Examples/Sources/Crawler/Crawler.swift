@@ -1,5 +1,5 @@
-// Brings a whole list into a store, page by page, and then writes its items, one a line. Killed half way, by whatever it is, it
-// goes on where it was when it is started again.
+// Brings a whole list into a store, page by page, and then writes its items, one a line. Killed half way, by whatever
+// it is, it goes on where it was when it is started again.
 //
 //     swift run --package-path Examples Crawler http://127.0.0.1:9000/articles /tmp/crawl.sqlite >/tmp/articles.ndjson
 import Foundation
@@ -11,7 +11,8 @@ import PagedRepository
 @main
 struct Crawler {
     static func main() async throws {
-        // The key of the list is its URL without paging and secrets: whoever comes with the same URL finds the same list.
+        // The key of the list is its URL without paging and secrets: whoever comes with the same URL finds the same
+        // list.
         let arguments = CommandLine.arguments.dropFirst()
         guard let url = arguments.first, let key = HTTPPageSource.key(for: url) else {
             say("usage: Crawler URL [STORE]")
@@ -33,15 +34,17 @@ struct Crawler {
         exit(status)
     }
 
-    /// Nothing in here knows whether it is the first run: what is held is in the store, and what is missing follows from it. Nor
-    /// is there anything to be done when the process is to end: each page is committed by itself (R1), so that what was in flight
-    /// is all that a kill costs (R31).
+    /// Nothing in here knows whether it is the first run: what is held is in the store, and what is missing follows
+    /// from it. Nor is there anything to be done when the process is to end: each page is committed by itself (R1), so
+    /// that what was in flight is all that a kill costs (R31).
     private static func crawl(
         _ url: String, _ key: QueryKey, _ transport: AsyncHTTPTransport, into store: PageStore
     ) async throws -> Int32 {
         let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
         let report = try await ListSync(storage: store, source: source, key: key).run { Progress.tell($0) }
-        say("\(report.outcome.rawValue): \(source.usage.requests) requests; \(report.pagesKept) pages were held already")
+        say(
+            "\(report.outcome.rawValue): \(source.usage.requests) requests; \(report.pagesKept) pages were held already"
+        )
         guard report.outcome == .complete, let list = report.list else {
             // What failed is in the ledger, with the moment of the next attempt; the next run goes on from there.
             if let failure = report.headFailure ?? report.list?.failures.first?.failure { say(failure.message) }

@@ -7,7 +7,8 @@ enum Items {
     /// However long the list is, a thousand items of it are in memory at a time.
     static func write(of list: ListOutline, from store: PageStore) async throws {
         for start in stride(from: 0, to: list.length, by: 1_000) {
-            guard let window = try await store.window(of: list.record.id, start..<min(start + 1_000, list.length)) else { return }
+            guard let window = try await store.window(of: list.record.id, start..<min(start + 1_000, list.length))
+            else { return }
             var lines = Data()
             for part in window.parts {
                 for index in 0..<part.content.count {

@@ -34,7 +34,8 @@ struct Items: Sendable {
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: body(of: window)))
     }
 
-    /// `GET /healthz`. An upstream that is away is no reason to send clients elsewhere: that is when the cache is needed.
+    /// `GET /healthz`. An upstream that is away is no reason to send clients elsewhere: that is when the cache is
+    /// needed.
     func health() async throws -> Response {
         let state = try await repository.page(key, offset: 0, limit: 0, policy: .cacheOnly).freshness
         return Response(

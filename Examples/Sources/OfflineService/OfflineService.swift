@@ -1,5 +1,5 @@
-// A list over HTTP that is served from a store, whatever state its upstream is in: at once, with its age, and with where it
-// comes from.
+// A list over HTTP that is served from a store, whatever state its upstream is in: at once, with its age, and with
+// where it comes from.
 //
 //     swift run --package-path Examples OfflineService http://127.0.0.1:9000/articles /tmp/service.sqlite
 //     curl -i 'http://127.0.0.1:8080/items?offset=40&limit=3'
@@ -54,10 +54,11 @@ struct OfflineService {
             let application = Application(
                 router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
                 logger: Logger(label: "service"))
-            // The group ends its services in reverse order: first nobody is answered any more, then the engine gives back the
-            // pages that it has in flight (R30).
+            // The group ends its services in reverse order: first nobody is answered any more, then the engine gives
+            // back the pages that it has in flight (R30).
             let group = ServiceGroup(
-                services: [engine, application], gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "group"))
+                services: [engine, application], gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: Logger(label: "group"))
             outcome = .success(try await group.run())
         } catch {
             outcome = .failure(error)

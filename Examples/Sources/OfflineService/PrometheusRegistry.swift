@@ -2,7 +2,8 @@ import Metrics
 import Synchronization
 
 /// Where swift-metrics counts, so that `GET /metrics` can show it. A program of your own takes swift-prometheus, as
-/// Documentation/Observability.md shows; this is what it takes to look at the library's metrics without another package.
+/// Documentation/Observability.md shows; this is what it takes to look at the library's metrics without another
+/// package.
 ///
 /// State: every series by metric and labels, under a mutex. The same name and labels are the same series.
 final class PrometheusRegistry: MetricsFactory {
@@ -11,7 +12,9 @@ final class PrometheusRegistry: MetricsFactory {
     /// The series of each metric by their labels, both as they are written.
     var metrics: [(name: String, series: [(labels: String, series: any Series)])] {
         series.withLock { series in
-            series.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }) }
+            series.sorted { $0.key < $1.key }.map {
+                ($0.key, $0.value.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+            }
         }
     }
 

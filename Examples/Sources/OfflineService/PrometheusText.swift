@@ -1,6 +1,7 @@
 import Hummingbird
 
-/// The text format of Prometheus, 0.0.4: a line a series, a type a metric, and histograms that count up to their bounds.
+/// The text format of Prometheus, 0.0.4: a line a series, a type a metric, and histograms that count up to their
+/// bounds.
 enum PrometheusText {
     static func text(of registry: PrometheusRegistry) -> String {
         registry.metrics.flatMap { name, all in

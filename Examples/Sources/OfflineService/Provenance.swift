@@ -5,7 +5,9 @@ import PagedRepository
 /// Where an answer comes from and how old it is, for HTTP: `Age` (RFC 9111, 5.1) and `Cache-Status` (RFC 9211).
 struct Provenance {
     /// Of an answer that has nothing to give yet, and for which nobody is asked.
-    static let nothing: HTTPFields = [.retryAfter: "1", .init("Cache-Status")!: "OfflineService; detail=nothing-cached"]
+    static let nothing: HTTPFields = [
+        .retryAfter: "1", .init("Cache-Status")!: "OfflineService; detail=nothing-cached",
+    ]
 
     /// Time since the upstream confirmed page one.
     let age: Duration
@@ -22,7 +24,8 @@ struct Provenance {
         self.freshness = freshness
     }
 
-    /// `ttl` is what is left of the lifetime; below zero, the answer is stale (RFC 9211, 2.4). `detail` says the same in a word.
+    /// `ttl` is what is left of the lifetime; below zero, the answer is stale (RFC 9211, 2.4). `detail` says the same
+    /// in a word.
     var headers: HTTPFields {
         let left = lifetime.components.seconds - age.components.seconds
         return [

@@ -10,10 +10,13 @@ struct Item: Codable, Identifiable, Sendable {
 /// 48 items, however they are asked for.
 enum API {
     static func items(offset: Int, size: Int) async throws -> ItemsResponse {
-        ItemsResponse(items: (min(offset, 48)..<min(offset + size, 48)).map { Item(id: $0, name: "item \($0)") }, total: 48)
+        ItemsResponse(
+            items: (min(offset, 48)..<min(offset + size, 48)).map { Item(id: $0, name: "item \($0)") }, total: 48)
     }
 
-    static func list(limit: Int, offset: Int) async throws -> [Item] { try await items(offset: offset, size: limit).items }
+    static func list(limit: Int, offset: Int) async throws -> [Item] {
+        try await items(offset: offset, size: limit).items
+    }
 
     static func names(page: Int, size: Int) async throws -> NamesResponse {
         NamesResponse(results: try await items(offset: page * size, size: size).items.map(\.name), total: 48)

@@ -12,7 +12,7 @@ enum Background {
         let engine = SyncEngine(storage: store) { record in
             SyncEngine.Origin("https://api.example.com", source(record.key), gate: gate)
         }
-        try await engine.run()      // until its task is cancelled
+        try await engine.run()  // until its task is cancelled
         // end
         _ = lists
     }
@@ -22,8 +22,8 @@ enum Background {
         for await notice in store.notices(of: id) {
             switch notice {
             case .changed(let change) where change.changesItems: read()
-            case .changed: break            // an age, a record of the ledger
-            case .mayHaveChanged: read()    // another process; or faster than we listened
+            case .changed: break  // an age, a record of the ledger
+            case .mayHaveChanged: read()  // another process; or faster than we listened
             }
         }
         // end

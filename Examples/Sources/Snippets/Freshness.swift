@@ -6,7 +6,8 @@ enum FreshnessSnippets {
     static func policy(_ store: PageStore, _ source: ItemSource<Item>) -> PagedRepository<Item> {
         // snippet: policy
         var options = PagedListOptions()
-        options.freshness = FreshnessPolicy(staleAfter: .seconds(300), expiredAfter: .seconds(86_400), originWord: .ignored)
+        options.freshness = FreshnessPolicy(
+            staleAfter: .seconds(300), expiredAfter: .seconds(86_400), originWord: .ignored)
         let repository = PagedRepository(storage: store, source: source, options: options)
         // end
         return repository
@@ -14,8 +15,8 @@ enum FreshnessSnippets {
 
     static func invalidate(_ list: PagedList<Item>) async throws {
         // snippet: invalidate
-        try await list.invalidate()     // we have just changed something at the origin
-        try await list.load()           // stale for everybody, until page one has been had
+        try await list.invalidate()  // we have just changed something at the origin
+        try await list.load()  // stale for everybody, until page one has been had
         // end
     }
 

@@ -5,7 +5,9 @@ import PagedRepository
 enum Ledger {
     static func failures(_ store: PageStore, _ say: (String) -> Void) async throws {
         // snippet: failures
-        guard let query = try await store.query("events"), let list = try await store.outline(of: query.id) else { return }
+        guard let query = try await store.query("events"), let list = try await store.outline(of: query.id) else {
+            return
+        }
         for entry in list.failures {
             say("\(entry.offset): \(entry.failure?.message ?? ""), tried \(entry.attempts) times")
         }
@@ -15,8 +17,9 @@ enum Ledger {
     static func schedule() -> PagedListOptions {
         // snippet: schedule
         var options = PagedListOptions()
-        options.sync.retry = RetrySchedule(attempts: 5, base: .seconds(1), cap: .seconds(60), longestRetryAfter: .seconds(900))
-        options.automaticRetry = .perLedger     // scrolling tries again, once it is time
+        options.sync.retry = RetrySchedule(
+            attempts: 5, base: .seconds(1), cap: .seconds(60), longestRetryAfter: .seconds(900))
+        options.automaticRetry = .perLedger  // scrolling tries again, once it is time
         // end
         return options
     }

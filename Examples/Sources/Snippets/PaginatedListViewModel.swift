@@ -14,7 +14,9 @@ enum PaginatedListViewModel {
         return list
     }
 
-    static func links(_ fetch: @escaping @Sendable (String?) async throws -> (items: [Item], next: String?)) -> ItemSource<Item> {
+    static func links(_ fetch: @escaping @Sendable (String?) async throws -> (items: [Item], next: String?))
+        -> ItemSource<Item>
+    {
         // snippet: links
         let source = ItemSource.links { link in
             let page = try await fetch(link)
@@ -36,7 +38,7 @@ enum PaginatedListViewModel {
             try await list.loadNext()
         } catch let failure as ListFailure {
             message(failure.cause ?? failure)
-            try await list.loadNext()       // the same page again
+            try await list.loadNext()  // the same page again
         }
         // end
     }

@@ -5,7 +5,9 @@ import PagedRepository
 enum PagingList {
     static func list(_ store: PageStore) throws -> PagedList<Item> {
         // snippet: first
-        let source = try ItemSource.offsets(pageSize: 20) { offset, limit in try await API.list(limit: limit, offset: offset) }
+        let source = try ItemSource.offsets(pageSize: 20) { offset, limit in
+            try await API.list(limit: limit, offset: offset)
+        }
         let list = PagedRepository(storage: store, source: source).list(QueryKey("items"))
         // end
         return list
@@ -13,24 +15,26 @@ enum PagingList {
 
     static func afterLast() throws -> ItemSource<Item> {
         // snippet: lastItem
-        let source = try ItemSource.afterLast(pageSize: 20) { last, limit in try await API.items(after: last, limit: limit) }
+        let source = try ItemSource.afterLast(pageSize: 20) { last, limit in
+            try await API.items(after: last, limit: limit)
+        }
         // end
         return source
     }
 
     static func ifStale(_ list: PagedList<Item>) async throws {
         // snippet: stale
-        try await list.load(.refreshIfStale)        // asks nobody, where page one was had within the minute
+        try await list.load(.refreshIfStale)  // asks nobody, where page one was had within the minute
         // end
     }
 
     @MainActor static func model(_ list: PagedList<Item>, _ index: Int) async {
         // snippet: model
         let model = PagedListModel(list)
-        let running = Task { await model.run() }    // the first request, and everything that follows
-        model.itemAppeared(at: index)               // a row has come into view
-        await model.refresh()                       // pulled
-        await model.retry()                         // "Retry", wherever it stands
+        let running = Task { await model.run() }  // the first request, and everything that follows
+        model.itemAppeared(at: index)  // a row has come into view
+        await model.refresh()  // pulled
+        await model.retry()  // "Retry", wherever it stands
         // end
         running.cancel()
     }
@@ -43,7 +47,8 @@ enum PagingList {
         case .firstFailed(let failure): screen.showError(failure)
         case .loadingNext: screen.showItems(model.items, footer: .loading)
         case .nextFailed(let failure): screen.showItems(model.items, footer: .error(failure))
-        case .items, .refreshing, .refreshFailed: screen.showItems(model.items, footer: model.hasMore ? .none : .disabled)
+        case .items, .refreshing, .refreshFailed:
+            screen.showItems(model.items, footer: model.hasMore ? .none : .disabled)
         }
         // end
     }

@@ -19,7 +19,9 @@ enum Stapler {
 
     static func list(_ store: PageStore) throws -> PagedList<Item> {
         // snippet: first
-        let source = try ItemSource.offsets(pageSize: 10) { offset, size in try await API.items(offset: offset, size: size) }
+        let source = try ItemSource.offsets(pageSize: 10) { offset, size in
+            try await API.items(offset: offset, size: size)
+        }
         let list = PagedRepository(storage: store, source: source).list(QueryKey("items"))
         // end
         return list
@@ -27,9 +29,9 @@ enum Stapler {
 
     static func calls(_ list: PagedList<Item>, _ position: Int) async throws {
         // snippet: calls
-        try await list.load()               // the initial load
-        try await list.refresh()            // page one once more
-        list.itemAppeared(at: position)     // the next page, if it is needed; returns at once
+        try await list.load()  // the initial load
+        try await list.refresh()  // page one once more
+        list.itemAppeared(at: position)  // the next page, if it is needed; returns at once
         // end
     }
 
@@ -50,7 +52,7 @@ enum Stapler {
 
     static func restart(_ list: PagedList<Item>) async throws {
         // snippet: restart
-        try await list.load(.originFirst)   // throws only if nothing is cached
+        try await list.load(.originFirst)  // throws only if nothing is cached
         show(list.current.items)
         // end
     }

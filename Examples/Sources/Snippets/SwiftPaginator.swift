@@ -13,13 +13,17 @@ struct NamesResponse: Decodable, PaginatedResponse {
 enum SwiftPaginator {
     static func list(_ store: PageStore) throws -> PagedList<String> {
         // snippet: first
-        let source = try ItemSource.pages(size: 10, firstNumber: 0) { page, size in try await API.names(page: page, size: size) }
+        let source = try ItemSource.pages(size: 10, firstNumber: 0) { page, size in
+            try await API.names(page: page, size: size)
+        }
         let list = PagedRepository(storage: store, source: source).list(QueryKey("names"))
         // end
         return list
     }
 
-    static func handlers(_ list: PagedList<String>, _ received: ([String], Range<Int>) -> Void, _ reload: () -> Void) async {
+    static func handlers(_ list: PagedList<String>, _ received: ([String], Range<Int>) -> Void, _ reload: () -> Void)
+        async
+    {
         // snippet: handlers
         for await event in list.events {
             switch event {
@@ -41,9 +45,9 @@ enum SwiftPaginator {
 
     static func calls(_ list: PagedList<String>) async throws {
         // snippet: calls
-        try await list.loadNext()           // the next page; page one, where nothing is held
-        try await list.refresh()            // page one once more, and the items stay meanwhile
-        try await list.reset()              // nothing is held, in the store either
+        try await list.loadNext()  // the next page; page one, where nothing is held
+        try await list.refresh()  // page one once more, and the items stay meanwhile
+        try await list.reset()  // nothing is held, in the store either
         // end
     }
 }

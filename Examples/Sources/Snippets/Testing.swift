@@ -7,11 +7,12 @@ enum TestingSnippets {
         // snippet: simulated
         let clock = ManualClock()
         let origin = SimulatedOrigin(
-            OriginPlan(style: .cursor, count: 40, events: [.before(3, .insert(at: .start, count: 2)), .on(5, .transport)]))
+            OriginPlan(
+                style: .cursor, count: 40, events: [.before(3, .insert(at: .start, count: 2)), .on(5, .transport)]))
         let sync = ListSync(
             storage: MemoryStorage(clock: clock), source: origin, key: "events", clock: clock, chance: { 0.5 })
         let report = try await sync.run()
-        let waited = clock.slept        // for how long it would have
+        let waited = clock.slept  // for how long it would have
         // end
         return report.outcome == .complete && !waited.isEmpty
     }

@@ -11,7 +11,8 @@ struct Articles: Sendable {
 
     /// How many there are by now.
     private var total: Int {
-        secondsForOneMore > 0 ? count + Int((ContinuousClock.now - begun).components.seconds) / secondsForOneMore : count
+        secondsForOneMore > 0
+            ? count + Int((ContinuousClock.now - begun).components.seconds) / secondsForOneMore : count
     }
 
     /// A page as JSON: the articles, how many there are in all, and where the next page is.
@@ -20,7 +21,9 @@ struct Articles: Sendable {
         let start = min(max(offset, 0), total)
         let size = min(max(limit, 1), 100)
         let end = min(start + size, total)
-        let items = (start..<end).map { position in #"{"id":\#(total - position),"title":"Article \#(total - position)"}"# }
+        let items = (start..<end).map { position in
+            #"{"id":\#(total - position),"title":"Article \#(total - position)"}"#
+        }
         let next = end < total ? #""/articles?offset=\#(end)&limit=\#(size)""# : "null"
         return #"{"total":\#(total),"next":\#(next),"articles":[\#(items.joined(separator: ","))]}"#
     }

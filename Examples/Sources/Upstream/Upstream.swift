@@ -1,9 +1,10 @@
-// A list API as they are: slow, failing now and then, and growing. The other examples ask it; it answers on this machine only.
+// A list API as they are: slow, failing now and then, and growing. The other examples ask it; it answers on this
+// machine only.
 //
 //     swift run --package-path Examples Upstream [articles=1000] [delay=300] [fails=7] [grows=0] [port=9000]
 //
-// `delay` is the time that an answer takes, in milliseconds; each request whose number divides by `fails` is answered with 503;
-// every `grows` seconds there is one more article, at the head. 0: never.
+// `delay` is the time that an answer takes, in milliseconds; each request whose number divides by `fails` is answered
+// with 503; every `grows` seconds there is one more article, at the head. 0: never.
 import Foundation
 import Hummingbird
 import Logging
@@ -34,12 +35,15 @@ struct Upstream {
             if fails > 0, number.isMultiple(of: fails) { throw HTTPError(.serviceUnavailable) }
             let parameters = request.uri.queryParameters
             let page = articles.page(
-                offset: parameters["offset"].flatMap { Int($0) } ?? 0, limit: parameters["limit"].flatMap { Int($0) } ?? 50)
+                offset: parameters["offset"].flatMap { Int($0) } ?? 0,
+                limit: parameters["limit"].flatMap { Int($0) } ?? 50)
             return Response(
-                status: .ok, headers: [.contentType: "application/json"], body: .init(byteBuffer: ByteBuffer(string: page)))
+                status: .ok, headers: [.contentType: "application/json"],
+                body: .init(byteBuffer: ByteBuffer(string: page)))
         }
         let address = BindAddress.hostname("127.0.0.1", port: settings["port"]!)
-        let application = Application(router: router, configuration: .init(address: address), logger: Logger(label: "upstream"))
+        let application = Application(
+            router: router, configuration: .init(address: address), logger: Logger(label: "upstream"))
         try await application.runService()
     }
 }

@@ -1,5 +1,5 @@
-/// Eight bytes looked at together (Mycroft's test for a zero byte in a word). What is found is marked by its highest bit. Only
-/// the first mark is certain: a subtraction borrows from the bytes behind it.
+/// Eight bytes looked at together (Mycroft's test for a zero byte in a word). What is found is marked by its highest
+/// bit. Only the first mark is certain: a subtraction borrows from the bytes behind it.
 struct ByteWord {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080

@@ -22,20 +22,23 @@ extension JSONBytes {
         }
     }
 
-    /// From `start` on, the first byte that is not plain ASCII text: a quote, a backslash, a control character, or the first
-    /// of a longer sequence. The end of the text, when there is none.
+    /// From `start` on, the first byte that is not plain ASCII text: a quote, a backslash, a control character, or the
+    /// first of a longer sequence. The end of the text, when there is none.
     private func skipPlain(_ start: Int) -> Int {
         var position = start
         while position + 8 <= count {
             let word = word(position)
-            let found = word.bytes(below: 0x20) | word.bytes(equalTo: UInt8(ascii: "\"")) | word.bytesBeyondASCII
+            let found =
+                word.bytes(below: 0x20) | word.bytes(equalTo: UInt8(ascii: "\"")) | word.bytesBeyondASCII
                 | word.bytes(equalTo: UInt8(ascii: "\\"))
             guard found == 0 else { return position + found.trailingZeroBitCount / 8 }
             position += 8
         }
         while position < count {
             let byte = self[position]
-            guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { return position }
+            guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else {
+                return position
+            }
             position += 1
         }
         return position
@@ -57,8 +60,8 @@ extension JSONBytes {
         }
     }
 
-    /// The end of the sequence of two to four bytes at `start`: RFC 3629, 4, to the letter. No overlong forms, no surrogates,
-    /// nothing beyond U+10FFFF.
+    /// The end of the sequence of two to four bytes at `start`: RFC 3629, 4, to the letter. No overlong forms, no
+    /// surrogates, nothing beyond U+10FFFF.
     private func checkSequence(_ start: Int) throws(JSONError) -> Int {
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF

@@ -1,5 +1,5 @@
-/// The bytes of a JSON text. The `check…` functions believe nothing; the `skip…` functions walk what has been checked, and
-/// are meant for nothing else: they stop where a checked text stops.
+/// The bytes of a JSON text. The `check…` functions believe nothing; the `skip…` functions walk what has been checked,
+/// and are meant for nothing else: they stop where a checked text stops.
 struct JSONBytes {
     private let bytes: UnsafeBufferPointer<UInt8>
 

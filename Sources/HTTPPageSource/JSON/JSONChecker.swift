@@ -1,13 +1,14 @@
 /// Reads bytes that are believed in nothing, and says whether they are one JSON value (RFC 8259) in UTF-8 (RFC 3629).
 ///
-/// It is iterative, so that hostile nesting does not use up the stack, and it looks at each byte once. On its way it notes
-/// where long arrays and objects end, so that whoever walks the text afterwards need not look for that again.
+/// It is iterative, so that hostile nesting does not use up the stack, and it looks at each byte once. On its way it
+/// notes where long arrays and objects end, so that whoever walks the text afterwards need not look for that again.
 struct JSONChecker {
     /// Shorter arrays and objects are not noted: to step over them again costs less.
     static let shortestMark = 64
     /// Nor are those that lie deeper than items and what stands right inside of them.
     static let deepestMark = 5
-    /// Nor those behind so many others. A hostile text must not make us keep more than about a megabyte and a half (R43).
+    /// Nor those behind so many others. A hostile text must not make us keep more than about a megabyte and a half
+    /// (R43).
     static let mostMarks = 1 << 16
 
     private let text: JSONBytes

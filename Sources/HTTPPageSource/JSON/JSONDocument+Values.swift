@@ -32,8 +32,8 @@ extension JSONDocument {
         return String(decoding: raw(value), as: UTF8.self)
     }
 
-    /// What tells an item from others: `scalarText`, but nil for a string with an escaped lone surrogate. It is not text; two
-    /// of them would come to the same id, and one item would take the place of the other (R5).
+    /// What tells an item from others: `scalarText`, but nil for a string with an escaped lone surrogate. It is not
+    /// text; two of them would come to the same id, and one item would take the place of the other (R5).
     func identifier(_ value: JSONValue) -> String? {
         switch kind(of: value) {
         case .string: unescaped(value).flatMap { $0.hasLoneSurrogate ? nil : $0.text }

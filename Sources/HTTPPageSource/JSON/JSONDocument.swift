@@ -3,9 +3,9 @@
 /// Values are byte ranges of the text: items are cut out exactly as they were sent (R7). Nothing is unescaped, and no
 /// number is converted, unless somebody asks for that very value.
 ///
-/// The text is UTF-8 to the last byte (RFC 8259, 8.1), or it is refused as a whole. What is not text to begin with could be
-/// stored, but nobody could decode it later; and ids that differ in broken bytes alone would look the same (R5). Escaped lone
-/// surrogates (`\ud800`) are taken: the grammar allows them, and their bytes are sound.
+/// The text is UTF-8 to the last byte (RFC 8259, 8.1), or it is refused as a whole. What is not text to begin with
+/// could be stored, but nobody could decode it later; and ids that differ in broken bytes alone would look the same
+/// (R5). Escaped lone surrogates (`\ud800`) are taken: the grammar allows them, and their bytes are sound.
 struct JSONDocument: Sendable {
     /// An object with more members than that is no envelope around a list; what comes behind them is not listed (R43).
     static let mostMembers = 10_000
@@ -44,8 +44,8 @@ struct JSONDocument: Sendable {
     func raw(_ value: JSONValue) -> ArraySlice<UInt8> { bytes[value.start..<value.end] }
 
     /// The elements of an array; empty for anything else.
-    /// - Parameter limit: no more than so many, from the first one on. A list takes eight times the memory of the shortest
-    ///   elements (`1,`); whoever knows a limit should say it, or one more to see that it is passed (R43).
+    /// - Parameter limit: no more than so many, from the first one on. A list takes eight times the memory of the
+    ///   shortest elements (`1,`); whoever knows a limit should say it, or one more to see that it is passed (R43).
     func elements(of array: JSONValue, atMost limit: Int = .max) -> [JSONValue] {
         guard kind(of: array) == .array else { return [] }
         return walk(inside: array) { walker in
@@ -88,8 +88,8 @@ struct JSONDocument: Sendable {
         }
     }
 
-    /// Whether `key` says `wanted`: the same code units, not what looks the same. Names are rarely escaped: bytes are compared
-    /// first.
+    /// Whether `key` says `wanted`: the same code units, not what looks the same. Names are rarely escaped: bytes are
+    /// compared first.
     private func isNamed(_ key: JSONValue, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
         let raw = bytes[key.start + 1..<key.end - 1]
         if raw.count == wanted.count, raw.elementsEqual(wanted) { return true }
@@ -106,7 +106,9 @@ struct JSONDocument: Sendable {
                 let nameEnd = text.skipString(position)
                 let valueStart = text.skipSpace(text.skipSpace(nameEnd) + 1)
                 let valueEnd = walker.skip(valueStart)
-                guard body(JSONValue(start: position, end: nameEnd), JSONValue(start: valueStart, end: valueEnd)) else { return }
+                guard body(JSONValue(start: position, end: nameEnd), JSONValue(start: valueStart, end: valueEnd)) else {
+                    return
+                }
                 position = text.skipSpace(valueEnd)
                 if text[position] == UInt8(ascii: ",") { position = text.skipSpace(position + 1) }
             }

@@ -1,8 +1,9 @@
 extension JSONText {
-    /// A whole number in any of JSON's spellings (`30`, `30.0`, `3e1`), with spaces around it; nil for everything else. Numbers
-    /// beyond `Int` are clamped: a total that large is a lie anyway (R44).
+    /// A whole number in any of JSON's spellings (`30`, `30.0`, `3e1`), with spaces around it; nil for everything else.
+    /// Numbers beyond `Int` are clamped: a total that large is a lie anyway (R44).
     ///
-    /// Nothing is rounded on the way, as it would be through `Double`: `1e400` is a large number and `1e-400` is no whole one.
+    /// Nothing is rounded on the way, as it would be through `Double`: `1e400` is a large number and `1e-400` is no
+    /// whole one.
     static func wholeNumber(_ text: String) -> Int? {
         var rest = Array(text.utf8)[...]
         while let last = rest.last, isSpace(last) { rest.removeLast() }

@@ -10,8 +10,8 @@ package enum JSONText {
 
     /// Undoes the escapes of a string (RFC 8259, 7).
     ///
-    /// Nothing is read past the end, whatever the bytes are (R46): a backslash at the end stands for itself, and one before a `u`
-    /// without its four digits for nothing, nor does the `u`.
+    /// Nothing is read past the end, whatever the bytes are (R46): a backslash at the end stands for itself, and one
+    /// before a `u` without its four digits for nothing, nor does the `u`.
     /// - Parameter raw: what stands between the quotes.
     package static func unescape(_ raw: UnsafeRawBufferPointer) -> Unescaped {
         var units: [UInt8] = []
@@ -43,9 +43,10 @@ package enum JSONText {
         return Unescaped(bytes: units, hasLoneSurrogate: hasLoneSurrogate)
     }
 
-    /// The scalar that begins with `unit`, whose digits stand at `position`, which is moved behind them: behind both escapes of a
-    /// pair. Nil for a surrogate without its other half (RFC 8259, 8.2).
-    private static func scalar(_ unit: UInt32, _ raw: UnsafeRawBufferPointer, _ position: inout Int) -> Unicode.Scalar? {
+    /// The scalar that begins with `unit`, whose digits stand at `position`, which is moved behind them: behind both
+    /// escapes of a pair. Nil for a surrogate without its other half (RFC 8259, 8.2).
+    private static func scalar(_ unit: UInt32, _ raw: UnsafeRawBufferPointer, _ position: inout Int) -> Unicode.Scalar?
+    {
         position += 4
         guard (0xD800..<0xDC00).contains(unit), position + 6 <= raw.count, raw[position] == UInt8(ascii: "\\"),
             raw[position + 1] == UInt8(ascii: "u"), let low = hex(raw, position + 2), (0xDC00..<0xE000).contains(low)

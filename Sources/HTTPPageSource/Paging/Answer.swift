@@ -13,7 +13,8 @@ struct Answer {
 
     /// - Throws: `undecodable` or `hostile`, in words that name what came instead.
     init(
-        _ response: HTTPPageResponse, url: OriginURL, secrets: [OriginURL.Parameter] = [], policy: OriginPolicy? = nil, limits: HTTPLimits
+        _ response: HTTPPageResponse, url: OriginURL, secrets: [OriginURL.Parameter] = [], policy: OriginPolicy? = nil,
+        limits: HTTPLimits
     ) throws(FetchFailure) {
         self.response = response
         self.policy = policy
@@ -26,7 +27,8 @@ struct Answer {
             case .tooDeep:
                 throw FetchFailure(.hostile, "the answer nests deeper than \(limits.depth) levels", isRetryable: false)
             case .malformed(let position):
-                throw FetchFailure(.undecodable, Answer.whatCame(response, position), isRetryable: false, httpStatus: response.status)
+                throw FetchFailure(
+                    .undecodable, Answer.whatCame(response, position), isRetryable: false, httpStatus: response.status)
             }
         }
     }
@@ -34,7 +36,8 @@ struct Answer {
     func text(at place: HTTPSourceConfiguration.Place) -> String? {
         switch place {
         case .body(let pointer):
-            document.value(at: pointer).flatMap { document.scalarText($0) } ?? pointer.linkArray.flatMap { nextLink(in: $0) }
+            document.value(at: pointer).flatMap { document.scalarText($0) }
+                ?? pointer.linkArray.flatMap { nextLink(in: $0) }
         case .header(let name):
             // A Link header holds many links; the next one is meant.
             name.lowercased() == "link"
@@ -56,11 +59,16 @@ struct Answer {
     private func nextLink(in pointer: JSONPointer) -> String? {
         guard let list = document.value(at: pointer) else { return nil }
         for link in document.elements(of: list, atMost: Answer.mostLinks) {
-            guard let relation = ["rel", "relation"].lazy.compactMap({ self.document.member($0, of: link) }).first else { continue }
-            let parts = document.kind(of: relation) == .array ? document.elements(of: relation, atMost: Answer.mostLinks) : [relation]
+            guard let relation = ["rel", "relation"].lazy.compactMap({ self.document.member($0, of: link) }).first
+            else { continue }
+            let parts =
+                document.kind(of: relation) == .array
+                ? document.elements(of: relation, atMost: Answer.mostLinks) : [relation]
             let relations = parts.compactMap { document.string($0) }.flatMap { $0.split(separator: " ") }
             guard relations.contains(where: { $0.lowercased() == "next" }) else { continue }
-            return ["href", "url", "uri"].lazy.compactMap { self.document.member($0, of: link) }.first.flatMap { document.string($0) }
+            return ["href", "url", "uri"].lazy.compactMap { self.document.member($0, of: link) }.first.flatMap {
+                document.string($0)
+            }
         }
         return nil
     }

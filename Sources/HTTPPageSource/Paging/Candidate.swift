@@ -32,9 +32,9 @@ enum ProbeFinding: Equatable {
     case somethingElse
     case nothing
 
-    /// For an offset one short of page one's length: the answer must begin with page one's last item, and go on with others.
-    /// Nothing but a real offset does that, and it is one that need not be a multiple of anything (R21). A list that has grown
-    /// at its head meanwhile begins with two or more of them.
+    /// For an offset one short of page one's length: the answer must begin with page one's last item, and go on with
+    /// others. Nothing but a real offset does that, and it is one that need not be a multiple of anything (R21). A list
+    /// that has grown at its head meanwhile begins with two or more of them.
     static func offset(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)
@@ -50,14 +50,16 @@ enum ProbeFinding: Equatable {
         return second.prefix { known.contains($0) }.count
     }
 
-    /// For anything else: mostly other items than page one's. Not all others: the list may have moved by an item meanwhile.
+    /// For anything else: mostly other items than page one's. Not all others: the list may have moved by an item
+    /// meanwhile.
     static func following(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)
         return second.count { known.contains($0) } * 2 < second.count ? .proved : .pageOne
     }
 
-    /// Whether a filter was asked for, and not a page: it would leave less than half of the list (as R20 doubts a shrunk one).
+    /// Whether a filter was asked for, and not a page: it would leave less than half of the list (as R20 doubts a
+    /// shrunk one).
     static func isFiltered(_ first: Total, _ second: Total) -> Bool {
         guard let before = first.exactCount, let after = second.exactCount else { return false }
         return after < before / 2

@@ -14,7 +14,8 @@ extension CandidateOrder {
         return names.filter { seen.insert($0).inserted }
     }
 
-    /// `next_page_token` goes into `page_token`, else into a parameter of its own name, else into one that says where to start.
+    /// `next_page_token` goes into `page_token`, else into a parameter of its own name, else into one that says where
+    /// to start.
     private static func derived(_ token: ContinuationToken) -> [String] {
         var name = Substring(token.name)
         var isHeader = false
@@ -29,7 +30,8 @@ extension CandidateOrder {
             bare = name.dropFirst()
         }
         if isHeader { return [bare.lowercased().replacing("-", with: "_")] }
-        return [bare.prefix(1).lowercased() + bare.dropFirst(), token.name] + siblings(of: String(bare), like: token.name)
+        return [bare.prefix(1).lowercased() + bare.dropFirst(), token.name]
+            + siblings(of: String(bare), like: token.name)
     }
 
     /// A bare `cursor` or `token` is often said more fully on the way back.
@@ -43,7 +45,8 @@ extension CandidateOrder {
         return words.map { joined([$0, bare.lowercased()], like: name) }
     }
 
-    /// The key that a page ended with, on its way back: by its own name, or as the one that the next page starts behind.
+    /// The key that a page ended with, on its way back: by its own name, or as the one that the next page starts
+    /// behind.
     private static func behindKey(_ name: String) -> [String] {
         [name, joined(["exclusive", "start", "key"], like: name), joined(["start", "key"], like: name)]
     }

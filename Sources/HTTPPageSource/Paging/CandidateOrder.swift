@@ -1,20 +1,26 @@
-/// In which order ways to page are tried: what the answer and the URL suggest first, then what most origins use. There are
-/// eight requests in all, page one included; what comes last may not be tried.
+/// In which order ways to page are tried: what the answer and the URL suggest first, then what most origins use. There
+/// are eight requests in all, page one included; what comes last may not be tried.
 enum CandidateOrder {
     static let offsets = ["offset", "skip", "_start", "start", "from"]
     static let pages = ["page", "_page", "page_number", "pageNumber", "p"]
 
     /// The offset that is worth a request where the list can be read without one.
     static func offset(_ draft: DetectionDraft) -> Candidate {
-        if let name = draft.description.offsetParameter { return .offset(name, first: draft.description.firstOffset ?? 0) }
+        if let name = draft.description.offsetParameter {
+            return .offset(name, first: draft.description.firstOffset ?? 0)
+        }
         return hinted(draft) { if case .offset = $0 { true } else { false } }.first ?? .offset("offset")
     }
 
     /// Hints of one kind.
-    static func hinted(_ draft: DetectionDraft, _ isWanted: (Candidate) -> Bool) -> [Candidate] { draft.evidence.hints.filter(isWanted) }
+    static func hinted(_ draft: DetectionDraft, _ isWanted: (Candidate) -> Bool) -> [Candidate] {
+        draft.evidence.hints.filter(isWanted)
+    }
 
     /// For an answer with a token that is no URL.
-    static func forToken(_ token: ContinuationToken, _ byOffset: [Candidate], _ draft: DetectionDraft, _ url: OriginURL) -> [Candidate] {
+    static func forToken(_ token: ContinuationToken, _ byOffset: [Candidate], _ draft: DetectionDraft, _ url: OriginURL)
+        -> [Candidate]
+    {
         if token.isMerged { return byOffset + [.merge] }
         var candidates = byOffset
         // A token that counts what came, or the next page, is what it looks like: that is tried first.
@@ -23,33 +29,46 @@ enum CandidateOrder {
             if number == draft.evidence.count { candidates += ["offset", "start", "skip"].map { .offset($0) } }
         }
         if let number = token.number, number == 1 || number == 2 {
-            candidates += own(draft).compactMap { if case .page(let name, _) = $0 { .page(name, first: number - 1) } else { nil } }
+            candidates += own(draft).compactMap {
+                if case .page(let name, _) = $0 { .page(name, first: number - 1) } else { nil }
+            }
             candidates += [.page("page", first: number - 1)]
         }
         return unique(candidates + cursors(token, url).map { .cursor($0) })
     }
 
     /// For an answer that shows no way on.
-    static func forNothing(_ draft: DetectionDraft, _ configuration: HTTPSourceConfiguration, _ url: OriginURL) -> [Candidate] {
+    static func forNothing(_ draft: DetectionDraft, _ configuration: HTTPSourceConfiguration, _ url: OriginURL)
+        -> [Candidate]
+    {
         let key = draft.description.key ?? draft.evidence.sortKey ?? draft.description.id
         func keyset(_ names: [String]) -> [Candidate] { key.map { key in names.map { .keyset($0, key: key) } } ?? [] }
         func offsets(_ names: [String]) -> [Candidate] { names.map { .offset($0) } }
-        let said = keyset([configuration.cursorParameter].compactMap(\.self) + ParameterNames.keyset.filter { url.value(of: $0) != nil })
+        let said = keyset(
+            [configuration.cursorParameter].compactMap(\.self)
+                + ParameterNames.keyset.filter { url.value(of: $0) != nil })
         let parameters = own(draft, with: said)
 
-        let page = Candidate.page("page", first: configuration.firstPage), fashionable = Candidate.page("_page", first: configuration.firstPage)
+        let page = Candidate.page("page", first: configuration.firstPage),
+            fashionable = Candidate.page("_page", first: configuration.firstPage)
         if draft.evidence.pageCount != nil {
-            return unique(parameters + [page, fashionable, .offset("offset"), .page("pageNumber", first: configuration.firstPage)])
+            return unique(
+                parameters + [
+                    page, fashionable, .offset("offset"), .page("pageNumber", first: configuration.firstPage),
+                ])
         }
         if draft.evidence.hasMore == true {
             return unique(
-                parameters + [.offset("offset")] + keyset(["starting_after", "after"]) + [page] + keyset(["last", "marker", "since_id"])
+                parameters + [.offset("offset")] + keyset(["starting_after", "after"]) + [page]
+                    + keyset(["last", "marker", "since_id"])
                     + offsets(["skip", "start", "from"]))
         }
         // Who counts the list mostly lets it be entered anywhere.
         if draft.evidence.exactTotal != nil {
             return unique(
-                parameters + [.offset("offset"), page] + offsets(["skip", "start", "from"]) + [fashionable, .offset("_start")]
+                parameters + [.offset("offset"), page] + offsets(["skip", "start", "from"]) + [
+                    fashionable, .offset("_start"),
+                ]
                     + keyset(["after", "starting_after"]))
         }
         return unique(
@@ -65,8 +84,12 @@ enum CandidateOrder {
     /// What the URL has, then `between`, then what the answer lets guess.
     private static func own(_ draft: DetectionDraft, with between: [Candidate] = []) -> [Candidate] {
         var candidates: [Candidate] = []
-        if let name = draft.description.offsetParameter { candidates.append(.offset(name, first: draft.description.firstOffset ?? 0)) }
-        if let name = draft.description.pageParameter { candidates.append(.page(name, first: draft.description.firstPage)) }
+        if let name = draft.description.offsetParameter {
+            candidates.append(.offset(name, first: draft.description.firstOffset ?? 0))
+        }
+        if let name = draft.description.pageParameter {
+            candidates.append(.page(name, first: draft.description.firstPage))
+        }
         return candidates + between + draft.evidence.hints
     }
 

@@ -15,7 +15,9 @@ struct CredentialCheck {
     /// Nil when `text` is not what `text` once was.
     init?(_ text: String) {
         let parts = text.split(separator: ":")
-        guard parts.count == 2, let salt = UInt64(parts[0], radix: 16), let check = UInt64(parts[1], radix: 16) else { return nil }
+        guard parts.count == 2, let salt = UInt64(parts[0], radix: 16), let check = UInt64(parts[1], radix: 16) else {
+            return nil
+        }
         self.salt = salt
         self.check = check
     }

@@ -1,7 +1,7 @@
 import PageModel
 
-// What lets guess of parameters that are nowhere seen at work. Each is tried before what is merely usual, and kept only if it
-// proves itself.
+// What lets guess of parameters that are nowhere seen at work. Each is tried before what is merely usual, and kept only
+// if it proves itself.
 extension Detector {
     func findHints(_ draft: inout DetectionDraft, _ elements: [JSONValue]) {
         draft.evidence.hints = echoes() + partners() + ownKeys(elements)
@@ -13,9 +13,13 @@ extension Detector {
         for member in members where member.kind == .number {
             guard let number = document.integer(member.value), number == 0 || number == 1 else { continue }
             // Objects in a query are often written like this: JSON:API, and many a framework.
-            let holder = member.parent.flatMap { ["page", "pagination", "paging"].contains(EnvelopeMember.plain($0)) ? $0 : nil }
+            let holder = member.parent.flatMap {
+                ["page", "pagination", "paging"].contains(EnvelopeMember.plain($0)) ? $0 : nil
+            }
             let nested = holder.map { "\($0)[\(member.name)]" }
-            if ParameterNames.offset.contains(member.name), number == 0 || ParameterNames.countedFromOne.contains(member.name) {
+            if ParameterNames.offset.contains(member.name),
+                number == 0 || ParameterNames.countedFromOne.contains(member.name)
+            {
                 found += [member.name, nested].compactMap(\.self).map { .offset($0, first: number) }
             } else if Detector.pageNames.contains(member.plainName) {
                 let own = ParameterNames.page.contains(member.name) ? member.name : nil
@@ -27,12 +31,16 @@ extension Detector {
 
     /// Whoever takes sizes by these names takes places by those.
     private static let partners: [(size: String, places: [Candidate])] = [
-        ("$top", [.offset("$skip")]), ("top", [.offset("skip")]), ("take", [.offset("skip")]), ("rows", [.offset("start")]),
+        ("$top", [.offset("$skip")]), ("top", [.offset("skip")]), ("take", [.offset("skip")]),
+        ("rows", [.offset("start")]),
         ("_limit", [.offset("_start"), .page("_page", first: nil)]), ("_per_page", [.page("_page", first: nil)]),
-        ("per_page", [.page("page", first: nil)]), ("perPage", [.page("page", first: nil)]), ("page_size", [.page("page", first: nil)]),
-        ("pageSize", [.page("page", first: nil), .page("pageNumber", first: nil)]), ("hitsPerPage", [.page("page", first: nil)]),
+        ("per_page", [.page("page", first: nil)]), ("perPage", [.page("page", first: nil)]),
+        ("page_size", [.page("page", first: nil)]),
+        ("pageSize", [.page("page", first: nil), .page("pageNumber", first: nil)]),
+        ("hitsPerPage", [.page("page", first: nil)]),
         ("page[size]", [.page("page[number]", first: nil)]), ("page[limit]", [.offset("page[offset]")]),
-        ("pagination[pageSize]", [.page("pagination[page]", first: nil)]), ("pagination[limit]", [.offset("pagination[start]")]),
+        ("pagination[pageSize]", [.page("pagination[page]", first: nil)]),
+        ("pagination[limit]", [.offset("pagination[start]")]),
         ("maxResults", [.offset("startAt"), .offset("startIndex")]), ("resultRecordCount", [.offset("resultOffset")]),
         ("size", [.offset("from"), .page("page", first: nil)]), ("count", [.offset("startIndex")]),
     ]
@@ -43,7 +51,8 @@ extension Detector {
 
     /// Each item has with it what the list goes on behind: its sort value, or a cursor of its own.
     private func ownKeys(_ elements: [JSONValue]) -> [Candidate] {
-        let sortValue = JSONPointer(tokens: ["sort", "0"]), second = JSONPointer(tokens: ["sort", "1"]), cursor = JSONPointer(tokens: ["cursor"])
+        let sortValue = JSONPointer(tokens: ["sort", "0"]), second = JSONPointer(tokens: ["sort", "1"]),
+            cursor = JSONPointer(tokens: ["cursor"])
         guard elements.count > 1 else { return [] }
         // Of several sort values, none alone says where the list goes on.
         if isUnique(sortValue, elements), elements.allSatisfy({ document.value(at: second, below: $0) == nil }) {

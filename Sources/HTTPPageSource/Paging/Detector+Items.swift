@@ -3,12 +3,13 @@ import PageModel
 // Where the items are, and what names each.
 extension Detector {
     private static let usualNames: Set<String> = [
-        "items", "results", "data", "records", "entries", "values", "rows", "objects", "hits", "list", "elements", "nodes", "features",
+        "items", "results", "data", "records", "entries", "values", "rows", "objects", "hits", "list", "elements",
+        "nodes", "features",
         "docs", "documents", "members", "member", "content", "entry",
     ]
 
-    /// The array of items. Usual names before others, arrays of objects before arrays of anything else, longer before shorter,
-    /// what stands nearer to the top, and first, before the rest.
+    /// The array of items. Usual names before others, arrays of objects before arrays of anything else, longer before
+    /// shorter, what stands nearer to the top, and first, before the rest.
     /// - Returns: and another array that might be meant as well.
     func itemsPointer() -> (pointer: JSONPointer, rival: JSONPointer?)? {
         // A wrong pointer is a wrong flag, and is told at once; an absent member may be an empty list.
@@ -25,7 +26,9 @@ extension Detector {
                 continue
             }
             // Two unusual names with objects: either might be meant.
-            if rank == 3, known.rank == 3 { rival = elements.count > known.count ? known.member.pointer : rival ?? member.pointer }
+            if rank == 3, known.rank == 3 {
+                rival = elements.count > known.count ? known.member.pointer : rival ?? member.pointer
+            }
             if (rank, elements.count) > (known.rank, known.count) {
                 best = (member, rank, elements.count)
             }
@@ -61,7 +64,8 @@ extension Detector {
             if keys.count == 1, let key = keys.first.flatMap({ document.string($0) }) { names.append(key) }
         }
         names += [
-            "id", "_id", "uuid", "guid", "key", "_key", "rowid", "pk", "uid", "ID", "Id", "objectID", "objectId", "slug", "sha", "urn", "uri",
+            "id", "_id", "uuid", "guid", "key", "_key", "rowid", "pk", "uid", "ID", "Id", "objectID", "objectId",
+            "slug", "sha", "urn", "uri",
             "url", "href",
         ]
         // In hypermedia, an item may be named by its own address alone.
@@ -73,7 +77,9 @@ extension Detector {
     func sortKey(_ elements: [JSONValue]) -> JSONPointer? {
         for name in ["sort", "_sort", "sort_by", "sortBy", "order_by", "orderBy", "ordering", "order"] {
             guard let text = answer.url.value(of: name) else { continue }
-            let member = text.drop { $0 == "-" || $0 == "+" || $0 == " " }.prefix { $0 != ":" && $0 != "," && $0 != " " && $0 != "." }
+            let member = text.drop { $0 == "-" || $0 == "+" || $0 == " " }.prefix {
+                $0 != ":" && $0 != "," && $0 != " " && $0 != "."
+            }
             let pointer = JSONPointer(tokens: [String(member)])
             if !member.isEmpty, isUnique(pointer, elements) { return pointer }
         }
@@ -83,7 +89,8 @@ extension Detector {
     func isUnique(_ pointer: JSONPointer, _ elements: [JSONValue]) -> Bool {
         var seen: Set<String> = []
         for element in elements {
-            guard let id = document.value(at: pointer, below: element).flatMap({ document.identifier($0) }), seen.insert(id).inserted
+            guard let id = document.value(at: pointer, below: element).flatMap({ document.identifier($0) }),
+                seen.insert(id).inserted
             else { return false }
         }
         return !elements.isEmpty

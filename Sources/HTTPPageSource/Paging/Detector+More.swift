@@ -3,33 +3,48 @@ import PageModel
 // What the answer says of its own place in the list: whether there is more, and which page of how many it is (R24).
 extension Detector {
     private static let moreNames: Set<String> = [
-        "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmoreresults", "more", "moreresults", "moreavailable", "moreitems",
+        "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmoreresults", "more", "moreresults", "moreavailable",
+        "moreitems",
         "istruncated", "truncated", "exceededtransferlimit",
     ]
-    private static let lastNames: Set<String> = ["islast", "islastpage", "last", "lastpage", "done", "endoflist", "endofstream", "endofresults"]
-    private static let pageCountNames: Set<String> = [
-        "totalpages", "pagecount", "pages", "lastpage", "nbpages", "pagestotal", "totalpagecount", "numpages", "numberofpages",
+    private static let lastNames: Set<String> = [
+        "islast", "islastpage", "last", "lastpage", "done", "endoflist", "endofstream", "endofresults",
     ]
-    static let pageNames: Set<String> = ["page", "currentpage", "pagenumber", "pageindex", "number", "pageno", "current"]
+    private static let pageCountNames: Set<String> = [
+        "totalpages", "pagecount", "pages", "lastpage", "nbpages", "pagestotal", "totalpagecount", "numpages",
+        "numberofpages",
+    ]
+    static let pageNames: Set<String> = [
+        "page", "currentpage", "pagenumber", "pageindex", "number", "pageno", "current",
+    ]
 
     func findMore(_ draft: inout DetectionDraft) {
         findHasMore(&draft)
-        let counts = members.filter { Detector.pageCountNames.contains($0.plainName) && ($0.kind == .number || $0.kind == .string) }
-        let count = counts.lazy.compactMap { member in
-            self.document.integer(member.value).flatMap { $0 >= 0 ? (place: HTTPSourceConfiguration.Place.body(member.pointer), number: $0) : nil }
-        }.first ?? pageCountHeader()
+        let counts = members.filter {
+            Detector.pageCountNames.contains($0.plainName) && ($0.kind == .number || $0.kind == .string)
+        }
+        let count =
+            counts.lazy.compactMap { member in
+                self.document.integer(member.value).flatMap {
+                    $0 >= 0 ? (place: HTTPSourceConfiguration.Place.body(member.pointer), number: $0) : nil
+                }
+            }.first ?? pageCountHeader()
         guard let count else { return }
         draft.description.pageCount = count.place
         draft.evidence.pageCount = count.number
         draft.explain("more", count.place.description, .seen, "the number of pages")
-        draft.evidence.pageNumber = members.first { Detector.pageNames.contains($0.plainName) && document.integer($0.value) != nil }
-            .flatMap { document.integer($0.value) }
+        draft.evidence.pageNumber = members.first {
+            Detector.pageNames.contains($0.plainName) && document.integer($0.value) != nil
+        }
+        .flatMap { document.integer($0.value) }
     }
 
     private func pageCountHeader() -> (place: HTTPSourceConfiguration.Place, number: Int)? {
         for field in answer.response.headers {
             let plain = EnvelopeMember.plain(field.name)
-            if plain.hasSuffix("totalpages") || plain.hasSuffix("pagecount"), let number = JSONText.wholeNumber(field.value), number >= 0 {
+            if plain.hasSuffix("totalpages") || plain.hasSuffix("pagecount"),
+                let number = JSONText.wholeNumber(field.value), number >= 0
+            {
                 return (.header(field.name), number)
             }
         }
@@ -51,7 +66,9 @@ extension Detector {
             let hasMore = isMore ? truth : !truth
             // R24: either would win over everything else; they cannot both be right.
             if !hasMore, draft.evidence.next != nil || draft.evidence.token != nil {
-                draft.warnings.append("\(member.pointer) says that there is no more, and a next page is named all the same; the next page is believed")
+                draft.warnings.append(
+                    "\(member.pointer) says that there is no more, and a next page is named all the same; the next page is believed"
+                )
                 draft.explain("more", member.pointer.description, .failed, "it contradicts the next page that is named")
                 continue
             }

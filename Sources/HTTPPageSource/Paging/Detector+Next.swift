@@ -2,8 +2,9 @@ import PageModel
 
 // How the answer says the list goes on: a URL, else a token, else an object. What was found is proved later, by asking.
 extension Detector {
-    /// In this order: the `Link` header; a header of the origin's own with a URL; a member of the body with a URL, or an object
-    /// with one; an array of links, the next among them; an object of parameters; a header with a token; a member with one.
+    /// In this order: the `Link` header; a header of the origin's own with a URL; a member of the body with a URL, or
+    /// an object with one; an array of links, the next among them; an object of parameters; a header with a token; a
+    /// member with one.
     func findNext(_ draft: inout DetectionDraft) {
         if let said = configuration.next {
             draft.description.next = said
@@ -22,7 +23,8 @@ extension Detector {
         if let token = objectToken() ?? headerToken() ?? bodyToken() {
             draft.description.next = token.place
             draft.evidence.token = token
-            draft.explain("next", token.place.description, .seen, token.text == nil ? "an object of parameters" : "a token")
+            draft.explain(
+                "next", token.place.description, .seen, token.text == nil ? "an object of parameters" : "a token")
         }
     }
 
@@ -35,8 +37,12 @@ extension Detector {
             name = pointer.tokens.last ?? ""
             if let value = document.value(at: pointer), document.kind(of: value) == .object {
                 if configuration.cursorParameter != nil {
-                    draft.evidence.token = document.objectText(value).map { ContinuationToken(place: place, name: name, text: $0) }
-                } else if isParameters(value) { draft.evidence.token = ContinuationToken(place: place, name: name, text: nil) }
+                    draft.evidence.token = document.objectText(value).map {
+                        ContinuationToken(place: place, name: name, text: $0)
+                    }
+                } else if isParameters(value) {
+                    draft.evidence.token = ContinuationToken(place: place, name: name, text: nil)
+                }
                 return
             }
         }
@@ -69,17 +75,22 @@ extension Detector {
     }
 
     private static let urlNames = [
-        "nexturl", "nexthref", "nextlink", "nexturi", "nextpageurl", "nextpagelink", "nextpageuri", "nextrecordsurl", "odata.nextlink",
+        "nexturl", "nexthref", "nextlink", "nexturi", "nextpageurl", "nextpagelink", "nextpageuri", "nextrecordsurl",
+        "odata.nextlink",
         "next", "nextpage",
     ]
 
     private func nextMember() -> HTTPSourceConfiguration.Place? {
         for name in Detector.urlNames {
             for member in members where member.plainName == name {
-                if let text = document.string(member.value), looksLikeURL(text, named: name) { return .body(member.pointer) }
+                if let text = document.string(member.value), looksLikeURL(text, named: name) {
+                    return .body(member.pointer)
+                }
                 for part in ["href", "url", "link", "uri"] where member.kind == .object {
                     let pointer = member.pointer.appending(part)
-                    if let text = document.value(at: pointer).flatMap({ document.string($0) }), looksLikeURL(text, named: "url") {
+                    if let text = document.value(at: pointer).flatMap({ document.string($0) }),
+                        looksLikeURL(text, named: "url")
+                    {
                         return .body(pointer)
                     }
                 }
@@ -99,7 +110,9 @@ extension Detector {
     /// The relation of what looks like a link.
     func relation(of element: JSONValue) -> String? {
         guard ["href", "url", "uri"].contains(where: { document.member($0, of: element) != nil }) else { return nil }
-        return ["rel", "relation"].lazy.compactMap { self.document.member($0, of: element) }.first.flatMap { document.scalarText($0) }
+        return ["rel", "relation"].lazy.compactMap { self.document.member($0, of: element) }.first.flatMap {
+            document.scalarText($0)
+        }
     }
 
     /// A token in base 64 may begin with a slash, too: only under the name of a URL a path is one without a query.
@@ -116,14 +129,17 @@ extension Detector {
 
     /// Names of tokens, the plainest first.
     private static let tokenNames = [
-        "nextcursor", "nextpagetoken", "nexttoken", "nextpagecursor", "nextcontinuationtoken", "continuationtoken", "nextcontinuation",
-        "continuation", "continue", "nextmarker", "nextkey", "nextid", "lastevaluatedkey", "endcursor", "scrollid", "bookmark", "resumptiontoken", "nextpage", "nextoffset",
+        "nextcursor", "nextpagetoken", "nexttoken", "nextpagecursor", "nextcontinuationtoken", "continuationtoken",
+        "nextcontinuation",
+        "continuation", "continue", "nextmarker", "nextkey", "nextid", "lastevaluatedkey", "endcursor", "scrollid",
+        "bookmark", "resumptiontoken", "nextpage", "nextoffset",
         "nextstart", "nextpagestart", "next", "after", "cursor", "offset",
     ]
 
     private func objectToken() -> ContinuationToken? {
         members.first { member in
-            member.kind == .object && ["continue", "continuation", "next", "nextpage"].contains(member.plainName) && isParameters(member.value)
+            member.kind == .object && ["continue", "continuation", "next", "nextpage"].contains(member.plainName)
+                && isParameters(member.value)
         }.map { ContinuationToken(place: .body($0.pointer), name: $0.name, text: nil) }
     }
 
@@ -137,7 +153,8 @@ extension Detector {
     private func headerToken() -> ContinuationToken? {
         answer.response.headers.first { field in
             let plain = EnvelopeMember.plain(field.name)
-            return ["next", "continuation", "cursor"].contains { plain.contains($0) } && !field.value.isEmpty && field.value != "0"
+            return ["next", "continuation", "cursor"].contains { plain.contains($0) } && !field.value.isEmpty
+                && field.value != "0"
                 && !["rate", "limit", "retry", "time"].contains { plain.contains($0) }
         }.map { ContinuationToken(place: .header($0.name), name: $0.name, text: $0.value) }
     }
@@ -145,9 +162,13 @@ extension Detector {
     private func bodyToken() -> ContinuationToken? {
         for name in Detector.tokenNames {
             for member in members where member.plainName == name {
-                guard let text = tokenText(member), !text.isEmpty, text != "0", text.utf8.count <= 4_096 else { continue }
+                guard let text = tokenText(member), !text.isEmpty, text != "0", text.utf8.count <= 4_096 else {
+                    continue
+                }
                 // As a number, `offset` says where this page begins.
-                if ["offset", "cursor", "after"].contains(name), member.kind == .number || Int(text) != nil { continue }
+                if ["offset", "cursor", "after"].contains(name), member.kind == .number || Int(text) != nil {
+                    continue
+                }
                 return ContinuationToken(place: .body(member.pointer), name: member.name, text: text)
             }
         }

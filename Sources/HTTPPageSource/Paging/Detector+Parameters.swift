@@ -41,28 +41,36 @@ extension Detector {
         guard count > 0 else { return nil }
         for name in ParameterNames.offset {
             let start = answer.url.value(of: name).map { Int($0) } ?? firstOffset(of: name) ?? 0
-            guard let start, let value = next?.value(of: name).flatMap({ Int($0) }), value >= count, value - count == start else { continue }
+            guard let start, let value = next?.value(of: name).flatMap({ Int($0) }), value >= count,
+                value - count == start
+            else { continue }
             return (name, start == 1 ? 1 : 0)
         }
         guard next == nil else { return nil }
-        return ["offset", "skip", "_start", "$skip", "page[offset]"].first { answer.url.value(of: $0).map { Int($0) != nil } ?? false }
-            .map { ($0, 0) }
+        return ["offset", "skip", "_start", "$skip", "page[offset]"].first {
+            answer.url.value(of: $0).map { Int($0) != nil } ?? false
+        }
+        .map { ($0, 0) }
     }
 
     /// 1 where the answer says that page one begins with number 1; nil where that is not how it is counted.
     private func firstOffset(of name: String) -> Int? {
-        ParameterNames.countedFromOne.contains(name) && members.contains { $0.name == name && document.integer($0.value) == 1 } ? 1 : nil
+        ParameterNames.countedFromOne.contains(name)
+            && members.contains { $0.name == name && document.integer($0.value) == 1 } ? 1 : nil
     }
 
     private func pageParameter(_ next: OriginURL?) -> (name: String, first: Int)? {
         for name in [configuration.pageParameter].compactMap(\.self) + ParameterNames.page {
             let here = answer.url.value(of: name).flatMap { Int($0) }
-            if let value = next?.value(of: name).flatMap({ Int($0) }), value == 1 || value == 2, here.map({ $0 == value - 1 }) ?? true {
+            if let value = next?.value(of: name).flatMap({ Int($0) }), value == 1 || value == 2,
+                here.map({ $0 == value - 1 }) ?? true
+            {
                 return (name, value - 1)
             }
         }
         guard next == nil else { return nil }
-        return ["page", "_page", "page_number", "pageNumber", "page[number]", "pagination[page]"].lazy.compactMap { name in
+        return ["page", "_page", "page_number", "pageNumber", "page[number]", "pagination[page]"].lazy.compactMap {
+            name in
             self.answer.url.value(of: name).flatMap { Int($0) }.map { (name, $0 == 0 ? 0 : 1) }
         }.first
     }
@@ -72,11 +80,14 @@ extension Detector {
             ?? ParameterNames.size(in: answer.url)
     }
 
-    /// What came of the size that page one was asked for in. What counts is what came; the caller is told where that is less.
+    /// What came of the size that page one was asked for in. What counts is what came; the caller is told where that is
+    /// less.
     func findSize(_ draft: inout DetectionDraft) {
         let evidence = draft.evidence
-        guard let name = draft.description.limitParameter, let asked = answer.url.value(of: name).flatMap({ Int($0) }), evidence.count > 0,
-            evidence.count > asked || (evidence.count < asked && (evidence.goesOn || evidence.exactTotal ?? 0 > evidence.count))
+        guard let name = draft.description.limitParameter, let asked = answer.url.value(of: name).flatMap({ Int($0) }),
+            evidence.count > 0,
+            evidence.count > asked
+                || (evidence.count < asked && (evidence.goesOn || evidence.exactTotal ?? 0 > evidence.count))
         else { return }
         if let cap = toldSize(below: asked, atLeast: evidence.count) {
             draft.description.largestSize = cap.size
@@ -85,18 +96,22 @@ extension Detector {
         } else {
             draft.description.ignoresSize = true
             draft.explain("size", name, .failed, "asked for \(asked) items, and \(evidence.count) came")
-            draft.warnings.append("asked for \(asked) items a page (\(name)), the origin gives \(evidence.count); another name is given with --limit-param")
+            draft.warnings.append(
+                "asked for \(asked) items a page (\(name)), the origin gives \(evidence.count); another name is given with --limit-param"
+            )
         }
     }
 
     /// A cap that the body tells: by that name, or by repeating a size smaller than the one that was asked for.
     private func toldSize(below asked: Int, atLeast count: Int) -> (pointer: JSONPointer, size: Int)? {
         let names: Set<String> = [
-            "maxperpage", "maxpagesize", "maxlimit", "limitmax", "perpagemax", "maxsize", "limit", "perpage", "pagesize", "size",
+            "maxperpage", "maxpagesize", "maxlimit", "limitmax", "perpagemax", "maxsize", "limit", "perpage",
+            "pagesize", "size",
             "itemsperpage",
         ]
         return members.lazy.compactMap { member in
-            guard names.contains(member.plainName), let size = self.document.integer(member.value), size >= count, size < asked
+            guard names.contains(member.plainName), let size = self.document.integer(member.value), size >= count,
+                size < asked
             else { return nil }
             return (member.pointer, size)
         }.first

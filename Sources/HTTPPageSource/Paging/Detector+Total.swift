@@ -8,7 +8,8 @@ extension Detector {
         var number: Int
         var member: EnvelopeMember?
         var isEstimate: Bool
-        /// The object that it stands in; of a number that is the only thing said of a total, the object around that. Nil in headers.
+        /// The object that it stands in; of a number that is the only thing said of a total, the object around that.
+        /// Nil in headers.
         var holder: [String]?
     }
 
@@ -21,9 +22,12 @@ extension Detector {
             draft.description.total = found.place
             draft.description.isEstimate = found.isEstimate ? true : nil
             draft.description.estimateMark = found.member.flatMap { estimateMark(beside: $0.pointer) }
-            draft.evidence.isTotalWeak = found.rank < 4 && found.number == draft.evidence.count && draft.evidence.looksFull
+            draft.evidence.isTotalWeak =
+                found.rank < 4 && found.number == draft.evidence.count && draft.evidence.looksFull
                 && !draft.evidence.goesOn && draft.evidence.hasMore == nil && draft.evidence.pageCount == nil
-            draft.explain("total", found.place.description, .seen, draft.evidence.isTotalWeak ? "it may count the page as well" : nil)
+            draft.explain(
+                "total", found.place.description, .seen,
+                draft.evidence.isTotalWeak ? "it may count the page as well" : nil)
         }
         let (total, nonsense) = PageReader.total(of: answer, draft.description)
         draft.evidence.total = total
@@ -32,7 +36,9 @@ extension Detector {
         if let pages = draft.evidence.pageCount, let exact = total.exactCount, pages > 1, draft.evidence.count > 0,
             pages - 1 >= exact / draft.evidence.count + 1
         {
-            draft.warnings.append("the origin counts \(exact) items and \(pages) pages of \(draft.evidence.count); the pages are believed")
+            draft.warnings.append(
+                "the origin counts \(exact) items and \(pages) pages of \(draft.evidence.count); the pages are believed"
+            )
         }
     }
 
@@ -42,7 +48,8 @@ extension Detector {
             guard candidate.number >= draft.evidence.count else {
                 if candidate.rank >= 4 {
                     draft.warnings.append(
-                        "\(candidate.place) says \(candidate.number), and the page has \(draft.evidence.count) items; it is not taken for the total")
+                        "\(candidate.place) says \(candidate.number), and the page has \(draft.evidence.count) items; it is not taken for the total"
+                    )
                 }
                 continue
             }
@@ -56,21 +63,24 @@ extension Detector {
             }
             if candidate.rank == known.rank, candidate.rank >= 4, candidate.number != known.number {
                 draft.warnings.append(
-                    "\(known.place) says that there are \(known.number) items, and \(candidate.place) \(candidate.number); choose with --total")
+                    "\(known.place) says that there are \(known.number) items, and \(candidate.place) \(candidate.number); choose with --total"
+                )
             }
             if candidate.rank > known.rank { best = candidate }
         }
         return best
     }
 
-    /// What stands in the objects around the items counts them; what stands as plainly in one beside them, and is not about the list
-    /// as a whole, counts something else (`_shards`, `facets`).
+    /// What stands in the objects around the items counts them; what stands as plainly in one beside them, and is not
+    /// about the list as a whole, counts something else (`_shards`, `facets`).
     private func withoutStrangers(_ found: [Candidate], _ items: JSONPointer) -> [Candidate] {
         func isAround(_ candidate: Candidate) -> Bool {
             candidate.holder.map { items.tokens.starts(with: $0) } ?? true
         }
         let best = found.filter(isAround).map(\.rank).max() ?? 0
-        let ofTheList: Set<String> = ["meta", "metadata", "pagination", "paging", "page", "pages", "pageinfo", "info", "links"]
+        let ofTheList: Set<String> = [
+            "meta", "metadata", "pagination", "paging", "page", "pages", "pageinfo", "info", "links",
+        ]
         return found.filter { candidate in
             isAround(candidate) || candidate.rank > best
                 || candidate.holder?.contains { ofTheList.contains(EnvelopeMember.plain($0)) } ?? false
@@ -103,10 +113,15 @@ extension Detector {
     private static func totals(inHeaders answer: Answer) -> [Candidate] {
         var found: [Candidate] = []
         for field in answer.response.headers {
-            guard let rank = rank(field.name), rank != 2, let number = JSONText.wholeNumber(field.value), number >= 0 else { continue }
-            found.append(Candidate(place: .header(field.name), rank: rank, number: number, isEstimate: soundsEstimated(field.name)))
+            guard let rank = rank(field.name), rank != 2, let number = JSONText.wholeNumber(field.value), number >= 0
+            else { continue }
+            found.append(
+                Candidate(
+                    place: .header(field.name), rank: rank, number: number, isEstimate: soundsEstimated(field.name)))
         }
-        if answer.response.header("Content-Range")?.contains("/") == true, let number = answer.number(at: .header("Content-Range")), number >= 0 {
+        if answer.response.header("Content-Range")?.contains("/") == true,
+            let number = answer.number(at: .header("Content-Range")), number >= 0
+        {
             found.append(Candidate(place: .header("Content-Range"), rank: 4, number: number, isEstimate: false))
         }
         return found
@@ -116,7 +131,9 @@ extension Detector {
     static func totalPlace(inHeaders answer: HTTPPageResponse, atLeast count: Int) -> HTTPSourceConfiguration.Place? {
         var best: (name: String, rank: Int)?
         for field in answer.headers {
-            let text = field.name.lowercased() == "content-range" ? field.value.split(separator: "/").last.map(String.init) : field.value
+            let text =
+                field.name.lowercased() == "content-range"
+                ? field.value.split(separator: "/").last.map(String.init) : field.value
             guard let rank = field.name.lowercased() == "content-range" ? 4 : rank(field.name), rank != 2, let text,
                 let number = JSONText.wholeNumber(text), number >= count, rank > best?.rank ?? 0
             else { continue }
@@ -128,12 +145,22 @@ extension Detector {
     /// How much a name speaks for a total of items; nil when it does not.
     private static func rank(_ name: String) -> Int? {
         var plain = EnvelopeMember.plain(name)
-        // `totalPages` counts pages, not items; `scannedCount` and `returnedCount` this page, `remainingCount` the others.
-        if ["page", "length", "time", "rate", "limit", "remaining", "scanned", "returned"].contains(where: { plain.contains($0) }) { return nil }
+        // `totalPages` counts pages, not items; `scannedCount` and `returnedCount` this page, `remainingCount` the
+        // others.
+        if ["page", "length", "time", "rate", "limit", "remaining", "scanned", "returned"].contains(where: {
+            plain.contains($0)
+        }) {
+            return nil
+        }
         if plain.hasPrefix("x") { plain.removeFirst() }
         if plain.hasPrefix("wp") { plain.removeFirst(2) }
-        if ["total", "totalcount", "totalitems", "totalresults", "totalrecords", "totalelements", "totalobjects", "totalhits", "totalsize",
-            "odata.count"].contains(plain) { return 4 }
+        if [
+            "total", "totalcount", "totalitems", "totalresults", "totalrecords", "totalelements", "totalobjects",
+            "totalhits", "totalsize",
+            "odata.count",
+        ].contains(plain) {
+            return 4
+        }
         if ["count", "itemscount", "numfound", "hits", "nbhits"].contains(plain) { return 3 }
         if plain.hasSuffix("count") { return 2 }
         return plain.contains("total") || ["items", "results", "records", "rows", "entries"].contains(plain) ? 1 : nil
@@ -147,10 +174,13 @@ extension Detector {
     /// A member beside the total, or beside its object, that says whether it is an estimate.
     private func estimateMark(beside total: JSONPointer) -> JSONPointer? {
         let names: Set<String> = [
-            "relation", "isestimate", "isestimated", "estimate", "estimated", "approximate", "isapproximate", "totalisestimate", "totalisestimated",
+            "relation", "isestimate", "isestimated", "estimate", "estimated", "approximate", "isapproximate",
+            "totalisestimate", "totalisestimated",
             "totalrelation", "countrelation", "counttruncated", "totaltruncated",
         ]
-        let places = [JSONPointer(tokens: Array(total.tokens.dropLast())), JSONPointer(tokens: Array(total.tokens.dropLast(2)))]
+        let places = [
+            JSONPointer(tokens: Array(total.tokens.dropLast())), JSONPointer(tokens: Array(total.tokens.dropLast(2))),
+        ]
         return places.lazy.compactMap { place in
             self.members.first { member in
                 names.contains(member.plainName) && member.pointer.tokens.dropLast() == place.tokens[...]

@@ -1,7 +1,8 @@
 import PageModel
 
-/// Works out from an origin's first answer where things stand in it, and what it shows of how its list goes on: pure, by
-/// evidence, never by name of a server. What the caller said is not questioned. What it comes to is told with its reason.
+/// Works out from an origin's first answer where things stand in it, and what it shows of how its list goes on: pure,
+/// by evidence, never by name of a server. What the caller said is not questioned. What it comes to is told with its
+/// reason.
 struct Detector {
     let answer: Answer
     let configuration: HTTPSourceConfiguration
@@ -10,7 +11,9 @@ struct Detector {
     var document: JSONDocument { answer.document }
 
     /// - Throws: `undecodable` when there are no items to be found.
-    static func describe(_ answer: Answer, _ configuration: HTTPSourceConfiguration) throws(FetchFailure) -> DetectionDraft {
+    static func describe(_ answer: Answer, _ configuration: HTTPSourceConfiguration) throws(FetchFailure)
+        -> DetectionDraft
+    {
         try Detector(answer: answer, configuration: configuration).describe()
     }
 
@@ -22,22 +25,27 @@ struct Detector {
 
     private func describe() throws(FetchFailure) -> DetectionDraft {
         guard let list = itemsPointer() else { return try withoutItems() }
-        var draft = DetectionDraft(description: SourceDescription(style: .none, url: answer.url.text, items: list.pointer))
+        var draft = DetectionDraft(
+            description: SourceDescription(style: .none, url: answer.url.text, items: list.pointer))
         draft.description.said = configuration.saying
-        draft.explain("items", draft.description.items.tokens.isEmpty ? "the top" : list.pointer.description,
+        draft.explain(
+            "items", draft.description.items.tokens.isEmpty ? "the top" : list.pointer.description,
             configuration.items != nil ? .said : .seen)
         if let rival = list.rival {
-            draft.warnings.append("the items are taken from \(list.pointer); there are others at \(rival): choose with --items")
+            draft.warnings.append(
+                "the items are taken from \(list.pointer); there are others at \(rival): choose with --items")
         }
-        let elements = document.value(at: list.pointer).map {
-            document.elements(of: $0, atMost: configuration.limits.itemsPerPage + 1)
-        } ?? []
+        let elements =
+            document.value(at: list.pointer).map {
+                document.elements(of: $0, atMost: configuration.limits.itemsPerPage + 1)
+            } ?? []
         draft.evidence.count = elements.count
 
         draft.description.id = configuration.id ?? idPointer(elements)
         draft.evidence.hasIDs = draft.description.id != nil
         draft.evidence.sortKey = sortKey(elements)
-        draft.explain("id", draft.description.id.map(SourceDescription.named) ?? "none", configuration.id != nil ? .said : .seen)
+        draft.explain(
+            "id", draft.description.id.map(SourceDescription.named) ?? "none", configuration.id != nil ? .said : .seen)
 
         findNext(&draft)
         findMore(&draft)
@@ -94,7 +102,8 @@ extension JSONDocument {
                 for (name, value) in members(of: object.value) {
                     let pointer = object.pointer.appending(name)
                     let kind = kind(of: value)
-                    found.append(EnvelopeMember(pointer: pointer, name: name, value: value, kind: kind, parent: object.name))
+                    found.append(
+                        EnvelopeMember(pointer: pointer, name: name, value: value, kind: kind, parent: object.name))
                     if kind == .object { below.append((pointer, name, value)) }
                 }
             }

@@ -14,9 +14,11 @@ public struct Explained: Codable, Hashable, Sendable, CustomStringConvertible {
         case failed = "tried, and not so"
     }
 
-    /// What it is about: `paging`, `items`, `id`, `total`, `next`, `more`, `size`, `offset`, `page`, `cursor`, `key` or `link`.
+    /// What it is about: `paging`, `items`, `id`, `total`, `next`, `more`, `size`, `offset`, `page`, `cursor`, `key` or
+    /// `link`.
     public var field: String
-    /// What was decided, or tried: a pointer, a header, the name of a parameter. Never a secret, nor a token of the origin.
+    /// What was decided, or tried: a pointer, a header, the name of a parameter. Never a secret, nor a token of the
+    /// origin.
     public var value: String
     /// What it stands on.
     public var ground: Ground

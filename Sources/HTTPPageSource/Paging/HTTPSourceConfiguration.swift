@@ -9,7 +9,8 @@ public struct HTTPSourceConfiguration: Sendable {
         case offset
         /// A page number, from 0 or from 1: pages in any order, and in parallel.
         case page
-        /// A token from the body or a header, put into a parameter; or an object of the body, whose members all become parameters.
+        /// A token from the body or a header, put into a parameter; or an object of the body, whose members all become
+        /// parameters.
         case cursor
         /// The last item's id or sort value, put into a parameter.
         case keyset
@@ -28,8 +29,8 @@ public struct HTTPSourceConfiguration: Sendable {
         /// In a header of this name, however it is written.
         case header(String)
 
-        /// `/a/pointer`, or `header:Name`. Where a pointer to an array of links ends in `[rel=next]`, it names the URL of the link
-        /// with that relation, wherever it stands: `/links[rel=next]`.
+        /// `/a/pointer`, or `header:Name`. Where a pointer to an array of links ends in `[rel=next]`, it names the URL
+        /// of the link with that relation, wherever it stands: `/links[rel=next]`.
         public init?(_ text: String) {
             if text.hasPrefix("header:") {
                 let name = text.dropFirst("header:".count)
@@ -77,14 +78,17 @@ public struct HTTPSourceConfiguration: Sendable {
     public var key: JSONPointer?
     /// Sent with every request to this origin, and to no other; never stored.
     public var headers: [HTTPField] = []
-    /// Names of `headers` that are credentials, whatever they are called: they count for whose list it is, and are looked for in
-    /// what the origin sends (R45). Those called `Authorization`, `Cookie`, `X-Api-Key` and the like are known. Default: none.
+    /// Names of `headers` that are credentials, whatever they are called: they count for whose list it is, and are
+    /// looked for in what the origin sends (R45). Those called `Authorization`, `Cookie`, `X-Api-Key` and the like are
+    /// known. Default: none.
     public var secretHeaders: Set<String> = []
-    /// Hosts besides the URL's own that redirects and next links may lead to (R45): `files.example.com`, or with a port that is not
-    /// the usual one of its scheme, `files.example.com:8443`. They are asked like by a stranger: without `headers`, without user
-    /// and password, without secret parameters; and never by http where the URL is https. Default: none.
+    /// Hosts besides the URL's own that redirects and next links may lead to (R45): `files.example.com`, or with a port
+    /// that is not the usual one of its scheme, `files.example.com:8443`. They are asked like by a stranger: without
+    /// `headers`, without user and password, without secret parameters; and never by http where the URL is https.
+    /// Default: none.
     public var allowedHosts: Set<String> = []
-    /// What the origin may not exceed (R43). Default: the defaults. A transport has limits of its own: give it the same.
+    /// What the origin may not exceed (R43). Default: the defaults. A transport has limits of its own: give it the
+    /// same.
     public var limits = HTTPLimits()
 
     /// An origin of which nothing but the URL of page one is said.
@@ -93,15 +97,19 @@ public struct HTTPSourceConfiguration: Sendable {
     }
 
     /// Paging parameters by name: which page it is, is no part of what a list is (R45).
-    var pagingParameters: [String] { [limitParameter, offsetParameter, pageParameter, cursorParameter].compactMap(\.self) }
+    var pagingParameters: [String] {
+        [limitParameter, offsetParameter, pageParameter, cursorParameter].compactMap(\.self)
+    }
 
     /// Everything that was said and that a stored description might contradict, in one text; nil when that is nothing.
     var saying: String? {
         var parts: [String] = []
         if paging != .auto { parts.append("paging=\(paging.rawValue)") }
         let places: [(String, (any CustomStringConvertible)?)] = [
-            ("items", items), ("id", id), ("total", total), ("next", next), ("more", hasMore), ("limit", limitParameter),
-            ("offset", offsetParameter), ("page", pageParameter), ("first", firstPage), ("cursor", cursorParameter), ("key", key),
+            ("items", items), ("id", id), ("total", total), ("next", next), ("more", hasMore),
+            ("limit", limitParameter),
+            ("offset", offsetParameter), ("page", pageParameter), ("first", firstPage), ("cursor", cursorParameter),
+            ("key", key),
         ]
         for (name, place) in places {
             if let place { parts.append("\(name)=\(place)") }

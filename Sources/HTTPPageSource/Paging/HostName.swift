@@ -1,13 +1,16 @@
-/// Hosts with letters of other scripts, as the network knows them (RFC 5891, 4): each such label in small letters, and as Punycode.
+/// Hosts with letters of other scripts, as the network knows them (RFC 5891, 4): each such label in small letters, and
+/// as Punycode.
 ///
-/// What else IDNA does, to bring letters that look alike into one form and to refuse what nobody may register, is left to who typed
-/// the name: a host that is written in another form than it was registered in is not found.
+/// What else IDNA does, to bring letters that look alike into one form and to refuse what nobody may register, is left
+/// to who typed the name: a host that is written in another form than it was registered in is not found.
 enum HostName {
     /// Nil where a label gets longer than the network takes (RFC 1035, 2.3.4).
     static func ascii(_ host: String) -> String? {
         guard !host.utf8.allSatisfy({ $0 < 0x80 }) else { return host }
         // UTS 46, 2.3: these full stops separate labels, too.
-        let labels = host.lowercased().split(omittingEmptySubsequences: false) { [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"].contains($0) }
+        let labels = host.lowercased().split(omittingEmptySubsequences: false) {
+            [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"].contains($0)
+        }
         var written: [String] = []
         for label in labels {
             let isPlain = label.utf8.allSatisfy { $0 < 0x80 }
@@ -18,8 +21,8 @@ enum HostName {
         return written.joined(separator: ".")
     }
 
-    /// RFC 3492, 6.3: the plain letters, a hyphen, and for each other letter how far it is from the one before, in numbers whose
-    /// digits say themselves where they end.
+    /// RFC 3492, 6.3: the plain letters, a hyphen, and for each other letter how far it is from the one before, in
+    /// numbers whose digits say themselves where they end.
     static func punycode(_ label: some StringProtocol) -> String {
         let letters = label.unicodeScalars.map(\.value)
         var written = String(String.UnicodeScalarView(label.unicodeScalars.filter(\.isASCII)))

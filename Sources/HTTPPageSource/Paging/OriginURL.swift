@@ -41,7 +41,8 @@ struct OriginURL: Hashable, Sendable {
         if components.string == nil { return nil }
     }
 
-    /// Brackets stand around an address and nowhere else (RFC 3986, 3.2.2): `http://[` would end the process in the HTTP client.
+    /// Brackets stand around an address and nowhere else (RFC 3986, 3.2.2): `http://[` would end the process in the
+    /// HTTP client.
     private static func isHost(_ host: String) -> Bool {
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]") && host.count > 1
         let name = isBracketed ? host.dropFirst().dropLast() : host[...]
@@ -65,7 +66,8 @@ struct OriginURL: Hashable, Sendable {
     }
 
     var scheme: String { components.scheme ?? "" }
-    /// In small letters, and as the network knows it. Where Foundation is in the program, `components` gives it in its own script.
+    /// In small letters, and as the network knows it. Where Foundation is in the program, `components` gives it in its
+    /// own script.
     var host: String { (components.host.flatMap { HostName.ascii($0) } ?? "").lowercased() }
     /// As it is written.
     var path: String { components.percentEncodedPath }
@@ -132,7 +134,8 @@ struct OriginURL: Hashable, Sendable {
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
                 result.unicodeScalars.append(Unicode.Scalar(byte))
             default:
                 let hex = String(byte, radix: 16, uppercase: true)

@@ -1,14 +1,20 @@
 import PageModel
 
-// How the list goes on behind an answer (R24). Every cursor is stored as the URL that is asked for it, without secrets (R45):
-// all that is needed to go on after a restart.
+// How the list goes on behind an answer (R24). Every cursor is stored as the URL that is asked for it, without secrets
+// (R45): all that is needed to go on after a restart.
 extension PageReader {
     /// What the origin says itself: by a boolean, else by the number of pages.
     var saysMore: Bool? {
         let document = answer.document
-        if let said = description.hasMore.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) { return said }
-        if let isLast = description.isLast.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) { return !isLast }
-        guard description.style == .page, let pages = description.pageCount.flatMap({ answer.number(at: $0) }), pages >= 0 else { return nil }
+        if let said = description.hasMore.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) {
+            return said
+        }
+        if let isLast = description.isLast.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) {
+            return !isLast
+        }
+        guard description.style == .page, let pages = description.pageCount.flatMap({ answer.number(at: $0) }),
+            pages >= 0
+        else { return nil }
         let first = description.firstPage ?? 1
         let number = description.pageParameter.flatMap { answer.url.value(of: $0) }.flatMap { Int($0) } ?? first
         // Whoever counts 0 pages may still have a first one.
@@ -19,7 +25,9 @@ extension PageReader {
     /// Whether the answer names a next page, in whatever form.
     var isNextLive: Bool {
         guard let place = description.next else { return false }
-        if case .body(let pointer) = place, let value = answer.document.value(at: pointer), answer.document.kind(of: value) == .object {
+        if case .body(let pointer) = place, let value = answer.document.value(at: pointer),
+            answer.document.kind(of: value) == .object
+        {
             return !answer.document.members(of: value).isEmpty
         }
         return answer.text(at: place).map { !$0.isEmpty && $0 != "0" } ?? false
@@ -51,19 +59,23 @@ extension PageReader {
         PageReader.total(of: answer, description).total.exactCount.map { $0 <= count } ?? false
     }
 
-    /// The token, or the members of the object, as parameters of page one's URL. An object goes into one parameter as it is, where
-    /// one is known.
+    /// The token, or the members of the object, as parameters of page one's URL. An object goes into one parameter as
+    /// it is, where one is known.
     private var cursor: OriginURL? {
         guard isNextLive, let place = description.next else { return nil }
         var next = base
-        if case .body(let pointer) = place, let value = answer.document.value(at: pointer), answer.document.kind(of: value) == .object {
+        if case .body(let pointer) = place, let value = answer.document.value(at: pointer),
+            answer.document.kind(of: value) == .object
+        {
             if let name = description.cursorParameter, let text = answer.document.objectText(value) {
                 next.set(name, text)
                 return next
             }
             for (name, value) in answer.document.members(of: value) {
                 // R45: what is the caller's own secret is put back in when it is asked, not by the origin.
-                guard let text = answer.document.scalarText(value), !answer.secrets.contains(where: { $0.plainName == name }) else { continue }
+                guard let text = answer.document.scalarText(value),
+                    !answer.secrets.contains(where: { $0.plainName == name })
+                else { continue }
                 next.set(name, text)
             }
             return next
@@ -86,7 +98,8 @@ extension PageReader {
         }
         let policy = answer.policy ?? OriginPolicy(home: answer.url, allowed: [])
         if case .refused = policy.verdict(on: next, from: origin) {
-            throw FetchFailure(.hostile, "the next link leads to another origin, \(next.scheme)://\(next.host)", isRetryable: false)
+            throw FetchFailure(
+                .hostile, "the next link leads to another origin, \(next.scheme)://\(next.host)", isRetryable: false)
         }
         next.userInfo = nil
         // Only what is the caller's own secret: a continuation may well be called "token".

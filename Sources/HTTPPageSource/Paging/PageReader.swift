@@ -13,7 +13,8 @@ struct PageReader {
     func page() throws(FetchFailure) -> FetchedPage {
         let all = try content()
         let content = withoutTheLast(all)
-        var page = FetchedPage(content: content, total: PageReader.total(of: answer, description).total, hasMore: saysMore)
+        var page = FetchedPage(
+            content: content, total: PageReader.total(of: answer, description).total, hasMore: saysMore)
         page.next = try next(behind: all)
         if !description.isChain, description.style != .none, page.hasMore == nil, isNextLive {
             // Asked for by number: all that a next page says is that there is more.
@@ -28,12 +29,19 @@ struct PageReader {
     func content() throws(FetchFailure) -> PageContent {
         let document = answer.document
         guard let list = document.value(at: description.items) else {
-            // Some origins leave the member out when there is nothing to put in. Of page one that is believed when a total
-            // of 0, or the origin's own word, says so; behind it, an answer that does not speak of an error is the end.
-            if PageReader.total(of: answer, description).total == .exact(0) || saysMore == false { return PageContent() }
-            let words: Set<String> = ["error", "errors", "message", "fault", "exception", "detail", "code", "status", "title"]
+            // Some origins leave the member out when there is nothing to put in. Of page one that is believed when a
+            // total of 0, or the origin's own word, says so; behind it, an answer that does not speak of an error is
+            // the end.
+            if PageReader.total(of: answer, description).total == .exact(0) || saysMore == false {
+                return PageContent()
+            }
+            let words: Set<String> = [
+                "error", "errors", "message", "fault", "exception", "detail", "code", "status", "title",
+            ]
             let members = document.members(of: document.root)
-            if !isFirst, document.kind(of: document.root) == .object, members.allSatisfy({ !words.contains($0.name.lowercased()) }) {
+            if !isFirst, document.kind(of: document.root) == .object,
+                members.allSatisfy({ !words.contains($0.name.lowercased()) })
+            {
                 return PageContent()
             }
             throw FetchFailure(
@@ -43,7 +51,8 @@ struct PageReader {
         if document.kind(of: list) == .null { return PageContent() }
         guard document.kind(of: list) == .array else {
             throw FetchFailure(
-                .undecodable, "what the answer has at \(described(description.items)) is not an array", isRetryable: false,
+                .undecodable, "what the answer has at \(described(description.items)) is not an array",
+                isRetryable: false,
                 httpStatus: answer.response.status)
         }
         return try document.items(of: list, id: description.id, limits: limits)
@@ -91,7 +100,8 @@ struct PageReader {
 
     /// The key of an item, where a keyset goes on behind it.
     func key(ofItemAt index: Int) -> String? {
-        guard let key = description.key ?? description.id, let list = answer.document.value(at: description.items) else { return nil }
+        guard let key = description.key ?? description.id, let list = answer.document.value(at: description.items)
+        else { return nil }
         let elements = answer.document.elements(of: list, atMost: index + 1)
         guard index < elements.count else { return nil }
         return answer.document.value(at: key, below: elements[index]).flatMap { answer.document.identifier($0) }

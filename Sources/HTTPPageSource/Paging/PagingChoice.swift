@@ -3,7 +3,9 @@ import PageModel
 /// Chooses how to page, by what page one shows: pure. The order is documented in Documentation/Detection.md.
 enum PagingChoice {
     /// Sets the style that holds if nothing better is proved, and names what is worth a request, best first.
-    static func decide(_ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration, url: OriginURL) -> [Candidate] {
+    static func decide(_ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration, url: OriginURL)
+        -> [Candidate]
+    {
         let evidence = draft.evidence
         switch configuration.paging {
         case .offset:
@@ -16,13 +18,18 @@ enum PagingChoice {
             draft.description.style = .page
             let name = draft.description.pageParameter
             draft.description.pageParameter = name ?? "page"
-            if name != nil { draft.description.firstPage = draft.description.firstPage ?? evidence.pageNumber.map { min(max($0, 0), 1) } }
+            if name != nil {
+                draft.description.firstPage =
+                    draft.description.firstPage ?? evidence.pageNumber.map { min(max($0, 0), 1) }
+            }
             let hints = CandidateOrder.hinted(draft) { if case .page = $0 { true } else { false } }
             let usual = CandidateOrder.pages.map { Candidate.page($0, first: configuration.firstPage) }
             return name == nil && evidence.count > 0 ? CandidateOrder.unique(hints + usual) : []
         case .cursor:
             draft.description.style = .cursor
-            if evidence.token == nil { draft.warnings.append("the first answer has no token; taken for the whole list") }
+            if evidence.token == nil {
+                draft.warnings.append("the first answer has no token; taken for the whole list")
+            }
             guard let token = evidence.token, configuration.cursorParameter == nil else { return [] }
             return token.isMerged ? [] : CandidateOrder.cursors(token, url).map { .cursor($0) }
         case .keyset:
@@ -37,7 +44,9 @@ enum PagingChoice {
             return []
         case .nextURL:
             draft.description.style = .nextURL
-            if evidence.next == nil { draft.warnings.append("the first answer has no next URL; taken for the whole list") }
+            if evidence.next == nil {
+                draft.warnings.append("the first answer has no next URL; taken for the whole list")
+            }
             return []
         case .none:
             draft.description.style = .none
@@ -47,8 +56,8 @@ enum PagingChoice {
         }
     }
 
-    /// Whether the list ends with page one, or has nothing to go by: how it would page cannot be seen, nor is it needed. The
-    /// next first answer is looked at again.
+    /// Whether the list ends with page one, or has nothing to go by: how it would page cannot be seen, nor is it
+    /// needed. The next first answer is looked at again.
     static func isWhole(_ evidence: Evidence) -> Bool {
         if evidence.next != nil || evidence.token != nil || evidence.hasMore == true { return false }
         if evidence.count == 0 || evidence.hasMore == false { return true }
@@ -76,7 +85,11 @@ enum PagingChoice {
         }
         let byOffset = isWorthAnOffset(evidence) ? [CandidateOrder.offset(draft)] : []
         if evidence.next != nil {
-            if case .header = draft.description.next { draft.description.style = .link } else { draft.description.style = .nextURL }
+            if case .header = draft.description.next {
+                draft.description.style = .link
+            } else {
+                draft.description.style = .nextURL
+            }
             // Without items there is nothing to see of them: the next first answer is looked at again.
             if evidence.count == 0 { draft.description.isProvisional = true }
             return byOffset
@@ -93,7 +106,8 @@ enum PagingChoice {
         return CandidateOrder.forNothing(draft, configuration, url)
     }
 
-    /// One request to see whether a chain can be read in parallel as well: worth it, when more than three pages are to come.
+    /// One request to see whether a chain can be read in parallel as well: worth it, when more than three pages are to
+    /// come.
     private static func isWorthAnOffset(_ evidence: Evidence) -> Bool {
         guard evidence.count > 0, let total = evidence.exactTotal else { return false }
         return total / evidence.count >= 4
@@ -110,7 +124,8 @@ enum PagingChoice {
             draft.description.offsetParameter = name
             draft.description.firstOffset = max(said, first ?? 0) == 1 ? 1 : nil
             draft.explain(
-                "offset", name, .proved, draft.description.firstOffset == nil ? ProbeFinding.proved.detail : "the first item is number 1")
+                "offset", name, .proved,
+                draft.description.firstOffset == nil ? ProbeFinding.proved.detail : "the first item is number 1")
         case .page(let name, _):
             draft.description.style = .page
             draft.description.pageParameter = name
@@ -122,7 +137,9 @@ enum PagingChoice {
             draft.explain("cursor", name, .proved, ProbeFinding.proved.detail)
         case .merge:
             draft.description.style = .cursor
-            draft.explain("cursor", "the members of \(draft.description.next?.description ?? "")", .proved, ProbeFinding.proved.detail)
+            draft.explain(
+                "cursor", "the members of \(draft.description.next?.description ?? "")", .proved,
+                ProbeFinding.proved.detail)
         case .keyset(let name, let key):
             draft.description.style = .keyset
             draft.description.cursorParameter = name
@@ -141,12 +158,17 @@ enum PagingChoice {
         let evidence = draft.evidence
         switch configuration.paging {
         case .offset, .page, .keyset:
-            let name = draft.description.offsetParameter ?? draft.description.pageParameter ?? draft.description.cursorParameter ?? ""
+            let name =
+                draft.description.offsetParameter ?? draft.description.pageParameter ?? draft.description
+                .cursorParameter ?? ""
             draft.explain(configuration.paging.rawValue, name, .assumed)
-            draft.warnings.append("no parameter for --paging \(configuration.paging.rawValue) proved itself; '\(name)' is taken: name it")
+            draft.warnings.append(
+                "no parameter for --paging \(configuration.paging.rawValue) proved itself; '\(name)' is taken: name it")
             return
         case .cursor:
-            draft.warnings.append("no parameter takes the token at \(draft.description.next?.description ?? "?"); name one with --cursor-param")
+            draft.warnings.append(
+                "no parameter takes the token at \(draft.description.next?.description ?? "?"); name one with --cursor-param"
+            )
             draft.description.style = .none
             return
         case .auto, .link, .nextURL, .none:
@@ -162,10 +184,12 @@ enum PagingChoice {
             draft.warnings.append("the origin says that there is more, and shows no way to it; name one with --paging")
         } else if let total = evidence.exactTotal, total > evidence.count {
             draft.warnings.append(
-                "the origin counts \(total) items and shows \(evidence.count), and no way to the rest; name one with --paging")
+                "the origin counts \(total) items and shows \(evidence.count), and no way to the rest; name one with --paging"
+            )
         } else if evidence.looksFull {
             draft.warnings.append(
-                "the answer looks like a full page of \(evidence.count) items, and shows no way to another; if there is more, name it with --paging")
+                "the answer looks like a full page of \(evidence.count) items, and shows no way to another; if there is more, name it with --paging"
+            )
         }
     }
 
@@ -175,11 +199,16 @@ enum PagingChoice {
             draft.description.firstPage = draft.description.firstPage ?? 1
             draft.description.gridSize = max(draft.evidence.count, 1)
         }
-        draft.explain("paging", draft.description.style.rawValue, draft.description.said?.hasPrefix("paging=") == true ? .said : ground(draft))
+        draft.explain(
+            "paging", draft.description.style.rawValue,
+            draft.description.said?.hasPrefix("paging=") == true ? .said : ground(draft))
     }
 
     private static func ground(_ draft: DetectionDraft) -> Explained.Ground {
-        let isProved = draft.description.reasons?.contains { $0.ground == .proved && ["offset", "page", "cursor"].contains($0.field) } ?? false
+        let isProved =
+            draft.description.reasons?.contains {
+                $0.ground == .proved && ["offset", "page", "cursor"].contains($0.field)
+            } ?? false
         return isProved ? .proved : .seen
     }
 }

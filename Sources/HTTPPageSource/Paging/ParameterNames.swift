@@ -1,14 +1,17 @@
 /// Names of URL parameters by what they usually mean. Lists, in the order in which they are believed.
 enum ParameterNames {
     static let offset = [
-        "offset", "skip", "start", "startIndex", "start_index", "startAt", "_start", "from", "first", "$skip", "page[offset]",
+        "offset", "skip", "start", "startIndex", "start_index", "startAt", "_start", "from", "first", "$skip",
+        "page[offset]",
         "pagination[start]", "resultOffset",
     ]
     static let page = [
-        "page", "_page", "page_number", "pageNumber", "pageIndex", "pageNo", "page_no", "p", "pg", "page[number]", "pagination[page]",
+        "page", "_page", "page_number", "pageNumber", "pageIndex", "pageNo", "page_no", "p", "pg", "page[number]",
+        "pagination[page]",
     ]
     static let limit = [
-        "limit", "per_page", "page_size", "pageSize", "perPage", "_limit", "_per_page", "_size", "size", "maxResults", "max_results",
+        "limit", "per_page", "page_size", "pageSize", "perPage", "_limit", "_per_page", "_size", "size", "maxResults",
+        "max_results",
         "hitsPerPage", "itemsPerPage", "resultRecordCount", "$top", "page[size]", "page[limit]", "pagination[pageSize]",
         "pagination[limit]", "rows", "take", "top", "n", "count",
     ]
@@ -17,8 +20,10 @@ enum ParameterNames {
     /// What takes the last item's id or sort value.
     static let keyset = ["after", "starting_after", "last", "marker", "since_id", "search_after"]
     private static let cursor = [
-        "cursor", "start_cursor", "_next", "_token", "page_token", "pageToken", "pagination_token", "next_token", "nextToken", "page_info",
-        "page[after]", "page[cursor]", "$skiptoken", "continuation", "continue", "starting_after", "ending_before", "last",
+        "cursor", "start_cursor", "_next", "_token", "page_token", "pageToken", "pagination_token", "next_token",
+        "nextToken", "page_info",
+        "page[after]", "page[cursor]", "$skiptoken", "continuation", "continue", "starting_after", "ending_before",
+        "last",
     ]
 
     /// Whether a parameter of a URL is worth trying first for a cursor: the caller has written it for a reason.
@@ -31,7 +36,8 @@ enum ParameterNames {
     /// APIs filter by (`from`, `first`, `count`, `n`, `p`, `last`…) are kept unless they are given as flags.
     static func isPaging(_ name: String) -> Bool {
         let ambiguous: Set<String> = [
-            "start", "startAt", "from", "first", "p", "pg", "size", "rows", "take", "top", "n", "count", "last", "continue",
+            "start", "startAt", "from", "first", "p", "pg", "size", "rows", "take", "top", "n", "count", "last",
+            "continue",
         ]
         return (offset + page + limit + cursor).contains(name) && !ambiguous.contains(name)
     }
@@ -43,7 +49,8 @@ enum ParameterNames {
         let ambiguous: Set<String> = ["token", "key", "sig", "sid", "session", "code"]
         if ambiguous.contains(plain) { return parameter.plainValue.utf8.count >= 16 }
         let exact: Set<String> = [
-            "auth", "authorization", "signature", "secret", "password", "passwd", "pwd", "jwt", "sessionid", "credential",
+            "auth", "authorization", "signature", "secret", "password", "passwd", "pwd", "jwt", "sessionid",
+            "credential",
             "credentials",
         ]
         let parts = [

@@ -1,6 +1,6 @@
 extension StringProtocol {
-    /// The text with `%41` and its like replaced by what they stand for (RFC 3986, 2.1); nil where a percent sign stands for
-    /// nothing, or what comes out is not UTF-8.
+    /// The text with `%41` and its like replaced by what they stand for (RFC 3986, 2.1); nil where a percent sign
+    /// stands for nothing, or what comes out is not UTF-8.
     var percentDecoded: String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)
@@ -10,7 +10,9 @@ extension StringProtocol {
                 bytes.append(byte)
                 continue
             }
-            guard let high = rest.next().flatMap(\.hexDigit), let low = rest.next().flatMap(\.hexDigit) else { return nil }
+            guard let high = rest.next().flatMap(\.hexDigit), let low = rest.next().flatMap(\.hexDigit) else {
+                return nil
+            }
             bytes.append(high << 4 | low)
         }
         return String(validating: bytes, as: UTF8.self)

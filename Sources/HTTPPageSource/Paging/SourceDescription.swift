@@ -96,8 +96,8 @@ struct SourceDescription: Codable, Hashable, Sendable {
         if isProvisional == true || !fits(saying) { return nil }
     }
 
-    /// Whether HEAD is to be asked with page one again. An origin that never answers it is left alone after some runs: each may
-    /// cost the time of a whole request.
+    /// Whether HEAD is to be asked with page one again. An origin that never answers it is left alone after some runs:
+    /// each may cost the time of a whole request.
     var awaitsHead: Bool { (1..<5).contains(unansweredHeads ?? 0) }
 
     /// Who says nothing goes by what was said before.
@@ -116,7 +116,8 @@ extension JSONPointer: Codable {
     public init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let pointer = JSONPointer(text) else {
-            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "not a JSON Pointer"))
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "not a JSON Pointer"))
         }
         self = pointer
     }

@@ -4,15 +4,16 @@ import NIOHTTP1
 import NIOHTTPCompression
 import PageModel
 
-/// Stands in a connection on both sides of its decompressor, and stops an answer as soon as it is too large, inflates too
-/// much, or turns out to be more than it announced.
+/// Stands in a connection on both sides of its decompressor, and stops an answer as soon as it is too large, inflates
+/// too much, or turns out to be more than it announced.
 ///
 /// ```
 /// socket ▶ parser ▶ received side ▶ decompressor ▶ inflated side ▶ client
 /// ```
 ///
-/// State, all of it touched on the connection's event loop only: the tally of the answer that is coming; the end of an answer,
-/// held back until the bytes that came with it are parsed; whether this connection is done for. They go with the connection.
+/// State, all of it touched on the connection's event loop only: the tally of the answer that is coming; the end of an
+/// answer, held back until the bytes that came with it are parsed; whether this connection is done for. They go with
+/// the connection.
 final class AnswerGuard {
     private let limits: HTTPLimits
     private var tally: AnswerTally
@@ -62,8 +63,8 @@ final class AnswerGuard {
                 if let failure = shared.tally.receive(bytes.readableBytes) { return shared.stop(failure, context) }
                 context.fireChannelRead(data)
             case .end:
-                // Whoever hears of the end may take the body for whole, and use the connection for the next request. First it is
-                // seen whether more has come than was announced: the parser tells in the same breath.
+                // Whoever hears of the end may take the body for whole, and use the connection for the next request.
+                // First it is seen whether more has come than was announced: the parser tells in the same breath.
                 shared.end = Self.unwrapInboundIn(data)
             }
         }
@@ -112,7 +113,9 @@ final class AnswerGuard {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard !shared.isStopped else { return }
-            if case .body(let bytes) = Self.unwrapInboundIn(data), let failure = shared.tally.inflate(bytes.readableBytes) {
+            if case .body(let bytes) = Self.unwrapInboundIn(data),
+                let failure = shared.tally.inflate(bytes.readableBytes)
+            {
                 return shared.stop(failure, context)
             }
             context.fireChannelRead(data)

@@ -27,13 +27,17 @@ enum AnswerStatus: Equatable {
         case 204, 205:
             self = .empty
         case 206:
-            // Some APIs take a page for a part of the list, and say which (14.4). A part in bytes is a cut body: nobody asked for
-            // one.
+            // Some APIs take a page for a part of the list, and say which (14.4). A part in bytes is a cut body: nobody
+            // asked for one.
             let range = response.header("Content-Range")?.trimmingSpaces().lowercased()
-            self = range.map { !$0.hasPrefix("bytes") } ?? false
-                ? .page : refusal(.undecodable, "the origin answered with a part (206), and not with a part of the list")
+            self =
+                range.map { !$0.hasPrefix("bytes") } ?? false
+                ? .page
+                : refusal(.undecodable, "the origin answered with a part (206), and not with a part of the list")
         case 304:
-            self = isConditional ? .notModified : refusal(.hostile, "the origin answered 304 to a request without a validator")
+            self =
+                isConditional
+                ? .notModified : refusal(.hostile, "the origin answered 304 to a request without a validator")
         case 400 where isBeyondFirst, 404 where isBeyondFirst, 416 where isBeyondFirst:
             self = .pastEnd
         case ..<200:
@@ -44,7 +48,8 @@ enum AnswerStatus: Equatable {
             var failure = FetchFailure.status(response.status, retryAfter: AnswerStatus.pause(response, now))
             if response.status == 403, let pause = AnswerStatus.pause(response, now) {
                 // Some origins say "too many" with 403: and when to come again, or that nothing is left.
-                failure = FetchFailure(.throttled, failure.message, isRetryable: true, httpStatus: 403, retryAfter: pause)
+                failure = FetchFailure(
+                    .throttled, failure.message, isRetryable: true, httpStatus: 403, retryAfter: pause)
             }
             self = .failure(failure)
         }

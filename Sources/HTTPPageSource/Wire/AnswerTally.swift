@@ -30,7 +30,8 @@ struct AnswerTally {
         inflated += count
         if inflated > limits.decompressedBody { return .decompressedBodyTooLarge(limits) }
         guard inflated > AnswerTally.harmless, inflated / max(limits.inflation, 1) > received else { return nil }
-        return FetchFailure(.hostile, "the body inflates more than \(max(limits.inflation, 1)) times", isRetryable: false)
+        return FetchFailure(
+            .hostile, "the body inflates more than \(max(limits.inflation, 1)) times", isRetryable: false)
     }
 }
 
@@ -46,6 +47,7 @@ extension FetchFailure {
     }
 
     static func decompressedBodyTooLarge(_ limits: HTTPLimits) -> FetchFailure {
-        FetchFailure(.hostile, "the decompressed body is larger than \(limits.decompressedBody) bytes", isRetryable: false)
+        FetchFailure(
+            .hostile, "the decompressed body is larger than \(limits.decompressedBody) bytes", isRetryable: false)
     }
 }

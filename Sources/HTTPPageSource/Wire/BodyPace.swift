@@ -1,7 +1,7 @@
 /// Whether a body comes fast enough (R43): an origin that drips a byte at a time is as good as silent, and costs more.
 ///
-/// Windows follow one another from the moment of the header on; each is judged by itself when it is over. Times are counted
-/// from the beginning of the request.
+/// Windows follow one another from the moment of the header on; each is judged by itself when it is over. Times are
+/// counted from the beginning of the request.
 struct BodyPace {
     enum Verdict: Equatable {
         /// Nothing to say before then.
@@ -33,7 +33,8 @@ struct BodyPace {
         guard leastPerSecond > 0, window > .zero else { return .never }
         guard let began else { return .lookAgain(at: now + window) }
         guard now - began >= window else { return .lookAgain(at: began + window) }
-        // Whoever looks late has seen more time go by, and expects more. In floating point: limits are anybody's numbers.
+        // Whoever looks late has seen more time go by, and expects more. In floating point: limits are anybody's
+        // numbers.
         guard Double(bytes) >= Double(leastPerSecond) * ((now - began) / .seconds(1)) else { return .tooSlow }
         begin(at: now)
         return .lookAgain(at: now + window)

@@ -62,7 +62,11 @@ struct CacheControl: Equatable {
         rest = rest.dropFirst()
         var value = ""
         while let character = rest.popFirst(), character != "\"" {
-            if character == "\\", let escaped = rest.popFirst() { value.append(escaped) } else { value.append(character) }
+            if character == "\\", let escaped = rest.popFirst() {
+                value.append(escaped)
+            } else {
+                value.append(character)
+            }
         }
         return value
     }

@@ -5,7 +5,9 @@ enum DeltaSeconds {
 
     /// Nil for a sign, a fraction, words, nothing.
     static func parse(_ text: String) -> Int? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+            return nil
+        }
         return min(Int(text) ?? largest, largest)
     }
 }

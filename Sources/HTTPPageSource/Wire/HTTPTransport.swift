@@ -31,7 +31,8 @@ public struct HTTPPageResponse: Sendable {
     public var headers: [HTTPField]
     /// The body, decompressed; empty for `HEAD`.
     public var body: [UInt8]
-    /// Where it came from in the end, without secrets; nil where it was asked for. Relative links start there (RFC 3986, 5.1.3).
+    /// Where it came from in the end, without secrets; nil where it was asked for. Relative links start there (RFC
+    /// 3986, 5.1.3).
     var redirectedTo: OriginURL?
 
     /// An answer; each parameter is the property of its name.

@@ -38,7 +38,11 @@ enum LinkHeader {
         var value = ""
         while let character = rest.popFirst(), character != "\"" {
             // RFC 9110, 5.6.4: a backslash makes the next character plain.
-            if character == "\\", let escaped = rest.popFirst() { value.append(escaped) } else { value.append(character) }
+            if character == "\\", let escaped = rest.popFirst() {
+                value.append(escaped)
+            } else {
+                value.append(character)
+            }
         }
         return (name.lowercased(), value)
     }

@@ -34,7 +34,9 @@ struct OriginPolicy: Sendable {
 
     /// What is to be thought of a redirect.
     func verdict(on next: OriginURL, from current: OriginURL) -> Verdict {
-        if current.scheme == "https", next.scheme != "https" { return .refused("the origin redirects from https to http") }
+        if current.scheme == "https", next.scheme != "https" {
+            return .refused("the origin redirects from https to http")
+        }
         if isHome(next) { return .home }
         return admits(next) ? .elsewhere : .refused("the origin redirects to another origin")
     }

@@ -1,7 +1,7 @@
 import PageModel
 
-/// What an origin says of the requests that are left to the caller, where it does not say `Retry-After`: `RateLimit-Remaining` and
-/// `RateLimit-Reset`, with an `X-` in front as often as not.
+/// What an origin says of the requests that are left to the caller, where it does not say `Retry-After`:
+/// `RateLimit-Remaining` and `RateLimit-Reset`, with an `X-` in front as often as not.
 enum RateLimit {
     /// How long nothing is left; nil where something is, or the answer does not say.
     /// - Parameter now: the moment of the answer, by its own `Date` field where it has one.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Ends requests whose time is over, or whose bodies come too slowly (R43).
 ///
-/// One task for all of them, which ends at its next look after the last of them: a timer for each would wake a thread when it is
-/// set, and stay behind until its time when the answer has long been there.
+/// One task for all of them, which ends at its next look after the last of them: a timer for each would wake a thread
+/// when it is set, and stay behind until its time when the answer has long been there.
 ///
 /// State: who is under way, and when the task looks next, under a mutex.
 final class RequestDeadlines: Sendable {

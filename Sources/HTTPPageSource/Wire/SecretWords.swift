@@ -6,8 +6,8 @@ import Foundation
 
 /// What the caller proves itself with, to be recognised wherever an origin echoes it (R45).
 ///
-/// Short ones are not looked for: they would be found by accident, in paths and numbers that have nothing to do with them. Letter
-/// case does not matter: a host that is made of a token comes back in lower case.
+/// Short ones are not looked for: they would be found by accident, in paths and numbers that have nothing to do with
+/// them. Letter case does not matter: a host that is made of a token comes back in lower case.
 struct SecretWords: Sendable {
     /// Bytes from which on a secret is looked for.
     static let shortest = 8
@@ -32,7 +32,9 @@ struct SecretWords: Sendable {
             guard let space = field.value.firstIndex(of: " ") else { continue }
             let credential = field.value[space...].trimmingSpaces()
             found.append(credential)
-            guard field.value[..<space].lowercased() == "basic", let pair = Data(base64Encoded: credential) else { continue }
+            guard field.value[..<space].lowercased() == "basic", let pair = Data(base64Encoded: credential) else {
+                continue
+            }
             let parts = String(decoding: pair, as: UTF8.self).split(separator: ":", maxSplits: 1).map(String.init)
             if let user = parts.first, user.utf8.count >= SecretWords.shortestUser { found.append(user) }
             if parts.count > 1 { found.append(parts[1]) }

@@ -12,10 +12,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The network's errors in the words of the ledger (R26, R27). Such texts end up on terminals: they are one line each, name no
-/// types, and hold nothing of the request.
+/// The network's errors in the words of the ledger (R26, R27). Such texts end up on terminals: they are one line each,
+/// name no types, and hold nothing of the request.
 enum TransportFailure {
-    static let cut = FetchFailure(.transport, "the connection was closed before the answer was whole", isRetryable: true)
+    static let cut = FetchFailure(
+        .transport, "the connection was closed before the answer was whole", isRetryable: true)
 
     static func named(_ error: any Error, _ limits: HTTPLimits) -> FetchFailure {
         switch error {
@@ -25,7 +26,8 @@ enum TransportFailure {
             named(error)
         case let error as NIOConnectionError:
             FetchFailure(
-                .transport, "cannot connect: \(error.connectionErrors.first.map { words($0.error) } ?? "the host is not known")",
+                .transport,
+                "cannot connect: \(error.connectionErrors.first.map { words($0.error) } ?? "the host is not known")",
                 isRetryable: true)
         case let error as HTTPParserError:
             named(error, limits)
@@ -34,7 +36,8 @@ enum TransportFailure {
         case is NIOHTTPDecompression.DecompressionError:
             FetchFailure(.undecodable, "the compressed body is damaged", isRetryable: false)
         case let error as NIOHTTPDecompression.ExtraDecompressionError:
-            error == .truncatedData ? cut : FetchFailure(.undecodable, "the compressed body is damaged", isRetryable: false)
+            error == .truncatedData
+                ? cut : FetchFailure(.undecodable, "the compressed body is damaged", isRetryable: false)
         case is NIOHTTPDecoderError:
             FetchFailure(.transport, "the origin sent more than it announced", isRetryable: true)
         case is ChannelError:

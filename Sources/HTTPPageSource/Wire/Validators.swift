@@ -5,8 +5,8 @@ extension HTTPPageResponse {
     /// Longer ones are not sent back: some origins refuse requests with headers like that.
     private static var longestTag: Int { 4_096 }
 
-    /// The entity tag exactly as it was sent: strong, weak, or without the quotes that belong to it. Nil where it could be taken
-    /// for something else: several different ones, a bare `*` (13.1.2: "any"), or bytes that are not text.
+    /// The entity tag exactly as it was sent: strong, weak, or without the quotes that belong to it. Nil where it could
+    /// be taken for something else: several different ones, a bare `*` (13.1.2: "any"), or bytes that are not text.
     var entityTag: String? {
         let tags = Set(values("ETag").map { $0.trimmingSpaces() })
         guard tags.count == 1, let tag = tags.first, !tag.isEmpty, tag != "*", tag.utf8.count <= Self.longestTag,
@@ -15,7 +15,8 @@ extension HTTPPageResponse {
         return tag
     }
 
-    /// The date exactly as it was sent; nil when it is none (13.1.3: such a condition is to be ignored, so it is not made).
+    /// The date exactly as it was sent; nil when it is none (13.1.3: such a condition is to be ignored, so it is not
+    /// made).
     var lastModified: String? {
         let dates = Set(values("Last-Modified").map { $0.trimmingSpaces() })
         guard dates.count == 1, let date = dates.first, HTTPDate.parse(date) != nil else { return nil }

@@ -1,6 +1,7 @@
 import PageModel
 
-/// The leases that a session has granted and not seen to end: which rows a heartbeat renews, without a search (Decision 0009).
+/// The leases that a session has granted and not seen to end: which rows a heartbeat renews, without a search (Decision
+/// 0009).
 ///
 /// The store decides what is held; an entry that is out of date renews nothing.
 struct HeldLeases {
@@ -15,7 +16,9 @@ struct HeldLeases {
     /// Owners that never end their leases, and never renew them, leave no more than so many behind.
     private static let many = 1_024
 
-    mutating func add(_ lease: Lease, of query: QueryID, by owner: LeaseOwner, for duration: Duration, at moment: StorageMoment) {
+    mutating func add(
+        _ lease: Lease, of query: QueryID, by owner: LeaseOwner, for duration: Duration, at moment: StorageMoment
+    ) {
         if places.count >= HeldLeases.many { places = places.filter { !moment.isOver($0.value.end) } }
         places[lease.token] = Place(query: query, offset: lease.offset, owner: owner, end: moment.uptime + duration)
     }

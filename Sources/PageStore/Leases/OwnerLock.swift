@@ -11,8 +11,9 @@ import PageModel
 /// that byte is its name in leases. When it dies, however it dies, the kernel drops the lock, and everybody can see
 /// that its leases are worth nothing. A pid would not do: it is reused, and means nothing in another container.
 ///
-/// The file holds whose log lies beside it and nothing else (`LogOwner`), and is never deleted: locks may lie beyond its end. Locks belong to the open file and not to
-/// the process ("open file description locks", fcntl(2)), so that two stores in one process are two owners.
+/// The file holds whose log lies beside it and nothing else (`LogOwner`), and is never deleted: locks may lie beyond
+/// its end. Locks belong to the open file and not to the process ("open file description locks", fcntl(2)), so that two
+/// stores in one process are two owners.
 final class OwnerLock: Sendable {
     /// The name that this owner's leases carry.
     let name: String
@@ -23,7 +24,9 @@ final class OwnerLock: Sendable {
         let path = store + "-owners"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw StorageError(errno == EACCES ? .permission : .cannotCreate, "cannot open \(path): \(String(cString: strerror(errno)))")
+            throw StorageError(
+                errno == EACCES ? .permission : .cannotCreate,
+                "cannot open \(path): \(String(cString: strerror(errno)))")
         }
         // Chance makes two owners meet once in 2^62; then one of them takes the next number.
         var number = Int64.random(in: 0..<1 << 62)

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Tells what was committed: observers in this process exactly, other processes that something was.
 ///
-/// State: the file and the watch on it, opened when somebody first listens, counts or writes, under one mutex; the table as it
-/// was seen last, under another, used by the watch's queue.
+/// State: the file and the watch on it, opened when somebody first listens, counts or writes, under one mutex; the
+/// table as it was seen last, under another, used by the watch's queue.
 final class Announcer: Sendable {
     let hub = NoticeHub()
     private let store: String
@@ -56,8 +56,8 @@ final class Announcer: Sendable {
             ignore: { watch.ignore($0) })
     }
 
-    /// Nil unless every change is told: of other processes nothing is heard where the kernel gives no watch, or the file of
-    /// notices cannot be.
+    /// Nil unless every change is told: of other processes nothing is heard where the kernel gives no watch, or the
+    /// file of notices cannot be.
     func changeCount(of query: QueryID) -> UInt64? {
         switch file.withLock({ $0 }) {
         case .open(_, .on): break

@@ -8,13 +8,13 @@ import Darwin
 import PageModel
 import Synchronization
 
-/// How processes that share a store tell each other that something was committed: a small file beside the store, written
-/// with one system call after a commit, watched by the others through the kernel (R41).
+/// How processes that share a store tell each other that something was committed: a small file beside the store,
+/// written with one system call after a commit, watched by the others through the kernel (R41).
 ///
-/// The file is a table of stamps. Each process that writes takes a row of it, by a kernel lock on that row's first byte;
-/// a query's number picks the column (`NoticeHub.column`). A stamp is a number that was not there before, so a reader that compares the table
-/// with what it saw last knows which queries to look at, however late it comes: nothing is lost, and nothing grows.
-/// Losing the file loses nothing but notices.
+/// The file is a table of stamps. Each process that writes takes a row of it, by a kernel lock on that row's first
+/// byte; a query's number picks the column (`NoticeHub.column`). A stamp is a number that was not there before, so a
+/// reader that compares the table with what it saw last knows which queries to look at, however late it comes: nothing
+/// is lost, and nothing grows. Losing the file loses nothing but notices.
 final class NoticeFile: Sendable {
     private static let rows = 64
 

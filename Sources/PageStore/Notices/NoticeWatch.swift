@@ -7,8 +7,8 @@ import Musl
 import Darwin
 #endif
 
-/// Calls back when a file has been written to, and costs nothing while it is not: inotify(7) on Linux, a vnode source on
-/// Apple systems.
+/// Calls back when a file has been written to, and costs nothing while it is not: inotify(7) on Linux, a vnode source
+/// on Apple systems.
 final class NoticeWatch: Sendable {
     // Because Dispatch does not say that its sources may be used from any thread, which they may.
     private nonisolated(unsafe) let source: any DispatchSourceProtocol
@@ -30,14 +30,15 @@ final class NoticeWatch: Sendable {
             var events = [UInt8](repeating: 0, count: 4_096)
             while read(descriptor, &events, events.count) > 0 {}
             call()
-            // The first write is told at once. Those that follow are gathered for a moment: a busy writer must not keep its
-            // watchers busy.
+            // The first write is told at once. Those that follow are gathered for a moment: a busy writer must not keep
+            // its watchers busy.
             usleep(5_000)
         }
         #else
         let descriptor = open(path, O_EVTONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        let source = DispatchSource.makeFileSystemObjectSource(fileDescriptor: descriptor, eventMask: .write, queue: queue)
+        let source = DispatchSource.makeFileSystemObjectSource(
+            fileDescriptor: descriptor, eventMask: .write, queue: queue)
         source.setEventHandler {
             call()
             usleep(5_000)

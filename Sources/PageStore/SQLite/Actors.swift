@@ -2,8 +2,8 @@ import Dispatch
 import PageModel
 import Synchronization
 
-/// The connection that writes; for asynchronous callers on a queue of its own, so that blocking C never runs on Swift's cooperative
-/// pool.
+/// The connection that writes; for asynchronous callers on a queue of its own, so that blocking C never runs on Swift's
+/// cooperative pool.
 ///
 /// Mutable state: the session, under a mutex: whoever may block takes it where they are, and needs no queue for it.
 actor WriterActor {

@@ -3,21 +3,24 @@ import PageModel
 
 /// The write-ahead log: observing it, merging it, beginning it anew. `LogMerger` has the rules.
 extension Connection {
-    /// Calls `observer` after each commit with the number of pages in the log. Takes the place of SQLite's automatic merges
-    /// (https://www.sqlite.org/c3ref/wal_hook.html).
+    /// Calls `observer` after each commit with the number of pages in the log. Takes the place of SQLite's automatic
+    /// merges (https://www.sqlite.org/c3ref/wal_hook.html).
     func observeLog(_ observer: @escaping (Int) -> Void) {
         logObserver = observer
         sqlite3_wal_hook(
             handle,
             { connection, _, _, pages in
                 // The handle is closed before the connection is gone.
-                if let connection { Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue().logObserver?(Int(pages)) }
+                if let connection {
+                    Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue().logObserver?(Int(pages))
+                }
                 // The commit is made, whatever the observer did.
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Merges what no reader still needs from the log into the file. Call it only while the write lock is held: see `LogMerger`.
+    /// Merges what no reader still needs from the log into the file. Call it only while the write lock is held: see
+    /// `LogMerger`.
     /// - Returns: whether all pages of the log are in the file.
     /// - Throws: `busy` when another connection merges; errors of reading, writing and syncing.
     func mergeLog() throws(StorageError) -> Bool {

@@ -20,7 +20,9 @@ extension Connection {
             handle,
             { connection, attempt in
                 // The handle is closed before the connection is gone.
-                connection.map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue().pause(attempt: Int(attempt)) } == true ? 1 : 0
+                connection.map {
+                    Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue().pause(attempt: Int(attempt))
+                } == true ? 1 : 0
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 

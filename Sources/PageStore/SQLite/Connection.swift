@@ -3,16 +3,16 @@ import PageModel
 
 /// One SQLite connection, used by one thread at a time (whoever owns it sees to that).
 ///
-/// Mutable state: the C handle, the prepared statements, the watchdog, how it waits for locks, the rows that could not be reached. All of
-/// it belongs to the thread that uses the connection.
-/// Statements are finalised before the handle is closed; SQLite requires that order
-/// (https://www.sqlite.org/c3ref/close.html).
+/// Mutable state: the C handle, the prepared statements, the watchdog, how it waits for locks, the rows that could not
+/// be reached. All of it belongs to the thread that uses the connection. Statements are finalised before the handle is
+/// closed; SQLite requires that order (https://www.sqlite.org/c3ref/close.html).
 final class Connection {
     /// How a file is opened.
     enum Access {
         case readWrite
         case readOnly
-        /// Read only, and nobody writes: without a lock, a log, or any file of its own. For media that cannot be written.
+        /// Read only, and nobody writes: without a lock, a log, or any file of its own. For media that cannot be
+        /// written.
         case immutable
     }
 
@@ -217,14 +217,15 @@ final class Connection {
     // MARK: The file
 
     /// A number that changes with each commit, of this connection and of others, as of the transaction that is open
-    /// (https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntldataversion). Returns `nil` when SQLite gives none.
+    /// (https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntldataversion). Returns `nil` when SQLite
+    /// gives none.
     var dataVersion: UInt32? {
         var version: UInt32 = 0
         return sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version) == SQLITE_OK ? version : nil
     }
 
-    /// Eight bytes of the database file itself, past the log and SQLite's cache, as a big-endian number. Returns `nil` where the file
-    /// ends before.
+    /// Eight bytes of the database file itself, past the log and SQLite's cache, as a big-endian number. Returns `nil`
+    /// where the file ends before.
     func bytesOfFile(at position: Int64) -> UInt64? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         var word: UInt64 = 0
@@ -289,7 +290,8 @@ final class Connection {
         for byte in path.utf8 {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
                 uri.unicodeScalars.append(Unicode.Scalar(byte))
             default:
                 uri += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"

@@ -11,16 +11,17 @@ import Darwin
 /// Merges the write-ahead log into the database file, and does so only under the write lock.
 ///
 /// SQLite 3.7.0 to 3.51.2 can lose commits when a connection merges the log while another one begins it anew
-/// (https://www.sqlite.org/wal.html#the_wal_reset_bug). The merge has read the header of the old log, and reads how much of the log
-/// is merged only after the log has begun anew. A log begins anew in a commit, and each commit holds the write lock. So this
-/// type takes the write lock on a second connection first: no process can begin the log anew before the merge has ended. This uses
-/// SQLite's public interface only, and holds for each version of SQLite.
+/// (https://www.sqlite.org/wal.html#the_wal_reset_bug). The merge has read the header of the old log, and reads how
+/// much of the log is merged only after the log has begun anew. A log begins anew in a commit, and each commit holds
+/// the write lock. So this type takes the write lock on a second connection first: no process can begin the log anew
+/// before the merge has ended. This uses SQLite's public interface only, and holds for each version of SQLite.
 ///
-/// SQLite merges at two more moments. A connection that is the last one to close holds the exclusive lock of the file. Recovery
-/// after a crash holds all locks. Neither meets another connection. Automatic merges are off (`PRAGMA wal_autocheckpoint = 0`).
+/// SQLite merges at two more moments. A connection that is the last one to close holds the exclusive lock of the file.
+/// Recovery after a crash holds all locks. Neither meets another connection. Automatic merges are off (`PRAGMA
+/// wal_autocheckpoint = 0`).
 ///
-/// Mutable state: the schedule, the second connection, whether a merge has failed. All of it belongs to the thread that holds the
-/// writer's mutex. The second connection is closed before the writer.
+/// Mutable state: the schedule, the second connection, whether a merge has failed. All of it belongs to the thread that
+/// holds the writer's mutex. The second connection is closed before the writer.
 final class LogMerger {
     private unowned let writer: Connection
     private let openLocker: () throws(StorageError) -> Connection
@@ -28,15 +29,16 @@ final class LogMerger {
     private var schedule: MergeSchedule
     /// Pages in the log after the last commit of this connection; 0 before the first.
     private var pages = 0
-    /// Whether the log is another one than this session has seen so far: set by its first commit, and by one that began the log anew.
+    /// Whether the log is another one than this session has seen so far: set by its first commit, and by one that began
+    /// the log anew.
     var isNew = false
     /// How often this type has committed. Such a commit can follow one of another connection.
     private(set) var commits = 0
     /// `true` while this type commits itself.
     private var isWorking = false
-    /// `true` once reading, writing or syncing has failed in a merge. From then on this process merges nothing: a later sync can
-    /// succeed although pages of the earlier merge never reached the disk, and then the log would be overwritten. The next process
-    /// that opens the store alone merges the whole log again.
+    /// `true` once reading, writing or syncing has failed in a merge. From then on this process merges nothing: a later
+    /// sync can succeed although pages of the earlier merge never reached the disk, and then the log would be
+    /// overwritten. The next process that opens the store alone merges the whole log again.
     private(set) var hasFailed = false
 
     /// - Parameters:
@@ -51,8 +53,8 @@ final class LogMerger {
 
     /// Call after each commit of the writer. Merges the log when that is due; what fails leaves the log as it is.
     ///
-    /// A reader that began before the merge keeps the log from beginning anew. At twice its threshold the log is begun anew by a commit
-    /// of one page, which is tried again until readers have left, for `readerPatience`.
+    /// A reader that began before the merge keeps the log from beginning anew. At twice its threshold the log is begun
+    /// anew by a commit of one page, which is tried again until readers have left, for `readerPatience`.
     /// - Parameters:
     ///   - pages: how many pages the log has.
     ///   - pageSize: bytes of a page.
@@ -68,7 +70,9 @@ final class LogMerger {
             return
         }
         let deadline = ContinuousClock.now + LogMerger.readerPatience
-        while (try? attemptToBeginAnew(isPatient: true, cuttingLog: false)) == false, ContinuousClock.now < deadline { usleep(1_000) }
+        while (try? attemptToBeginAnew(isPatient: true, cuttingLog: false)) == false, ContinuousClock.now < deadline {
+            usleep(1_000)
+        }
     }
 
     /// Longer than reading an outline of 10,000 pages, and far shorter than the busy budget of other writers.
@@ -76,8 +80,10 @@ final class LogMerger {
 
     /// Merges what no reader still needs from the log, under the write lock.
     /// - Parameter isPatient: whether other writers are waited for, as long as a commit would. Defaults to `true`.
-    /// - Returns: whether the whole log is in the file. The next commit then begins the log anew, unless a reader still uses it.
-    /// - Throws: `busy` when another process holds the write lock for longer than the busy budget, and errors of reading and writing.
+    /// - Returns: whether the whole log is in the file. The next commit then begins the log anew, unless a reader still
+    ///   uses it.
+    /// - Throws: `busy` when another process holds the write lock for longer than the busy budget, and errors of
+    ///   reading and writing.
     func merge(isPatient: Bool = true) throws(StorageError) -> Bool {
         guard !hasFailed else { return false }
         let locker = try opened()
@@ -102,10 +108,11 @@ final class LogMerger {
         }
     }
 
-    /// Removes what was committed from the log: merges it, and lets a commit of one page begin it anew and cut it off behind
-    /// that page. That page is the first of the database, which holds no items.
+    /// Removes what was committed from the log: merges it, and lets a commit of one page begin it anew and cut it off
+    /// behind that page. That page is the first of the database, which holds no items.
     /// - Parameters:
-    ///   - isUrgent: whether readers and other writers are waited for, for as long as the busy budget; otherwise one attempt is made.
+    ///   - isUrgent: whether readers and other writers are waited for, for as long as the busy budget; otherwise one
+    ///     attempt is made.
     ///   - pause: waits between two attempts.
     /// - Returns: whether nothing is left in the log.
     /// - Throws: errors of reading and writing.

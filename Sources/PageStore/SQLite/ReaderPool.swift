@@ -12,14 +12,15 @@ import Darwin
 /// Connections that read, opened as they are needed. A read runs on the thread that asks for it, on the first
 /// connection that is free.
 ///
-/// State: whose turn it is to be waited for, and how many guests there are, each an atomic of its own; a connection is its
-/// reader's, which has a mutex.
+/// State: whose turn it is to be waited for, and how many guests there are, each an atomic of its own; a connection is
+/// its reader's, which has a mutex.
 final class ReaderPool: Sendable {
     private let readers: [Reader]
     private let turn = Atomic<Int>(0)
     /// Reads that run on threads of Swift's pool.
     private let guests = Atomic<Int>(0)
-    /// No more than half of the pool's threads, one a processor, are ever in a read: the others go on whatever the disk does.
+    /// No more than half of the pool's threads, one a processor, are ever in a read: the others go on whatever the disk
+    /// does.
     private static let mostGuests = max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2)
 
     init(count: Int, open: @escaping @Sendable () throws(StorageError) -> Connection) {
@@ -38,8 +39,8 @@ final class ReaderPool: Sendable {
         return try readers[Int(UInt(bitPattern: number) % UInt(readers.count))].read(body)
     }
 
-    /// Runs `body` at once, if that takes neither waiting for anybody nor opening a connection; nil otherwise. For short
-    /// reads on threads that must not be blocked.
+    /// Runs `body` at once, if that takes neither waiting for anybody nor opening a connection; nil otherwise. For
+    /// short reads on threads that must not be blocked.
     func readAtOnce<Value: Sendable>(
         _ body: (Connection) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {

@@ -23,7 +23,8 @@ extension StorageError {
     static func sqlite(_ code: Int32, doing what: String, path: String, handle: OpaquePointer?) -> StorageError {
         // Before anything else is called that may set it.
         let reason = errno
-        let text = handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? String(cString: sqlite3_errstr(code))
+        let text =
+            handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? String(cString: sqlite3_errstr(code))
         let cause = SQLiteError(code: code, message: text)
         if refusals.contains(code & 0xff), StoreFile.isOnReadOnlyFileSystem(path) {
             return StorageError(.permission, "\(what) \(path): the file system is read-only", cause: cause)
@@ -39,8 +40,9 @@ extension StorageError {
     /// Results by which SQLite reports a file that it may not write: the file itself, its log or its shared memory.
     private static let refusals: Set<Int32> = [SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM]
 
-    /// A file that may not grow, by a limit of the process or of the user, is as good as a full disk: purging helps. SQLite calls
-    /// only `ENOSPC` so, and keeps the reason of what fails in a COMMIT to itself (`sqlite3_system_errno` is 0 then).
+    /// A file that may not grow, by a limit of the process or of the user, is as good as a full disk: purging helps.
+    /// SQLite calls only `ENOSPC` so, and keeps the reason of what fails in a COMMIT to itself (`sqlite3_system_errno`
+    /// is 0 then).
     private static let limits: Set<Int32> = [EFBIG, EDQUOT]
     /// SQLITE_IOERR_WRITE, _FSYNC, and _SHMSIZE.
     private static let growing: Set<Int32> = Set([3, 4, 19].map { SQLITE_IOERR | $0 << 8 })

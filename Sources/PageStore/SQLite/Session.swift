@@ -2,9 +2,9 @@ import PageModel
 
 /// The writing connection, and what is remembered between its transactions.
 ///
-/// Mutable state: the index of items, the owner's lock, the generator of versions' stamps, the tokens that are reserved, the leases that
-/// were granted, the change sets of the running transaction, the file's stamp and when it was last checked. All of it belongs to the thread
-/// that holds the writer's mutex.
+/// Mutable state: the index of items, the owner's lock, the generator of versions' stamps, the tokens that are
+/// reserved, the leases that were granted, the change sets of the running transaction, the file's stamp and when it was
+/// last checked. All of it belongs to the thread that holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
@@ -33,7 +33,8 @@ final class Session {
     /// The same, while a transaction runs and no other connection has committed since.
     private var known: CommittedList?
     private var toLeave: CommittedList?
-    /// Set while bytes of what was purged may still be in the log: how many commits are left to the next attempt, and to the one after it.
+    /// Set while bytes of what was purged may still be in the log: how many commits are left to the next attempt, and
+    /// to the one after it.
     private var emptyingAfter: (commits: Int, next: Int)?
 
     /// - Parameters:
@@ -45,7 +46,8 @@ final class Session {
     ///   - notesLog: whether the log's owner is noted beside the file, see `LogOwner`. Default: true.
     ///   - announce: receives the changes of each commit, on the thread that committed.
     init(
-        connection: Connection, accesses: AccessLog, clock: any StorageClock, mergeBytes: Int, journalBound: JournalBound,
+        connection: Connection, accesses: AccessLog, clock: any StorageClock, mergeBytes: Int,
+        journalBound: JournalBound,
         stamps: any RandomNumberGenerator, openLocker: @escaping () throws(StorageError) -> Connection,
         notesLog: Bool = true, announce: @escaping @Sendable ([ChangeSet]) -> Void
     ) throws(StorageError) {
@@ -107,7 +109,8 @@ final class Session {
         }
     }
 
-    /// The same for what is judged by the time, and stores times: those of the storage's clock, once the lock is had (R52).
+    /// The same for what is judged by the time, and stores times: those of the storage's clock, once the lock is had
+    /// (R52).
     func write<Value>(_ body: (StorageMoment) throws(StorageError) -> Value) throws(StorageError) -> Value {
         try write { () throws(StorageError) in
             let moment = StorageMoment(clock)
@@ -132,8 +135,8 @@ final class Session {
         return LeaseToken(rawValue: tokens.lowerBound)
     }
 
-    /// Under the write lock: no commit is acknowledged in a file that the path no longer leads to, or that was overwritten. A file that
-    /// was in its place within the last millisecond is not looked at again.
+    /// Under the write lock: no commit is acknowledged in a file that the path no longer leads to, or that was
+    /// overwritten. A file that was in its place within the last millisecond is not looked at again.
     private func checkFile() throws(StorageError) {
         let now = Watchdog.now()
         guard now &- fileCheckedAt >= 1_000_000 else { return }
@@ -149,7 +152,8 @@ final class Session {
             do throws(StorageError) {
                 return try transaction()
             } catch {
-                guard error.isUnreadableRow, connection.unreachable.count > known, known < Session.mostUnreachable else { throw error }
+                guard error.isUnreadableRow, connection.unreachable.count > known, known < Session.mostUnreachable
+                else { throw error }
                 identities.forgetAll()
             }
         }
@@ -167,8 +171,8 @@ final class Session {
         }
     }
 
-    /// The record of a list and the end of its journal. Commits to one list follow each other, so the last commit knows both, unless
-    /// another connection has committed since. Call inside `write`.
+    /// The record of a list and the end of its journal. Commits to one list follow each other, so the last commit knows
+    /// both, unless another connection has committed since. Call inside `write`.
     /// - Returns: `nil` when the list is gone.
     func list(_ query: QueryID) throws(StorageError) -> CommittedList? {
         if let known, known.record.id == query { return known }
@@ -181,8 +185,8 @@ final class Session {
     /// Call inside `write`.
     func note(_ set: ChangeSet) { pending.append(set) }
 
-    /// Gives a list its next version, and appends to its journal what changed in it (R48, R51). Call inside `write`, once for
-    /// each list that readers see changed.
+    /// Gives a list its next version, and appends to its journal what changed in it (R48, R51). Call inside `write`,
+    /// once for each list that readers see changed.
     /// - Parameter tail: where its journal ends; nil: it is looked up. Default: nil.
     func advance(
         _ query: QueryID, _ draft: JournalDraft, after tail: JournalTail? = nil, at now: Timestamp

@@ -69,14 +69,16 @@ final class Statement {
 
     func bind(_ position: Int32, _ text: String?) throws(StorageError) {
         guard var text else { return try bindNull(position) }
-        // With the length given, a NUL inside is data like any other. A null pointer would bind NULL; an empty text is a value.
+        // With the length given, a NUL inside is data like any other. A null pointer would bind NULL; an empty text is
+        // a value.
         let code =
             text.isEmpty
             ? sqlite3_bind_text(statement, position, "", 0, pagecache_transient())
             : text.withUTF8 { utf8 in
                 utf8.withMemoryRebound(to: CChar.self) {
                     sqlite3_bind_text64(
-                        statement, position, $0.baseAddress, UInt64($0.count), pagecache_transient(), UInt8(SQLITE_UTF8))
+                        statement, position, $0.baseAddress, UInt64($0.count), pagecache_transient(), UInt8(SQLITE_UTF8)
+                    )
                 }
             }
         try check(code)
@@ -101,7 +103,9 @@ final class Statement {
     }
 
     private func check(_ code: Int32) throws(StorageError) {
-        guard code == SQLITE_OK else { throw .sqlite(code, doing: "binding a value for", path: path, handle: connection) }
+        guard code == SQLITE_OK else {
+            throw .sqlite(code, doing: "binding a value for", path: path, handle: connection)
+        }
     }
 
     /// True when there is a row.
@@ -160,11 +164,15 @@ final class Statement {
 
     fileprivate func withText<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         let start = sqlite3_column_text(statement, column)
-        return body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column))))
+        return body(
+            UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column)))
+        )
     }
 
     fileprivate func withBlob<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
-        guard let start = sqlite3_column_blob(statement, column) else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        guard let start = sqlite3_column_blob(statement, column) else {
+            return body(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
         return body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
     }
 }
@@ -192,7 +200,9 @@ struct Row: ~Copyable {
 
     /// Whether a column holds exactly this text, without making a string of it.
     func isText(_ column: Int, _ text: StaticString) -> Bool {
-        statement.withText(Int32(column)) { $0.elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)) }
+        statement.withText(Int32(column)) {
+            $0.elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        }
     }
 
     func optionalInt(_ column: Int) -> Int? { statement.isNull(Int32(column)) ? nil : int(column) }

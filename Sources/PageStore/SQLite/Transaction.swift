@@ -48,7 +48,8 @@ extension Connection {
         try run(TransactionKind.beginWrite)
     }
 
-    /// Ends a transaction that has read. One that has met SQLITE_CORRUPT can only be rolled back, and has nothing to lose.
+    /// Ends a transaction that has read. One that has met SQLITE_CORRUPT can only be rolled back, and has nothing to
+    /// lose.
     private func end() {
         do throws(StorageError) {
             try run(TransactionKind.commit)

@@ -12,11 +12,11 @@ enum UnreachableRow: Hashable {
 }
 
 extension Connection {
-    /// Runs a statement that can be left out. Returns nil when the row is known to be unreachable, or turns out to be in a read
-    /// transaction.
+    /// Runs a statement that can be left out. Returns nil when the row is known to be unreachable, or turns out to be
+    /// in a read transaction.
     ///
-    /// After SQLITE_CORRUPT in a transaction SQLite refuses all its further writes, and its COMMIT. So a write transaction remembers the
-    /// row and throws; `Session.write` then runs it again, without that row.
+    /// After SQLITE_CORRUPT in a transaction SQLite refuses all its further writes, and its COMMIT. So a write
+    /// transaction remembers the row and throws; `Session.write` then runs it again, without that row.
     func reaching<Value>(
         _ row: UnreachableRow, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {

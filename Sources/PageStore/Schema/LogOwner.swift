@@ -9,15 +9,16 @@ import PageModel
 
 /// Which store the write-ahead log beside a file belongs to.
 ///
-/// SQLite finds a log by its name and believes it. When another store takes the place of a file, as `mv` does it, the log of the old one
-/// stays behind, and SQLite would write its pages over the new one. So the process whose commit begins a log notes the store's stamp and the
-/// log's salts in `<store>-owners`. That log is refused while the file beside it shows the stamp of another store.
+/// SQLite finds a log by its name and believes it. When another store takes the place of a file, as `mv` does it, the
+/// log of the old one stays behind, and SQLite would write its pages over the new one. So the process whose commit
+/// begins a log notes the store's stamp and the log's salts in `<store>-owners`. That log is refused while the file
+/// beside it shows the stamp of another store.
 ///
-/// Everything else is believed: a log that was not noted came with its file, and a file that shows no stamp may be a new store, which
-/// shows none until its log is merged for the first time.
+/// Everything else is believed: a log that was not noted came with its file, and a file that shows no stamp may be a
+/// new store, which shows none until its log is merged for the first time.
 enum LogOwner {
-    /// Notes whose log it is. Where that cannot be read or written, the log is believed, as without a note. Call after a commit that began
-    /// the log, and after the first commit of a session.
+    /// Notes whose log it is. Where that cannot be read or written, the log is believed, as without a note. Call after
+    /// a commit that began the log, and after the first commit of a session.
     static func note(_ stamp: StoreStamp?, beside path: String) {
         guard let stamp, let log = salts(path) else { return }
         let words = stamp.words + [log]
@@ -29,27 +30,30 @@ enum LogOwner {
         _ = pwrite(descriptor, &bytes, bytes.count * 8, 0)
     }
 
-    /// Checks the log beside a file before SQLite reads it. Call while nothing in this process has the file open, see `OpenStores`.
-    /// - Throws: `foreignLog` when the log belongs to a store that was here before; `moved` when a process has the store open whose log
-    ///   was removed.
+    /// Checks the log beside a file before SQLite reads it. Call while nothing in this process has the file open, see
+    /// `OpenStores`.
+    /// - Throws: `foreignLog` when the log belongs to a store that was here before; `moved` when a process has the
+    ///   store open whose log was removed.
     static func check(_ path: String) throws(StorageError) {
         guard !isCut(path) else {
-            throw StorageError(.moved, "\(path)-wal was removed or cut while another process has \(path) open; end that process first")
+            throw StorageError(
+                .moved, "\(path)-wal was removed or cut while another process has \(path) open; end that process first")
         }
         guard let words = words(of: path + "-owners", at: 0, count: 4),
-            let owner = StoreStamp(position: Int64(bitPattern: words[0]), seal: words[1], number: words[2]), words[3] == salts(path),
+            let owner = StoreStamp(position: Int64(bitPattern: words[0]), seal: words[1], number: words[2]),
+            words[3] == salts(path),
             let shown = LogOwner.words(of: path, at: owner.position - 8, count: 2),
             let other = StoreStamp(position: owner.position, seal: shown[0], number: shown[1]), other != owner
         else { return }
         throw StorageError(.foreignLog, "\(path)-wal is the log of another store, which \(path) has replaced")
     }
 
-    /// The salts of the log: two numbers that change each time the log begins anew (https://www.sqlite.org/fileformat2.html#walformat).
-    /// Returns `nil` where there is no log.
+    /// The salts of the log: two numbers that change each time the log begins anew
+    /// (https://www.sqlite.org/fileformat2.html#walformat). Returns `nil` where there is no log.
     private static func salts(_ path: String) -> UInt64? { words(of: path + "-wal", at: 16, count: 1)?.first }
 
-    /// Whether a process that has the store open counts on more of the log than its file holds. The numbers are those of SQLite's
-    /// index of the log (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
+    /// Whether a process that has the store open counts on more of the log than its file holds. The numbers are those
+    /// of SQLite's index of the log (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
     private static func isCut(_ path: String) -> Bool {
         let descriptor = open(path + "-shm", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
@@ -58,7 +62,10 @@ enum LogOwner {
         var header = [UInt8](repeating: 0, count: 20)
         guard pread(descriptor, &header, header.count, 0) == header.count, header[12] == 1 else { return false }
         let (pageSize, frames) = header.withUnsafeBytes {
-            (Int($0.loadUnaligned(fromByteOffset: 14, as: UInt16.self)), Int($0.loadUnaligned(fromByteOffset: 16, as: UInt32.self)))
+            (
+                Int($0.loadUnaligned(fromByteOffset: 14, as: UInt16.self)),
+                Int($0.loadUnaligned(fromByteOffset: 16, as: UInt32.self))
+            )
         }
         return frames > 0 && StoreFile.size(path + "-wal") < 32 + frames * (24 + pageSize)
     }

@@ -24,7 +24,8 @@ enum Migrator {
     static func renewNotes(in connection: Connection, now: Timestamp) throws(StorageError) {
         try connection.run(noNotes)
         for migration in Migration.catalogue where migration.version <= (try version(of: connection)) {
-            try connection.run(note, .int(migration.version), .text(migration.name), .text(migration.checksum), .time(now))
+            try connection.run(
+                note, .int(migration.version), .text(migration.name), .text(migration.checksum), .time(now))
         }
     }
 
@@ -41,7 +42,8 @@ enum Migrator {
 
     private static let noNotes = SQL("DELETE FROM migration")
     private static let note = SQL("INSERT INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)")
-    // Statistics that ANALYZE leaves behind are SQLite's own (https://www.sqlite.org/fileformat2.html#the_sqlite_stat1_table).
+    // Statistics that ANALYZE leaves behind are SQLite's own
+    // (https://www.sqlite.org/fileformat2.html#the_sqlite_stat1_table).
     private static let objects = SQL(
         """
         SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema
@@ -49,9 +51,9 @@ enum Migrator {
         """)
     private static let expected = Mutex<[Int: [String]]>([:])
 
-    /// Compares the schema with what the migrations make up to the version that the store says it has, text for text: a store
-    /// with an extra trigger or view, or with a table replaced by a view, is not one of ours (R46), nor is one of no version that
-    /// has something in it. Throws `newerSchema` as `version` does.
+    /// Compares the schema with what the migrations make up to the version that the store says it has, text for text: a
+    /// store with an extra trigger or view, or with a table replaced by a view, is not one of ours (R46), nor is one of
+    /// no version that has something in it. Throws `newerSchema` as `version` does.
     static func checkSchema(of connection: Connection) throws(StorageError) {
         let (version, found) = try connection.transaction(.read) { () throws(StorageError) -> (Int, [String]) in
             (try Migrator.version(of: connection), try schema(of: connection))

@@ -12,8 +12,8 @@ import Darwin
 /// How a connection is opened so that neither a hostile file nor a second process can surprise us.
 enum StoreOpening {
     /// The connection that writes: makes a blank file a store, migrates.
-    /// - Parameter withLog: whether commits go to a write-ahead log. Without it, a file that is made anew takes its own size and no more:
-    ///   for a full disk. Default: true.
+    /// - Parameter withLog: whether commits go to a write-ahead log. Without it, a file that is made anew takes its own
+    ///   size and no more: for a full disk. Default: true.
     static func openWriter(
         _ path: String, _ identity: FileIdentity, options: PageStore.Options, now: Timestamp, withLog: Bool = true
     ) throws(StorageError) -> Connection {
@@ -42,7 +42,8 @@ enum StoreOpening {
         return connection
     }
 
-    /// A connection that holds the write lock while the log is merged, and writes nothing. The writer has been opened before.
+    /// A connection that holds the write lock while the log is merged, and writes nothing. The writer has been opened
+    /// before.
     static func openLocker(
         _ path: String, _ identity: FileIdentity, options: PageStore.Options
     ) throws(StorageError) -> Connection {
@@ -64,7 +65,8 @@ enum StoreOpening {
         _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: PageStore.Options
     ) throws(StorageError) -> Connection {
         guard FileIdentity(path) == identity else { throw .moved(path) }
-        let connection = isReadOnly ? try openUntouched(path, options) : try Connection(path: path, fileSystem: options.fileSystem)
+        let connection =
+            isReadOnly ? try openUntouched(path, options) : try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
         // A reader merges nothing, not even as the last to close.
         connection.keepLogWhenClosing()
@@ -77,7 +79,9 @@ enum StoreOpening {
             case Migration.newest: break
             // Whoever was to make it has been stopped before there was anything in it.
             case 0: throw StorageError(.notFound, "there is nothing in \(path) yet")
-            default: throw StorageError(.permission, "\(path) has an older schema; open it once for writing to bring it up to date")
+            default:
+                throw StorageError(
+                    .permission, "\(path) has an older schema; open it once for writing to bring it up to date")
             }
         } else {
             try connection.execute("PRAGMA query_only = ON")
@@ -129,8 +133,8 @@ enum StoreOpening {
     /// Marks a blank file as ours. This is written in rollback mode, straight into the header, so that a process that
     /// dies later in opening still leaves a file that says what it is.
     ///
-    /// One transaction: a process killed in the middle leaves an empty file, or a journal that makes it empty again, and
-    /// so whether the file is blank is asked of SQLite and not of the header.
+    /// One transaction: a process killed in the middle leaves an empty file, or a journal that makes it empty again,
+    /// and so whether the file is blank is asked of SQLite and not of the header.
     private static func stampIfBlank(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
         try retrying(connection, options) { () throws(StorageError) in
             // Both in one look: somebody else may be making a store of it right now.
@@ -169,8 +173,8 @@ enum StoreOpening {
         }
     }
 
-    /// Tries again while somebody else is in the way, for no longer than the busy budget in all: an attempt may wait itself, and gets
-    /// what is left of it.
+    /// Tries again while somebody else is in the way, for no longer than the busy budget in all: an attempt may wait
+    /// itself, and gets what is left of it.
     private static func retrying(
         _ connection: Connection, _ options: PageStore.Options, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {

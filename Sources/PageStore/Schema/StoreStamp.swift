@@ -2,9 +2,9 @@ import PageModel
 
 /// The random number that tells a store from every other one, and where in the file it is.
 ///
-/// Another program can overwrite the file in place while it is open, as `cp` does. The path then leads to the same file, and SQLite
-/// goes on with pages that it remembers. So the number is compared with the bytes of the file, past SQLite. That notices another
-/// store or another kind of file. It cannot notice an older copy of the same store.
+/// Another program can overwrite the file in place while it is open, as `cp` does. The path then leads to the same
+/// file, and SQLite goes on with pages that it remembers. So the number is compared with the bytes of the file, past
+/// SQLite. That notices another store or another kind of file. It cannot notice an older copy of the same store.
 struct StoreStamp: Equatable {
     private let number: Int64
     /// Where in the file the number is, in bytes. Its seal lies before it.
@@ -18,7 +18,9 @@ struct StoreStamp: Equatable {
 
     /// Reads the stamp of an open store. Returns `nil` when it is damaged: `verify` reports that.
     init?(of connection: Connection) throws(StorageError) {
-        guard let number = try StoreStamp.intact(in: connection), let root = try connection.number(StoreStamp.root), root > 0 else { return nil }
+        guard let number = try StoreStamp.intact(in: connection), let root = try connection.number(StoreStamp.root),
+            root > 0
+        else { return nil }
         self.number = number
         // The table has one row, whose cell ends where its page ends, and the stamp is the row's last column.
         position = try connection.pragma("page_size").multipliedReportingOverflow(by: root).partialValue - 8
@@ -34,7 +36,9 @@ struct StoreStamp: Equatable {
     /// Position, seal and number.
     var words: [UInt64] { [UInt64(bitPattern: position), StoreStamp.seal(of: number), UInt64(bitPattern: number)] }
 
-    static func == (left: StoreStamp, right: StoreStamp) -> Bool { left.number == right.number && left.position == right.position }
+    static func == (left: StoreStamp, right: StoreStamp) -> Bool {
+        left.number == right.number && left.position == right.position
+    }
 
     /// Checks that the file under the connection still is the store that was opened.
     /// - Throws: `damaged` when it was overwritten.

@@ -12,7 +12,9 @@ enum AccessTable {
     private static let find = SQL("SELECT used_at FROM access WHERE body = ?")
 
     static func usedAt(_ body: Int64, in connection: Connection) throws(StorageError) -> Timestamp? {
-        let found = try connection.reaching(.accesses) { () throws(StorageError) in try connection.number(find, .int(body)) }
+        let found = try connection.reaching(.accesses) { () throws(StorageError) in
+            try connection.number(find, .int(body))
+        }
         guard let found, let moment = found else { return nil }
         return Timestamp(milliseconds: moment).stored
     }

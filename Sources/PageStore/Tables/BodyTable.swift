@@ -61,7 +61,8 @@ enum BodyTable {
 
     /// The items of a page. Returns nil when their bytes are not what was stored, or cannot be read.
     static func content(of row: PageRow, in connection: Connection) throws(StorageError) -> PageContent? {
-        try connection.reaching(.body(row.body)) { () throws(StorageError) in try soundContent(of: row, in: connection) } ?? nil
+        try connection.reaching(.body(row.body)) { () throws(StorageError) in try soundContent(of: row, in: connection)
+        } ?? nil
     }
 
     private static func soundContent(of row: PageRow, in connection: Connection) throws(StorageError) -> PageContent? {

@@ -3,8 +3,8 @@ import PageModel
 /// Which body holds which item, kept in memory between the commits of one connection, so that R5 can be checked on
 /// every page of a long load without reading the list again each time.
 ///
-/// A list's part is right for one content version of the list (R51): another process's commit to the list gives it another version. A
-/// transaction that rolls back forgets everything.
+/// A list's part is right for one content version of the list (R51): another process's commit to the list gives it
+/// another version. A transaction that rolls back forgets everything.
 struct IdentityIndex {
     /// One list's items. A class: a value changed in a dictionary costs allocations on the way there.
     fileprivate final class List {

@@ -38,7 +38,8 @@ enum IdentityTable {
         try scan(record.id, connection) { body, hashes in
             BodyCodec.eachKey(in: hashes) { index, key in
                 guard keys.contains(key) else { return }
-                hits[body, default: []].append((index, ItemIdentity(key: key, content: BodyCodec.content(at: index, in: hashes))))
+                hits[body, default: []].append(
+                    (index, ItemIdentity(key: key, content: BodyCodec.content(at: index, in: hashes))))
             }
         }
         guard !hits.isEmpty else { return [:] }
@@ -66,7 +67,9 @@ enum IdentityTable {
         let isDone: Void? = try connection.reaching(.identities) { () throws(StorageError) in
             try connection.each(ofQuery, .int(query.rawValue)) { row throws(StorageError) in
                 let body = row.int64(0)
-                guard body > last || last == .min else { throw StorageError(.damaged, "rows of item hashes do not ascend") }
+                guard body > last || last == .min else {
+                    throw StorageError(.damaged, "rows of item hashes do not ascend")
+                }
                 last = body
                 let isWhole = row.withBlob(1) { hashes in
                     guard seal(of: hashes, body: body, query: query) == row.hash(2) else { return false }
@@ -78,7 +81,13 @@ enum IdentityTable {
         }
         if isDone == nil {
             // Up to here they were read.
-            visited = last == .min ? [] : Set(try PageTable.rows(of: query, in: connection).map(\.body).filter { $0 <= last && !broken.contains($0) })
+            visited =
+                last == .min
+                ? []
+                : Set(
+                    try PageTable.rows(of: query, in: connection).map(\.body).filter {
+                        $0 <= last && !broken.contains($0)
+                    })
         }
         guard !broken.isEmpty || visited != nil else { return }
         for row in try PageTable.rows(of: query, in: connection)

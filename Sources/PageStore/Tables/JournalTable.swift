@@ -7,8 +7,8 @@ struct JournalTail {
     var kept: Int
 }
 
-/// Rows of `journal`: one for each version of a list, with what its commit changed (R48, R51). The newest row of a list holds
-/// the list's version, so that a commit writes one row for both.
+/// Rows of `journal`: one for each version of a list, with what its commit changed (R48, R51). The newest row of a list
+/// holds the list's version, so that a commit writes one row for both.
 enum JournalTable {
     private static let newest = SQL("SELECT counter, kept FROM journal WHERE query = ? ORDER BY counter DESC LIMIT 1")
     private static let insert = SQL(
@@ -33,7 +33,8 @@ enum JournalTable {
     ///   - now: the moment of the commit.
     /// - Returns: the version, and where the journal ends now.
     static func append(
-        _ draft: JournalDraft, to query: QueryID, after tail: JournalTail?, stamp: UInt64, at now: Timestamp, bound: JournalBound,
+        _ draft: JournalDraft, to query: QueryID, after tail: JournalTail?, stamp: UInt64, at now: Timestamp,
+        bound: JournalBound,
         in connection: Connection
     ) throws(StorageError) -> (version: ContentVersion, tail: JournalTail) {
         var found = tail
@@ -51,7 +52,8 @@ enum JournalTable {
             try delete(query, in: connection)
             kept = 0
         }
-        var entry = JournalEntry(version: ContentVersion(counter: counter + 1, stamp: stamp), at: now, changes: draft.changes)
+        var entry = JournalEntry(
+            version: ContentVersion(counter: counter + 1, stamp: stamp), at: now, changes: draft.changes)
         if draft.beginsAnew { entry.changes = [] }
         let cost = entry.cost
         if kept + cost > bound.bytes { kept -= try prune(query, kept: kept + cost, bound, at: now, in: connection) }
@@ -117,7 +119,8 @@ enum JournalTable {
         var entries: [JournalEntry] = []
         var (isWhole, isFirst, cost) = (true, true, 0)
         try connection.each(
-            since, .int(query.rawValue), .int(version.counter), .int(limit + 2), while: { isWhole && cost <= ListChanges.mostBytes }
+            since, .int(query.rawValue), .int(version.counter), .int(limit + 2),
+            while: { isWhole && cost <= ListChanges.mostBytes }
         ) { row throws(StorageError) in
             let entry = entry(row, of: query)
             if isFirst {
@@ -126,7 +129,9 @@ enum JournalTable {
                 isWhole = entry?.version == version
                 return
             }
-            guard let entry, entry.version.counter == version.counter + entries.count + 1 else { return isWhole = false }
+            guard let entry, entry.version.counter == version.counter + entries.count + 1 else {
+                return isWhole = false
+            }
             if !entries.isEmpty { cost += entry.cost }
             entries.append(entry)
         }
@@ -150,9 +155,11 @@ enum JournalTable {
         var seal = Seal(Seal.journal)
         seal.mix(query.rawValue)
         row.mix(6, into: &seal)
-        guard seal.value == row.hash(6), (1...Total.largest).contains(row.int(0)), (0...Total.largest).contains(row.int(4)),
+        guard seal.value == row.hash(6), (1...Total.largest).contains(row.int(0)),
+            (0...Total.largest).contains(row.int(4)),
             let changes = row.withBlob(5, { JournalCodec.decode($0) })
         else { return nil }
-        return JournalEntry(version: ContentVersion(counter: row.int(0), stamp: row.hash(1)), at: row.time(2), changes: changes)
+        return JournalEntry(
+            version: ContentVersion(counter: row.int(0), stamp: row.hash(1)), at: row.time(2), changes: changes)
     }
 }

@@ -2,11 +2,11 @@ import PageModel
 
 /// A map from hashes to numbers that only grows: open addressing with linear probing.
 ///
-/// The keys are hashes already; one multiplication says where they lie. Its factor is drawn per process, so that nobody can
-/// choose ids that crowd one place (R43). At most five eighths of the places are taken.
+/// The keys are hashes already; one multiplication says where they lie. Its factor is drawn per process, so that nobody
+/// can choose ids that crowd one place (R43). At most five eighths of the places are taken.
 ///
-/// It lies in several parts, each of which grows for itself: while a part is copied, only that part is there twice. A million
-/// items take 32 MiB, and never half as much again.
+/// It lies in several parts, each of which grows for itself: while a part is copied, only that part is there twice. A
+/// million items take 32 MiB, and never half as much again.
 struct KeyTable: Sendable {
     private static let partBits = 4
     private static let processFactor = UInt64.random(in: 0 ... .max) | 1
@@ -75,13 +75,15 @@ struct KeyTable: Sendable {
             places = wider.places
         }
 
-        /// Where a key lies if nothing is in its way: the upper bits of the product, of which all bits of the key are part.
+        /// Where a key lies if nothing is in its way: the upper bits of the product, of which all bits of the key are
+        /// part.
         fileprivate static func home(of product: UInt64, _ count: Int) -> Int {
             Int(product >> UInt64(64 - count.trailingZeroBitCount))
         }
 
         /// True when the key was not there.
-        private static func put(_ place: Place, _ product: UInt64, in places: UnsafeMutableBufferPointer<Place>) -> Bool {
+        private static func put(_ place: Place, _ product: UInt64, in places: UnsafeMutableBufferPointer<Place>) -> Bool
+        {
             var index = home(of: product, places.count)
             while places[index].key != 0 {
                 if places[index].key == place.key {
@@ -97,8 +99,9 @@ struct KeyTable: Sendable {
 }
 
 extension KeyTable {
-    /// Whether two of these items have the same key. This is asked of every page that is stored, so it looks for itself, among keys
-    /// without values: a table of 1 KiB, that of up to 63 items, lies on the stack, and a larger one asks for memory.
+    /// Whether two of these items have the same key. This is asked of every page that is stored, so it looks for
+    /// itself, among keys without values: a table of 1 KiB, that of up to 63 items, lies on the stack, and a larger one
+    /// asks for memory.
     static func repeatsKey(_ items: [ItemIdentity]) -> Bool {
         let factor = processFactor
         let size = 2 << (Int.bitWidth - items.count.leadingZeroBitCount)

@@ -2,9 +2,9 @@ import PageModel
 
 /// The rows of a table in the order of their keys, as far as they can be read.
 ///
-/// A scan returns keys in strictly ascending order. A key that does not ascend means that the b-tree is damaged: a cell pointer that
-/// repeats its neighbour returns one row twice and another one never. SQLite reports a damaged page as SQLITE_CORRUPT and ends the scan;
-/// a seek beyond the keys of that page works again.
+/// A scan returns keys in strictly ascending order. A key that does not ascend means that the b-tree is damaged: a cell
+/// pointer that repeats its neighbour returns one row twice and another one never. SQLite reports a damaged page as
+/// SQLITE_CORRUPT and ends the scan; a seek beyond the keys of that page works again.
 struct KeyedRows<Value> {
     /// A stretch of keys, both ends excluded, between two readable rows. Some row in it cannot be read.
     struct Hole: Hashable {
@@ -20,7 +20,8 @@ struct KeyedRows<Value> {
     /// Keys of rows whose checksum does not hold, and keys beside which a row is missing.
     private var marks: [Int64] = []
     private var unreadable: [Range<Int64>] = []
-    /// Whether a page of the file cannot be read, or keys do not ascend. A checksum that does not hold is damage of one row only.
+    /// Whether a page of the file cannot be read, or keys do not ascend. A checksum that does not hold is damage of one
+    /// row only.
     private(set) var isTreeDamaged = false
     /// The key that was added last.
     private var latest: Int64?
@@ -83,14 +84,17 @@ struct KeyedRows<Value> {
 }
 
 extension KeyedRows {
-    /// Reads the keys of a range in one direction, and calls `visit` with each row. Throws `damaged` at a page that cannot be read.
+    /// Reads the keys of a range in one direction, and calls `visit` with each row. Throws `damaged` at a page that
+    /// cannot be read.
     typealias Scan = (Range<Int64>, _ visit: (Int64, Value?) -> Void) throws(StorageError) -> Void
 
-    /// Reads `range` in ascending order; where a page cannot be read, continues around it from both sides, and by seeks in between.
+    /// Reads `range` in ascending order; where a page cannot be read, continues around it from both sides, and by seeks
+    /// in between.
     ///
-    /// The seeks halve the stretch that is not read, the widest one first. Each scan makes at most `probes` of them, so that a stretch
-    /// between two damaged pages is found unless it is narrower than that share of the whole.
-    mutating func read(_ range: Range<Int64>, probes: Int = 512, ascending: Scan, descending: Scan) throws(StorageError) {
+    /// The seeks halve the stretch that is not read, the widest one first. Each scan makes at most `probes` of them, so
+    /// that a stretch between two damaged pages is found unless it is narrower than that share of the whole.
+    mutating func read(_ range: Range<Int64>, probes: Int = 512, ascending: Scan, descending: Scan) throws(StorageError)
+    {
         guard try !isRead(range, ascending) else { return }
         isTreeDamaged = true
         var search = Search(left: probes)
@@ -109,7 +113,9 @@ extension KeyedRows {
         if search.isEmpty { marks.append(rest.lowerBound) }
     }
 
-    private mutating func readDownwards(_ range: Range<Int64>, _ descending: Scan, _ search: inout Search) throws(StorageError) {
+    private mutating func readDownwards(_ range: Range<Int64>, _ descending: Scan, _ search: inout Search)
+        throws(StorageError)
+    {
         guard !range.isEmpty else { return }
         latest = nil
         if try isReadAside(range, descending) { return }
@@ -151,7 +157,11 @@ extension KeyedRows {
 
         mutating func add(_ stretch: Range<Int64>) {
             guard !stretch.isEmpty else { return abandoned.append(stretch) }
-            if stretch.upperBound - stretch.lowerBound > 1 { stretches.append(stretch) } else { abandoned.append(stretch) }
+            if stretch.upperBound - stretch.lowerBound > 1 {
+                stretches.append(stretch)
+            } else {
+                abandoned.append(stretch)
+            }
         }
 
         mutating func next() -> Range<Int64>? {

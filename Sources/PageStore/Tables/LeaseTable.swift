@@ -1,10 +1,11 @@
 import PageModel
 
-/// The leases in the rows of `ledger` (R30). The row of a page in flight holds the token of its lease, its owner, and its end as an
-/// uptime with the boot that it was measured in.
+/// The leases in the rows of `ledger` (R30). The row of a page in flight holds the token of its lease, its owner, and
+/// its end as an uptime with the boot that it was measured in.
 enum LeaseTable {
     private static let holder = SQL(
-        "SELECT lease_owner, lease_until, lease_boot FROM ledger WHERE query = ? AND offset = ? AND state = 'in_flight'")
+        "SELECT lease_owner, lease_until, lease_boot FROM ledger WHERE query = ? AND offset = ? AND state = 'in_flight'"
+    )
 
     /// Whether the page is in flight under a lease that still counts: it has not ended, and its owner lives.
     /// - Parameter isAlive: whether the owner with this name lives.
@@ -30,7 +31,8 @@ enum LeaseTable {
             lease_boot = ?7
         """)
 
-    /// Puts the page in flight. A retry is due again when its lease ends: the process that retries may crash by it (R31).
+    /// Puts the page in flight. A retry is due again when its lease ends: the process that retries may crash by it
+    /// (R31).
     static func take(
         _ lease: Lease, of query: QueryID, by owner: String, for duration: Duration, at moment: StorageMoment,
         in connection: Connection
@@ -59,10 +61,13 @@ enum LeaseTable {
         try connection.number(holds, .int(query.rawValue), .int(offset), .int(token.rawValue)) != nil
     }
 
-    private static let grantTime = SQL("SELECT last_attempt_at FROM ledger WHERE query = ? AND offset = ? AND lease_token = ?")
+    private static let grantTime = SQL(
+        "SELECT last_attempt_at FROM ledger WHERE query = ? AND offset = ? AND lease_token = ?")
 
     /// When the lease on page one was granted; `nil` when it was lost.
-    static func grantTime(of token: LeaseToken, query: QueryID, in connection: Connection) throws(StorageError) -> Timestamp? {
+    static func grantTime(of token: LeaseToken, query: QueryID, in connection: Connection) throws(StorageError)
+        -> Timestamp?
+    {
         guard let offset = try place(of: token, near: 0, query: query, in: connection) else { return nil }
         return try connection.number(grantTime, .int(query.rawValue), .int(offset), .int(token.rawValue)).map {
             Timestamp(milliseconds: $0)
@@ -80,10 +85,13 @@ enum LeaseTable {
     static func renew(
         _ lease: Lease, of query: QueryID, for duration: Duration, at moment: StorageMoment, in connection: Connection
     ) throws(StorageError) -> Int? {
-        guard let offset = try place(of: lease.token, near: lease.offset, query: query, in: connection) else { return nil }
+        guard let offset = try place(of: lease.token, near: lease.offset, query: query, in: connection) else {
+            return nil
+        }
         let end = moment.uptime + duration
         try connection.run(
-            renew, .int(query.rawValue), .int(offset), .int(lease.token.rawValue), .int(end.milliseconds), .text(end.boot),
+            renew, .int(query.rawValue), .int(offset), .int(lease.token.rawValue), .int(end.milliseconds),
+            .text(end.boot),
             .time((moment.now + duration).stored))
         return offset
     }

@@ -43,7 +43,8 @@ enum LedgerTable {
         }
         func scan(_ sql: SQL) -> KeyedRows<LedgerEntry?>.Scan {
             { (range, visit) throws(StorageError) in
-                try connection.each(sql, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)) { row throws(StorageError) in
+                try connection.each(sql, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)) {
+                    row throws(StorageError) in
                     visit(row.int64(0), .some(entry(row, at: moment)))
                 }
             }
@@ -64,7 +65,9 @@ enum LedgerTable {
         do throws(StorageError) {
             var due: [DueFetch] = []
             try connection.each(dueBefore, .time(latest), .int(limit)) { row throws(StorageError) in
-                if let entry = entry(row, at: moment) { due.append(DueFetch(query: QueryID(rawValue: row.int64(15)), entry: entry)) }
+                if let entry = entry(row, at: moment) {
+                    due.append(DueFetch(query: QueryID(rawValue: row.int64(15)), entry: entry))
+                }
             }
             return due
         } catch {
@@ -74,7 +77,9 @@ enum LedgerTable {
         var due: [(at: Timestamp, fetch: DueFetch)] = []
         for query in try QueryTable.ids(in: connection) {
             for entry in try entries(of: query, in: connection, at: moment) {
-                if let next = entry.nextAttemptAt, next <= latest { due.append((next, DueFetch(query: query, entry: entry))) }
+                if let next = entry.nextAttemptAt, next <= latest {
+                    due.append((next, DueFetch(query: query, entry: entry)))
+                }
             }
         }
         return due.sorted { $0.at < $1.at }.prefix(max(0, limit)).map(\.fetch)
@@ -100,7 +105,8 @@ enum LedgerTable {
     /// - Parameter moment: the time that the end of the lease is computed with; `nil` where the end does not matter.
     private static func entry(_ row: borrowing Row, at moment: StorageMoment?) -> LedgerEntry? {
         guard StoredBounds.positions.contains(row.int(0)), StoredBounds.counters.contains(row.int(2)),
-            StoredBounds.flags.contains(row.optionalInt(7) ?? 0), StoredBounds.statuses.contains(row.optionalInt(8) ?? 0),
+            StoredBounds.flags.contains(row.optionalInt(7) ?? 0),
+            StoredBounds.statuses.contains(row.optionalInt(8) ?? 0),
             [3, 4, 5, 10, 13].allSatisfy({ StoredBounds.contains(row.optionalTime($0)) }),
             let state = FetchState(rawValue: row.text(1))
         else { return nil }
@@ -132,7 +138,8 @@ enum LedgerTable {
     private static let forget = SQL("DELETE FROM ledger WHERE query = ? AND offset = ?")
 
     /// Makes a page that was lost due at once. A lease on it ends.
-    static func queue(_ offset: Int, query: QueryID, at now: Timestamp, in connection: Connection) throws(StorageError) {
+    static func queue(_ offset: Int, query: QueryID, at now: Timestamp, in connection: Connection) throws(StorageError)
+    {
         try connection.run(queue, .int(query.rawValue), .int(offset), .time(now))
     }
 
@@ -151,8 +158,8 @@ enum LedgerTable {
         FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND offset <= 9007199254740992
         """)
 
-    /// Moves the records of a stretch along with its pages (R4), and their leases with them: a token finds its row (R30). The record
-    /// of page one is that of a request, not of an item, and stays where it is.
+    /// Moves the records of a stretch along with its pages (R4), and their leases with them: a token finds its row
+    /// (R30). The record of page one is that of a request, not of an item, and stays where it is.
     static func shift(_ move: Rearrangement.Move, query: QueryID, in connection: Connection) throws(StorageError) {
         var move = move
         if move.distance > 0 { move.range = max(1, move.range.lowerBound)..<max(1, move.range.upperBound) }
@@ -163,10 +170,11 @@ enum LedgerTable {
     }
 
     private static let takeOut = SQL(
-        "DELETE FROM ledger WHERE query = ? AND offset >= ? AND offset < ? AND NOT (offset = 0 AND state = 'in_flight')")
+        "DELETE FROM ledger WHERE query = ? AND offset >= ? AND offset < ? AND NOT (offset = 0 AND state = 'in_flight')"
+    )
 
-    /// Drops the records of positions that do not exist any more, and with them their leases. That of page one stays while it is in
-    /// flight.
+    /// Drops the records of positions that do not exist any more, and with them their leases. That of page one stays
+    /// while it is in flight.
     static func takeOut(_ range: Range<Int>, query: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(takeOut, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound))
     }

@@ -39,13 +39,16 @@ struct PageRow: Equatable {
         return seal.value
     }
 
-    /// Reads a row selected with `PageTable.columns`. Returns nil when its seal does not hold, or a number is outside `StoredBounds`.
+    /// Reads a row selected with `PageTable.columns`. Returns nil when its seal does not hold, or a number is outside
+    /// `StoredBounds`.
     init?(_ row: borrowing Row, of query: QueryID) {
         var seal = Seal(Seal.page)
         seal.mix(query.rawValue)
         row.mix(19, into: &seal)
         guard seal.value == row.hash(19) else { return nil }
-        guard let seams = row.withBlob(9, { PageRow.decodeSeams($0) }), StoredBounds.flags.contains(row.int(18)) else { return nil }
+        guard let seams = row.withBlob(9, { PageRow.decodeSeams($0) }), StoredBounds.flags.contains(row.int(18)) else {
+            return nil
+        }
         let validator = row.optionalText(15).map {
             Validator(
                 request: $0, entityTag: row.optionalText(16), lastModified: row.optionalText(17),
@@ -55,7 +58,8 @@ struct PageRow: Equatable {
             offset: row.int(0), count: row.int(1), generation: row.int(5), revision: row.int(6),
             evidence: row.isText(7, "verified") ? .verified : .inferred, evidenceAt: row.time(8),
             innerInferredSeams: seams, fetchedAt: row.time(10), validatedAt: row.time(11), fingerprint: row.hash(12),
-            cursorIn: row.optionalText(13).map { PageCursor($0) }, cursorOut: row.optionalText(14).map { PageCursor($0) },
+            cursorIn: row.optionalText(13).map { PageCursor($0) },
+            cursorOut: row.optionalText(14).map { PageCursor($0) },
             validator: validator)
         body = row.int64(2)
         checksum = row.hash(3)
@@ -89,7 +93,8 @@ struct PageRow: Equatable {
             InnerSeam(
                 index: Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: number * 12, as: UInt32.self))),
                 since: Timestamp(
-                    milliseconds: Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: number * 12 + 4, as: Int64.self))))
+                    milliseconds: Int64(
+                        littleEndian: bytes.loadUnaligned(fromByteOffset: number * 12 + 4, as: Int64.self))))
         }
     }
 }

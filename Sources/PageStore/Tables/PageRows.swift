@@ -1,10 +1,11 @@
 import PageModel
 
-/// The pages of a list as a reading believes them: whole rows, strictly ascending by offset, and no two of them on one position (R5).
+/// The pages of a list as a reading believes them: whole rows, strictly ascending by offset, and no two of them on one
+/// position (R5).
 struct PageRows {
     private(set) var rows: [PageRow]
-    /// Positions whose page records cannot be read or are not believed, ascending. An empty range marks damage that hides no position. The
-    /// last one ends at `Int.max` where no readable page follows.
+    /// Positions whose page records cannot be read or are not believed, ascending. An empty range marks damage that
+    /// hides no position. The last one ends at `Int.max` where no readable page follows.
     private(set) var damaged: [Range<Int>]
 
     init() {
@@ -32,7 +33,9 @@ struct PageRows {
         }
         for hole in holes {
             // The row before the hole may be one that overlaps.
-            let lower = hole.after.map { key in rows.last { $0.summary.offset <= Int(key) }?.summary.range.upperBound ?? 0 } ?? 0
+            let lower =
+                hole.after.map { key in rows.last { $0.summary.offset <= Int(key) }?.summary.range.upperBound ?? 0 }
+                ?? 0
             let upper = hole.before.map { Int($0) } ?? .max
             damaged.append(min(lower, upper)..<max(lower, upper))
         }
@@ -45,7 +48,9 @@ struct PageRows {
     mutating func restrict(to range: Range<Int>) {
         rows = rows.filter { $0.summary.meets(range) }
         guard !damaged.isEmpty else { return }
-        damaged = damaged.filter { $0.isEmpty ? range.contains($0.lowerBound) : $0.overlaps(range) }.map { $0.clamped(to: range) }
+        damaged = damaged.filter { $0.isEmpty ? range.contains($0.lowerBound) : $0.overlaps(range) }.map {
+            $0.clamped(to: range)
+        }
     }
 
     private static func hasOverlap(_ rows: [PageRow]) -> Bool {

@@ -9,7 +9,8 @@ enum PageTable {
         """
 
     private static let all = SQL("SELECT \(columns) FROM page WHERE query = ? ORDER BY offset")
-    private static let upwards = SQL("SELECT \(columns) FROM page WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset")
+    private static let upwards = SQL(
+        "SELECT \(columns) FROM page WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset")
     private static let downwards = SQL(
         "SELECT \(columns) FROM page WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC")
     private static let total = SQL("SELECT total(bytes) FROM page WHERE query = ?")
@@ -24,14 +25,15 @@ enum PageTable {
         """)
     // REPLACE: where a row that is not whole lies in the way, it makes room.
     private static let store = SQL(
-        "INSERT OR REPLACE INTO page (query, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        "INSERT OR REPLACE INTO page (query, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    )
     private static let deleteOne = SQL("DELETE FROM page WHERE query = ? AND offset = ?")
     private static let changeAge = SQL("UPDATE page SET validated_at = ?, seal = ? WHERE query = ? AND offset = ?")
 
     // MARK: Reading
 
-    /// The rows that are whole, strictly ascending; `broken` is called with the offset that stands in each of the others. Rows on a page
-    /// of the file that cannot be read are left out.
+    /// The rows that are whole, strictly ascending; `broken` is called with the offset that stands in each of the
+    /// others. Rows on a page of the file that cannot be read are left out.
     static func rows(
         of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
     ) throws(StorageError) -> [PageRow] {
@@ -67,7 +69,8 @@ enum PageTable {
         var without: Set<Int> = []
         func scan(_ sql: SQL) -> KeyedRows<PageRow>.Scan {
             { (range, visit) throws(StorageError) in
-                try connection.each(sql, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)) { row throws(StorageError) in
+                try connection.each(sql, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound)) {
+                    row throws(StorageError) in
                     let whole = PageRow(row, of: query)
                     if whole == nil { without.insert(row.int(0)) }
                     visit(row.int64(0), whole)
@@ -114,7 +117,9 @@ enum PageTable {
     static func rows(
         meeting range: Range<Int>, of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
     ) throws(StorageError) -> [PageRow] {
-        try keyedRows(meeting: range, of: query, in: connection, broken: broken).finish().values.filter { $0.summary.meets(range) }
+        try keyedRows(meeting: range, of: query, in: connection, broken: broken).finish().values.filter {
+            $0.summary.meets(range)
+        }
     }
 
     /// Those of them that a reading believes, and what of the range is damaged.
@@ -133,7 +138,8 @@ enum PageTable {
         var without: [Int] = []
         let end = max(range.upperBound, range.lowerBound == .max ? .max : range.lowerBound + 1)
         do throws(StorageError) {
-            try connection.each(meeting, .int(query.rawValue), .int(range.lowerBound), .int(end)) { row throws(StorageError) in
+            try connection.each(meeting, .int(query.rawValue), .int(range.lowerBound), .int(end)) {
+                row throws(StorageError) in
                 let whole = PageRow(row, of: query)
                 if whole == nil { without.append(row.int(0)) }
                 rows.add(row.int64(0), whole)
@@ -149,7 +155,9 @@ enum PageTable {
     /// The page that starts at `offset`, if its row can be read and is whole.
     static func row(at offset: Int, of query: QueryID, in connection: Connection) throws(StorageError) -> PageRow? {
         do throws(StorageError) {
-            return try connection.first(at, query.rawValue, Int64(offset)) { row throws(StorageError) in PageRow(row, of: query) } ?? nil
+            return try connection.first(at, query.rawValue, Int64(offset)) { row throws(StorageError) in
+                PageRow(row, of: query)
+            } ?? nil
         } catch {
             guard error.isUnreadableRow else { throw error }
             return nil
@@ -210,8 +218,8 @@ enum PageTable {
 
     // MARK: Moving
 
-    /// Takes whole rows to the scratch table, sealed for where they are going. A row that is not whole stays behind and is
-    /// deleted: sealed anew, it would be believed.
+    /// Takes whole rows to the scratch table, sealed for where they are going. A row that is not whole stays behind and
+    /// is deleted: sealed anew, it would be believed.
     private static let take = SQL(
         """
         INSERT INTO temp.moving_page SELECT
@@ -225,8 +233,8 @@ enum PageTable {
             validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total)
         """)
 
-    /// Moves a stretch of pages. R1: a validator is void once its page has moved; its request would now answer with other
-    /// items.
+    /// Moves a stretch of pages. R1: a validator is void once its page has moved; its request would now answer with
+    /// other items.
     static func shift(
         _ move: Rearrangement.Move, revision: Int, of query: QueryID, in connection: Connection
     ) throws(StorageError) {

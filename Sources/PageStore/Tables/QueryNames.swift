@@ -2,8 +2,8 @@ import PageModel
 
 /// The names of lists, as the records and the index of names have them.
 ///
-/// `name_hash` binds a name to an id. The index has it, too, so that a name is known where its record is not whole. A record adopts pages
-/// only under a name that is bound to its id: the pages of any other id may be another list's.
+/// `name_hash` binds a name to an id. The index has it, too, so that a name is known where its record is not whole. A
+/// record adopts pages only under a name that is bound to its id: the pages of any other id may be another list's.
 enum QueryNames {
     private static let columns = "SELECT id, scope, key, name_hash FROM query"
     // From both ends: a page that cannot be read ends a scan.
@@ -43,14 +43,15 @@ enum QueryNames {
         ) LIMIT 1
         """)
 
-    /// Checks that the index of names leads to each record: a list that it lacks would be registered a second time. The first new list of
-    /// a connection pays for it.
+    /// Checks that the index of names leads to each record: a list that it lacks would be registered a second time. The
+    /// first new list of a connection pays for it.
     /// - Throws: `damaged` when it lacks one.
     static func check(in connection: Connection) throws(StorageError) {
         guard !connection.hasSoundNames else { return }
         if let missing = try connection.number(unindexed) {
             throw StorageError(
-                .damaged, "the index of names in \(connection.path) lacks query \(missing); 'pagecache verify --repair' mends it")
+                .damaged,
+                "the index of names in \(connection.path) lacks query \(missing); 'pagecache verify --repair' mends it")
         }
         connection.hasSoundNames = true
     }

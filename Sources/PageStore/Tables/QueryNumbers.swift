@@ -4,19 +4,25 @@ import PageModel
 enum QueryNumbers {
     /// No list has this id or a greater one: `KeyedRows` reads up to it.
     private static let bound = Int64(Total.largest)
-    /// The greatest id of each table that names lists: one seek to the end of its b-tree. A row with an id that no list can have is not
-    /// counted.
+    /// The greatest id of each table that names lists: one seek to the end of its b-tree. A row with an id that no list
+    /// can have is not counted.
     private static let greatest: [SQL] =
-        [("query", "id"), ("page", "query"), ("identity", "query"), ("ledger", "query"), ("journal", "query"), ("tally", "query")]
+        [
+            ("query", "id"), ("page", "query"), ("identity", "query"), ("ledger", "query"), ("journal", "query"),
+            ("tally", "query"),
+        ]
         .map { SQL("SELECT max(\($0.1)) FROM \($0.0) NOT INDEXED WHERE \($0.1) < \(bound - 1)") }
         + [SQL("SELECT max(seq) FROM sqlite_sequence WHERE name = 'query' AND seq < \(bound - 1)")]
 
-    /// An id for a new list, greater than each id that any table still holds: the list adopts no row of a list whose record was lost.
-    /// Where the end of a table cannot be read, the id is a random number beyond any that was counted up to.
+    /// An id for a new list, greater than each id that any table still holds: the list adopts no row of a list whose
+    /// record was lost. Where the end of a table cannot be read, the id is a random number beyond any that was counted
+    /// up to.
     static func next(in connection: Connection) throws(StorageError) -> QueryID {
         var last: Int64 = 0
         for (number, sql) in greatest.enumerated() {
-            let found = try connection.reaching(.greatestID(number)) { () throws(StorageError) in try connection.number(sql) ?? 0 }
+            let found = try connection.reaching(.greatestID(number)) { () throws(StorageError) in
+                try connection.number(sql) ?? 0
+            }
             last = max(last, found ?? Int64.random(in: beyond))
         }
         guard last < bound - 1 else { throw StorageError(.damaged, "no id is left for a list in \(connection.path)") }

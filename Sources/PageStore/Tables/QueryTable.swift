@@ -19,7 +19,8 @@ enum QueryTable {
         WHERE scope = ? AND key = ? ORDER BY counter DESC LIMIT 1
         """)
     private static let byID = SQL(
-        "SELECT \(columns) FROM query AS q LEFT JOIN journal AS j ON j.query = q.id WHERE id = ? ORDER BY counter DESC LIMIT 1")
+        "SELECT \(columns) FROM query AS q LEFT JOIN journal AS j ON j.query = q.id WHERE id = ? ORDER BY counter DESC LIMIT 1"
+    )
     private static let everything = SQL(
         """
         SELECT \(columns) FROM query AS q LEFT JOIN journal AS j
@@ -49,7 +50,9 @@ enum QueryTable {
         try around(connection, { $0.key == key }) { () throws(StorageError) in
             try connection.first(byKey, .text(key.scope), .text(key.text)) { row throws(StorageError) in
                 let record = try whole(row, connection)
-                guard record.key == key else { throw StorageError(.damaged, "the index of names in \(connection.path) is damaged") }
+                guard record.key == key else {
+                    throw StorageError(.damaged, "the index of names in \(connection.path) is damaged")
+                }
                 return record
             }
         }
@@ -69,7 +72,8 @@ enum QueryTable {
     ) throws(StorageError) -> CommittedList? {
         do throws(StorageError) {
             return try connection.first(byID, id.rawValue) { row throws(StorageError) in
-                CommittedList(record: try whole(row, connection), tail: JournalTail(counter: row.int(21), kept: row.int(23)))
+                CommittedList(
+                    record: try whole(row, connection), tail: JournalTail(counter: row.int(21), kept: row.int(23)))
             }
         } catch {
             guard error.isUnreadableRow, let record = try find(id, in: connection) else { throw error }
@@ -77,7 +81,8 @@ enum QueryTable {
         }
     }
 
-    /// Where the way to a record is damaged, looks through those that can be read. Throws `damaged` when it is not among them.
+    /// Where the way to a record is damaged, looks through those that can be read. Throws `damaged` when it is not
+    /// among them.
     private static func around(
         _ connection: Connection, _ isWanted: (QueryRecord) -> Bool, find: () throws(StorageError) -> QueryRecord?
     ) throws(StorageError) -> QueryRecord? {
@@ -97,7 +102,9 @@ enum QueryTable {
         let isTreeDamaged = keyed.isTreeDamaged
         let read = keyed.finish().values
         // A store whose records cannot be read is not an empty one.
-        if read.isEmpty, isTreeDamaged { throw StorageError(.damaged, "no record of a query can be read in \(connection.path)") }
+        if read.isEmpty, isTreeDamaged {
+            throw StorageError(.damaged, "no record of a query can be read in \(connection.path)")
+        }
         for query in read where !query.isWhole { broken(query) }
         return read.filter(\.isWhole).map(\.record)
     }
@@ -128,7 +135,8 @@ enum QueryTable {
     }
 
     private static let upwards = SQL("SELECT \(unversioned) FROM query AS q WHERE id >= ? AND id < ? ORDER BY id")
-    private static let downwards = SQL("SELECT \(unversioned) FROM query AS q WHERE id >= ? AND id < ? ORDER BY id DESC")
+    private static let downwards = SQL(
+        "SELECT \(unversioned) FROM query AS q WHERE id >= ? AND id < ? ORDER BY id DESC")
     static func ids(in connection: Connection) throws(StorageError) -> [QueryID] {
         do throws(StorageError) {
             var found: [QueryID] = []
@@ -148,10 +156,12 @@ enum QueryTable {
         try QueryNames.check(in: connection)
         let made = QueryRecord(
             id: try QueryNumbers.next(in: connection), key: key, version: ListVersion(generation: 1, revision: 0),
-            total: .unknown, end: nil, validatedAt: nil, createdAt: now.stored, allowsDuplicates: false, paging: "", source: "")
+            total: .unknown, end: nil, validatedAt: nil, createdAt: now.stored, allowsDuplicates: false, paging: "",
+            source: "")
         let sealed = SealedQuery(made)
         try connection.run(
-            insert, .int(made.id.rawValue), .text(key.scope), .text(key.text), .hash(sealed.nameHash), .time(made.createdAt),
+            insert, .int(made.id.rawValue), .text(key.scope), .text(key.text), .hash(sealed.nameHash),
+            .time(made.createdAt),
             .hash(sealed.seal))
         return (made, true)
     }
@@ -169,7 +179,8 @@ enum QueryTable {
             update, .int(record.id.rawValue), .text(record.key.scope), .text(record.key.text), .hash(sealed.nameHash),
             .int(record.version.generation), .int(record.version.revision), .text(sealed.totalKind),
             .optional(record.total.count), .optional(record.end), .time(record.createdAt), .time(record.validatedAt),
-            .bool(record.allowsDuplicates), .text(record.paging), .text(record.source), .optional(record.sweep?.position),
+            .bool(record.allowsDuplicates), .text(record.paging), .text(record.source),
+            .optional(record.sweep?.position),
             .optional(record.sweep?.cursor?.text), .time(record.sweep?.startedAt), .bool(record.isPinned),
             .time(record.invalidatedAt), .optional(sealed.freshFor), .hash(sealed.seal))
     }
@@ -181,7 +192,8 @@ enum QueryTable {
     private static func whole(_ row: borrowing Row, _ connection: Connection) throws(StorageError) -> QueryRecord {
         let read = SealedQuery(row)
         guard read.isWhole else {
-            throw StorageError(.damaged, "the record of query \(read.record.id.rawValue) in \(connection.path) is damaged")
+            throw StorageError(
+                .damaged, "the record of query \(read.record.id.rawValue) in \(connection.path) is damaged")
         }
         return read.record
     }

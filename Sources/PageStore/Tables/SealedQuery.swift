@@ -12,9 +12,13 @@ struct SealedQuery {
     /// Everything is as it was stored, and possible.
     var isWhole: Bool {
         sealHolds && hasItsName && isInBounds
-            && [record.total.count, record.end, record.sweep?.position].allSatisfy { StoredBounds.positions.contains($0 ?? 0) }
+            && [record.total.count, record.end, record.sweep?.position].allSatisfy {
+                StoredBounds.positions.contains($0 ?? 0)
+            }
             && [record.version.generation, record.version.revision].allSatisfy { StoredBounds.counters.contains($0) }
-            && [record.createdAt, record.validatedAt, record.invalidatedAt, record.sweep?.startedAt].allSatisfy { StoredBounds.contains($0) }
+            && [record.createdAt, record.validatedAt, record.invalidatedAt, record.sweep?.startedAt].allSatisfy {
+                StoredBounds.contains($0)
+            }
             && record.freshFor == record.freshFor?.keptFreshness
     }
 
@@ -29,8 +33,9 @@ struct SealedQuery {
     }
 
     init(_ row: borrowing Row) {
-        // One flipped bit makes a text a blob with the same bytes, which the seal does not tell apart, and the index of names does. Reading
-        // it as a text makes SQLite forget its type (https://www.sqlite.org/c3ref/column_blob.html).
+        // One flipped bit makes a text a blob with the same bytes, which the seal does not tell apart, and the index of
+        // names does. Reading it as a text makes SQLite forget its type
+        // (https://www.sqlite.org/c3ref/column_blob.html).
         let hasBlob = [1, 2, 6, 12, 13, 15].contains { row.isBlob($0) }
         let total: Total =
             switch row.text(6) {
@@ -51,7 +56,8 @@ struct SealedQuery {
             contentVersion: ContentVersion(counter: min(max(row.int(21), 0), Total.largest), stamp: row.hash(22)))
         nameHash = row.hash(3)
         seal = row.hash(20)
-        isInBounds = [11, 17].allSatisfy { StoredBounds.flags.contains(row.int($0)) }
+        isInBounds =
+            [11, 17].allSatisfy { StoredBounds.flags.contains(row.int($0)) }
             && (sweep != nil || row.optionalInt(14) == nil && row.optionalText(15) == nil)
             && record.total.count == row.optionalInt(7)
             && !hasBlob

@@ -22,7 +22,9 @@ struct Shift {
     private init(_ table: String, onConflict conflict: String = "") {
         // A table of the connection, in memory: it is not in the file, and gone with the connection.
         createScratch = SQL("CREATE TEMP TABLE IF NOT EXISTS moving_\(table) AS SELECT * FROM main.\(table) WHERE 0")
-        boundAbove = SQL("SELECT offset FROM \(table) WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC LIMIT 1 OFFSET ?")
+        boundAbove = SQL(
+            "SELECT offset FROM \(table) WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC LIMIT 1 OFFSET ?"
+        )
         boundBelow = SQL("SELECT offset FROM \(table) WHERE query = ? AND offset >= ? ORDER BY offset LIMIT 1 OFFSET ?")
         delete = SQL("DELETE FROM \(table) WHERE query = ? AND offset >= ? AND offset < ?")
         putBack = SQL("INSERT \(conflict)INTO main.\(table) SELECT * FROM temp.moving_\(table)")

@@ -22,7 +22,9 @@ enum TallyTable {
             let tally = RunTally(
                 beganAt: row.time(1), runs: row.int(2), requests: row.int(3), pagesFetched: row.int(4),
                 pagesUnchanged: row.int(5), pagesKept: row.int(6), bytesReceived: row.int(7))
-            guard tally.numbers.allSatisfy(StoredBounds.sizes.contains), StoredBounds.contains(tally.beganAt) else { return }
+            guard tally.numbers.allSatisfy(StoredBounds.sizes.contains), StoredBounds.contains(tally.beganAt) else {
+                return
+            }
             tallies[QueryID(rawValue: row.int64(0))] = tally
         }
         return tallies

@@ -9,7 +9,8 @@ enum UpkeepTable {
     private static let find = SQL("SELECT 1 FROM upkeep WHERE task = ?")
     private static let clear = SQL("DELETE FROM upkeep WHERE task = ?")
 
-    /// Call inside the transaction that purges: a process that dies before the log is empty leaves the task to the next one.
+    /// Call inside the transaction that purges: a process that dies before the log is empty leaves the task to the next
+    /// one.
     static func noteLog(in connection: Connection) throws(StorageError) { try connection.run(note, .text(emptyLog)) }
 
     static func hasLog(in connection: Connection) throws(StorageError) -> Bool {

@@ -28,7 +28,8 @@ struct Eviction: Sendable {
             guard StoredBounds.positions.contains(row.int(1)) else { return }
             candidates.append(
                 Candidate(
-                    query: query, offset: row.int(1), bytes: min(max(0, row.int(2)), 1 << 40), usedAt: row.time(3).stored,
+                    query: query, offset: row.int(1), bytes: min(max(0, row.int(2)), 1 << 40),
+                    usedAt: row.time(3).stored,
                     isExempt: row.bool(4) || exempt.contains(query)))
         }
         left = EvictionPlan.victims(among: candidates, budget: budget, at: now)[...]
@@ -96,7 +97,8 @@ struct Eviction: Sendable {
                     for case .dropped(let range) in changes { journal.dropped(range) }
                     version = try session.advance(query, journal, at: moment.now).version
                 }
-                session.note(ChangeSet(query: query, version: record?.version, contentVersion: version, changes: changes))
+                session.note(
+                    ChangeSet(query: query, version: record?.version, contentVersion: version, changes: changes))
             }
             return removed
         }

@@ -7,8 +7,8 @@ import Darwin
 #endif
 import PageModel
 
-/// A file that is open to be copied. Its descriptor stays open as long as the value lives: POSIX drops all locks of a process on a file
-/// with the first descriptor that the process closes.
+/// A file that is open to be copied. Its descriptor stays open as long as the value lives: POSIX drops all locks of a
+/// process on a file with the first descriptor that the process closes.
 struct FileCopy: ~Copyable {
     private let path: String
     private let descriptor: Int32
@@ -34,7 +34,9 @@ struct FileCopy: ~Copyable {
             guard count > 0 else { break }
             var written = 0
             while written < count {
-                let step = buffer[written..<count].withUnsafeBytes { pwrite(output, $0.baseAddress, $0.count, position + off_t(written)) }
+                let step = buffer[written..<count].withUnsafeBytes {
+                    pwrite(output, $0.baseAddress, $0.count, position + off_t(written))
+                }
                 guard step > 0 else { throw FileCopy.error("write", target) }
                 written += step
             }
@@ -61,6 +63,8 @@ struct FileCopy: ~Copyable {
     }
 
     private static func error(_ what: String, _ path: String) -> StorageError {
-        StorageError(errno == ENOSPC || errno == EDQUOT ? .full : .inputOutput, "cannot \(what) \(path): \(String(cString: strerror(errno)))")
+        StorageError(
+            errno == ENOSPC || errno == EDQUOT ? .full : .inputOutput,
+            "cannot \(what) \(path): \(String(cString: strerror(errno)))")
     }
 }

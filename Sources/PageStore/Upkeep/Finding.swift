@@ -80,8 +80,8 @@ public struct RepairReport: Hashable, Sendable {
     public var queriesDropped = 0
     /// Records and hashes that were made anew from what is whole.
     public var mended = 0
-    /// Where the damaged file is now, if its readable rows were written to a new file, which has taken its place. The store is closed
-    /// then. `nil` means that the file was mended in place.
+    /// Where the damaged file is now, if its readable rows were written to a new file, which has taken its place. The
+    /// store is closed then. `nil` means that the file was mended in place.
     public var replacedFile: String?
 
     /// A repair between two looks; each parameter is the property of its name.

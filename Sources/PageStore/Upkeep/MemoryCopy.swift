@@ -2,8 +2,8 @@ import PageModel
 
 /// The rows of a store without some of its pages, in memory while the file is made anew on a full disk.
 ///
-/// State: a connection to a database in memory. The eviction that makes the copy uses it, and then the one that writes it: never two threads
-/// at a time.
+/// State: a connection to a database in memory. The eviction that makes the copy uses it, and then the one that writes
+/// it: never two threads at a time.
 final class MemoryCopy: Sendable {
     // Because the two uses are in order, each in a call that the other one waits for.
     private nonisolated(unsafe) let connection: Connection

@@ -3,8 +3,8 @@ import PageModel
 /// Removing queries for good.
 enum Purge {
     private static let pageCount = SQL("SELECT count(*) FROM page WHERE query = ?")
-    // By the list's own rows, whole or not, and by its item hashes: they name the bodies of pages whose records were lost. A body that a
-    // page of another list names stays.
+    // By the list's own rows, whole or not, and by its item hashes: they name the bodies of pages whose records were
+    // lost. A body that a page of another list names stays.
     private static let removals = [
         SQL(
             """

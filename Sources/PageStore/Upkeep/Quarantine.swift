@@ -12,7 +12,9 @@ enum Quarantine {
     /// Renames the store and what lies beside it.
     /// - Returns: where it is now.
     static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
-        guard StoreFile.isOrdinaryOrMissing(file) else { throw StorageError(.notAStore, "\(file) is no file, and so no store") }
+        guard StoreFile.isOrdinaryOrMissing(file) else {
+            throw StorageError(.notAStore, "\(file) is no file, and so no store")
+        }
         let target = name(for: file, at: now)
         let inUse = StorageError(.busy, "\(file) is in use; end what has it open first")
         try Recreation.whileAlone(with: file, otherwise: inUse) { () throws(StorageError) in
@@ -20,8 +22,8 @@ enum Quarantine {
             guard lstat(target, &status) != 0 else {
                 throw StorageError(.cannotCreate, "\(target) exists already")
             }
-            // The log goes with its file, under the file's new name. It has both names until the file has the new one: whenever this
-            // ends, the file has its log.
+            // The log goes with its file, under the file's new name. It has both names until the file has the new one:
+            // whenever this ends, the file has its log.
             for suffix in ["-wal", "-journal"] { link(file + suffix, target + suffix) }
             guard rename(file, target) == 0 else {
                 let failure = StoreFile.failure(.inputOutput, "cannot rename \(file)")
@@ -30,7 +32,11 @@ enum Quarantine {
             }
             for suffix in ["-wal", "-journal"] {
                 // A file system without links: the log is renamed after its file.
-                if StoreFile.exists(target + suffix) { unlink(file + suffix) } else { rename(file + suffix, target + suffix) }
+                if StoreFile.exists(target + suffix) {
+                    unlink(file + suffix)
+                } else {
+                    rename(file + suffix, target + suffix)
+                }
             }
             unlink(file + "-shm")
             // A FIFO or a directory under one of our names would be in the way of the next store.
@@ -60,7 +66,9 @@ enum Quarantine {
     /// The damaged files of a store that lie beside it, by name. Their bytes are those of the store at that time.
     static func setAside(of file: String) -> [String] {
         let slash = file.lastIndex(of: "/")
-        let (folder, name) = (slash.map { String(file[...$0]) } ?? "./", slash.map { String(file[file.index(after: $0)...]) } ?? file)
+        let (folder, name) = (
+            slash.map { String(file[...$0]) } ?? "./", slash.map { String(file[file.index(after: $0)...]) } ?? file
+        )
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }
         var found: [String] = []

@@ -33,9 +33,11 @@ enum Recreation {
     ///
     /// Whoever has a store in WAL mode open holds a shared lock on the bytes that SQLite reserves for locking
     /// (https://www.sqlite.org/fileformat.html#the_lock_byte_page), for as long as it is open. The same bytes locked
-    /// for writing keep every process out. A process that is opening it and has no lock yet is waited for: see `StoreGate`.
+    /// for writing keep every process out. A process that is opening it and has no lock yet is waited for: see
+    /// `StoreGate`.
     static func whileAlone<Value: Sendable>(
-        with path: String, otherwise error: StorageError, budget: Duration = .seconds(5), _ body: () throws(StorageError) -> Value
+        with path: String, otherwise error: StorageError, budget: Duration = .seconds(5),
+        _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         let inUse = StorageError(error.code, "\(error.message); the store is open elsewhere too", cause: error)
         let gate = StoreGate(path, makingFile: true)

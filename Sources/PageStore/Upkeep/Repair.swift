@@ -28,13 +28,15 @@ struct Repair {
         session.identities.forgetAll()
         var repair = Repair(session, now)
         for query in incomplete { repair.changes[query] = [] }
-        let before = try session.connection.transaction(.read) { () throws(StorageError) in Verification.run(in: session.connection) }
+        let before = try session.connection.transaction(.read) { () throws(StorageError) in
+            Verification.run(in: session.connection)
+        }
         // Writing to a b-tree that is damaged could damage it further.
         guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
         var after = before
         do throws(StorageError) {
-            // What was hidden by damage that is mended comes to light: a page that cannot be found is dropped, and then its body is an
-            // orphan.
+            // What was hidden by damage that is mended comes to light: a page that cannot be found is dropped, and then
+            // its body is an orphan.
             for _ in 0..<mostPasses {
                 guard let found = try repair.pass() else { return .needsNewFile(before.report) }
                 after = found
@@ -152,11 +154,14 @@ struct Repair {
         var record = query.record
         record.key = name
         record.version = ListVersion(
-            generation: pages.map(\.summary.generation).max() ?? 1, revision: (pages.map(\.summary.revision).max() ?? 0) + 1)
+            generation: pages.map(\.summary.generation).max() ?? 1,
+            revision: (pages.map(\.summary.revision).max() ?? 0) + 1)
         record.total = .unknown
         record.end = nil
         // As old as page one, or as the oldest page: what is held is shown.
-        record.validatedAt = (pages.first { $0.summary.offset == 0 }?.summary ?? pages.map(\.summary).min { $0.validatedAt < $1.validatedAt })?
+        record.validatedAt =
+            (pages.first { $0.summary.offset == 0 }?.summary
+            ?? pages.map(\.summary).min { $0.validatedAt < $1.validatedAt })?
             .validatedAt
         record.invalidatedAt = nil
         record.freshFor = nil

@@ -11,8 +11,9 @@ import PageModel
 /// Puts a new file, with every row that can be read, in the place of a store whose b-trees are damaged.
 ///
 /// The old file is locked in SQLite's exclusive mode: no other connection can have it open
-/// (https://www.sqlite.org/pragma.html#pragma_locking_mode). One `rename` swaps the files, so that a process that is killed leaves the old
-/// store or the new one. Its log is merged before, because a log is found by the name of its store.
+/// (https://www.sqlite.org/pragma.html#pragma_locking_mode). One `rename` swaps the files, so that a process that is
+/// killed leaves the old store or the new one. Its log is merged before, because a log is found by the name of its
+/// store.
 enum Salvage {
     static func run(
         _ path: String, _ found: VerifyReport, _ options: PageStore.Options, _ clock: any StorageClock
@@ -53,7 +54,9 @@ enum Salvage {
     private static let copySuffix = ".repair-old"
     private static let freshSuffix = ".repair-new"
 
-    private static func lockedConnection(_ path: String, _ options: PageStore.Options) throws(StorageError) -> Connection {
+    private static func lockedConnection(_ path: String, _ options: PageStore.Options) throws(StorageError)
+        -> Connection
+    {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         do throws(StorageError) {
             try StoreOpening.harden(connection, options)
@@ -68,12 +71,16 @@ enum Salvage {
             return connection
         } catch {
             guard error.code == .busy else { throw error }
-            throw StorageError(.busy, "\(path) is open elsewhere; its readable rows can go to a new file only while nothing else has it open", cause: error)
+            throw StorageError(
+                .busy,
+                "\(path) is open elsewhere; its readable rows can go to a new file only while nothing else has it open",
+                cause: error)
         }
     }
 
     private static func fill(
-        _ fresh: String, from old: Connection, _ found: VerifyReport, _ options: PageStore.Options, _ clock: any StorageClock
+        _ fresh: String, from old: Connection, _ found: VerifyReport, _ options: PageStore.Options,
+        _ clock: any StorageClock
     ) throws(StorageError) -> RepairReport {
         let now = StorageMoment(clock).now
         try StoreFile.make(fresh)
@@ -85,7 +92,8 @@ enum Salvage {
         let session = try Session(
             connection: connection, accesses: AccessLog(openedAt: now), clock: clock, mergeBytes: .max,
             journalBound: options.journal, stamps: SystemRandomNumberGenerator(),
-            openLocker: { () throws(StorageError) in throw StorageError(.internal, "nothing is merged beside a repair") },
+            openLocker: { () throws(StorageError) in throw StorageError(.internal, "nothing is merged beside a repair")
+            },
             notesLog: false, announce: { _ in })
         guard case .mended(var report) = try Repair.run(in: session, incomplete: rows.incomplete, at: now) else {
             throw StorageError(.damaged, "what can be read of \(old.path) makes no sound store")

@@ -42,9 +42,12 @@ struct SalvagedRows {
             let names = QueryNames.bound(in: old)
             _ = try? QueryTable.all(in: old) { broken.insert($0.record.id) }
             for query in try orNil({ () throws(StorageError) in try QueryTable.ids(in: old) }) ?? [] {
-                if !broken.contains(query), try copy(SalvagedRows.query, [.int(query.rawValue)]) { copied.append(query) }
+                if !broken.contains(query), try copy(SalvagedRows.query, [.int(query.rawValue)]) {
+                    copied.append(query)
+                }
             }
-            // Their records are lost, or not whole, and their names are bound to their ids: `Repair` makes such a record anew from its pages.
+            // Their records are lost, or not whole, and their names are bound to their ids: `Repair` makes such a
+            // record anew from its pages.
             for (query, key) in names.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !copied.contains(query) {
                 try QueryTable.insertUnsealed(key, as: query, in: new)
                 copied.append(query)
@@ -58,12 +61,17 @@ struct SalvagedRows {
         var draft = JournalDraft(JournalBound())
         draft.beginAnew()
         for query in queries {
-            let newest = try orNil { () throws(StorageError) in try old.number(SalvagedRows.newestVersion, .int(query.rawValue)) }
-            let counter = StoredBounds.sizes.contains(Int(clamping: (newest ?? nil) ?? -1)) ? Int(clamping: (newest ?? nil) ?? 0) : 0
+            let newest = try orNil { () throws(StorageError) in
+                try old.number(SalvagedRows.newestVersion, .int(query.rawValue))
+            }
+            let counter =
+                StoredBounds.sizes.contains(Int(clamping: (newest ?? nil) ?? -1))
+                ? Int(clamping: (newest ?? nil) ?? 0) : 0
             let stamp = stamps.next()
             try new.transaction(.write) { () throws(StorageError) in
                 _ = try JournalTable.append(
-                    draft, to: query, after: JournalTail(counter: counter, kept: 0), stamp: stamp, at: now, bound: JournalBound(), in: new)
+                    draft, to: query, after: JournalTail(counter: counter, kept: 0), stamp: stamp, at: now,
+                    bound: JournalBound(), in: new)
             }
         }
     }
@@ -75,7 +83,8 @@ struct SalvagedRows {
         try new.run(SalvagedRows.raiseSequence, .int(last))
     }
 
-    /// A token is never given twice (R30). Where the count cannot be read, it goes on from a random number beyond any first one.
+    /// A token is never given twice (R30). Where the count cannot be read, it goes on from a random number beyond any
+    /// first one.
     private func copyTokens() throws(StorageError) {
         let count = try orNil { () throws(StorageError) in try CounterTable.count(in: old) }
         guard let count else { return try CounterTable.set(CounterTable.beyond(), in: new) }
@@ -142,9 +151,12 @@ struct SalvagedRows {
     private static let sequence = SQL("SELECT seq FROM sqlite_sequence WHERE name = 'query'")
     private static let raiseSequence = SQL("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'query'")
     private static let nextQuery = SQL("SELECT query FROM page WHERE query > ? ORDER BY query LIMIT 1")
-    private static let tables = SQL("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    private static let tables = SQL(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
     // Journals begin anew.
-    private static let copied: Set = ["query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "counter"]
+    private static let copied: Set = [
+        "query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "counter",
+    ]
 
     /// Copies the row with this key. Returns false when there is none, or it cannot be read.
     private func copy(_ source: Source, _ key: [SQLValue]) throws(StorageError) -> Bool {
@@ -161,7 +173,9 @@ struct SalvagedRows {
         try new.transaction(.write) { () throws(StorageError) in
             _ = try orNil { () throws(StorageError) in
                 // The name comes from our own schema.
-                try old.each("SELECT * FROM \(table)") { row throws(StorageError) in try insert(row.values(), into: table) }
+                try old.each("SELECT * FROM \(table)") { row throws(StorageError) in
+                    try insert(row.values(), into: table)
+                }
             }
         }
     }

@@ -10,7 +10,8 @@ import PageModel
 /// A store whose file was cut off: its header states more pages than there are, and SQLite refuses all of them
 /// (https://www.sqlite.org/fileformat2.html#in_header_database_size).
 enum ShortFile {
-    /// Makes the header state the pages that there are. What leads to the others cannot be read then, and a repair reads around it.
+    /// Makes the header state the pages that there are. What leads to the others cannot be read then, and a repair
+    /// reads around it.
     /// - Returns: whether the header stated more. Otherwise nothing was changed.
     /// - Throws: `busy` when something has the file open.
     static func admit(_ path: String) throws(StorageError) -> Bool {
@@ -32,7 +33,8 @@ enum ShortFile {
 
     private static let countPlace: off_t = 28
 
-    /// How many pages the file has, where its header states more. `nil` for a file of the stated length, or one that is not a store.
+    /// How many pages the file has, where its header states more. `nil` for a file of the stated length, or one that is
+    /// not a store.
     private static func pagesThatAre(in path: String) throws(StorageError) -> Int? {
         guard try StoreFile.kind(of: path) == .store else { return nil }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)

@@ -34,7 +34,8 @@ struct Verification {
         /// Rows cannot be read, or do not ascend: what is readable has to go to another file.
         var isTreeDamaged = false
         var hasImpossibleNotes = false
-        /// The notes of what was migrated are not what they were. The schema itself is, or the store had not been opened (R46).
+        /// The notes of what was migrated are not what they were. The schema itself is, or the store had not been
+        /// opened (R46).
         var hasLostNotes = false
         var hasOrphans = false
     }
@@ -47,8 +48,11 @@ struct Verification {
         var verification = Verification(connection)
         verification.checkFile()
         verification.checkTrees()
-        verification.reading("the queries") { (this: inout Verification) throws(StorageError) in try this.checkQueries() }
-        verification.reading("tallies and notes of reading") { (this: inout Verification) throws(StorageError) in try this.checkNotes() }
+        verification.reading("the queries") { (this: inout Verification) throws(StorageError) in try this.checkQueries()
+        }
+        verification.reading("tallies and notes of reading") { (this: inout Verification) throws(StorageError) in
+            try this.checkNotes()
+        }
         verification.reading("orphans") { (this: inout Verification) throws(StorageError) in try this.checkOrphans() }
         return verification
     }
@@ -76,11 +80,15 @@ struct Verification {
                 this.report.findings.append(Finding(.file, line))
             }
             for migration in Migration.catalogue {
-                let stored = try this.connection.first(Verification.checksum, .int(migration.version)) { row throws(StorageError) in
+                let stored = try this.connection.first(Verification.checksum, .int(migration.version)) {
+                    row throws(StorageError) in
                     (checksum: row.text(0), appliedAt: row.time(1))
                 }
-                if stored?.checksum != migration.checksum || stored.map({ !StoredBounds.contains($0.appliedAt) }) ?? true {
-                    this.report.findings.append(Finding(.file, "the record of migration \(migration.version) is not what it was"))
+                if stored?.checksum != migration.checksum
+                    || stored.map({ !StoredBounds.contains($0.appliedAt) }) ?? true
+                {
+                    this.report.findings.append(
+                        Finding(.file, "the record of migration \(migration.version) is not what it was"))
                     this.damage.hasLostNotes = true
                 }
             }
@@ -136,12 +144,16 @@ struct Verification {
             if let name = damage.names[broken[index].record.id] { broken[index].record.key = name }
         }
         let known = Set(broken.map(\.record.id))
-        for (query, name) in damage.names.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !known.contains(query) {
+        for (query, name) in damage.names.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !known.contains(query)
+        {
             damage.lost.append(query)
             report.findings.append(Finding(.query, query: query, "the record of query \(query.rawValue) is lost"))
-            broken.append(SealedQuery(QueryRecord(
-                id: query, key: name, version: ListVersion(generation: 1, revision: 0), total: .unknown, end: nil, validatedAt: nil,
-                createdAt: Timestamp(milliseconds: 0), allowsDuplicates: false, paging: "", source: "")))
+            broken.append(
+                SealedQuery(
+                    QueryRecord(
+                        id: query, key: name, version: ListVersion(generation: 1, revision: 0), total: .unknown,
+                        end: nil, validatedAt: nil,
+                        createdAt: Timestamp(milliseconds: 0), allowsDuplicates: false, paging: "", source: "")))
         }
     }
 
@@ -156,7 +168,8 @@ struct Verification {
             }
             damage.namesakes.append(record.id)
             report.findings.append(
-                Finding(.query, query: record.id, "query \(record.id.rawValue) has the name of query \(other.rawValue)"))
+                Finding(.query, query: record.id, "query \(record.id.rawValue) has the name of query \(other.rawValue)")
+            )
         }
         let dropped = Set(damage.namesakes)
         records.removeAll { dropped.contains($0.id) }
@@ -178,7 +191,8 @@ struct Verification {
                 let length = record.end ?? record.total.count ?? range.lowerBound
                 report.findings.append(
                     Finding(
-                        .page, query: record.id, range: range.lowerBound..<max(range.lowerBound, min(range.upperBound, length)),
+                        .page, query: record.id,
+                        range: range.lowerBound..<max(range.lowerBound, min(range.upperBound, length)),
                         "records of pages cannot be read, or are not in order"))
             }
         }
@@ -220,7 +234,8 @@ struct Verification {
         try checkLedger(record.id)
         if try !JournalTable.isSound(record.id, in: connection) {
             damage.journals.append(record.id)
-            report.findings.append(Finding(.journal, query: record.id, "the record of the list's changes is not what was stored"))
+            report.findings.append(
+                Finding(.journal, query: record.id, "the record of the list's changes is not what was stored"))
         }
     }
 

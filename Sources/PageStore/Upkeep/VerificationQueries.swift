@@ -9,7 +9,8 @@ enum Orphans {
         ("journal", "query NOT IN (SELECT id FROM query NOT INDEXED)", "records of changes of queries that are gone"),
         ("body", "id NOT IN (SELECT body FROM page)", "bodies without a page"),
         (
-            "identity", "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",
+            "identity",
+            "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",
             "rows of item hashes without a page"
         ),
         ("access", "body NOT IN (SELECT id FROM body)", "notes of reading for bodies that are gone"),
@@ -21,8 +22,10 @@ enum Orphans {
 
 /// Rows without a seal that say impossible things. Nothing is decided by them: they are dropped.
 enum ImpossibleNotes {
-    private static let tally = ["runs", "requests", "pages_fetched", "pages_unchanged", "pages_kept", "bytes_received"]
-        .map { "\($0) NOT BETWEEN 0 AND \(StoredBounds.sizes.upperBound)" }.joined(separator: " OR ") + " OR \(impossible("began_at"))"
+    private static let tally =
+        ["runs", "requests", "pages_fetched", "pages_unchanged", "pages_kept", "bytes_received"]
+        .map { "\($0) NOT BETWEEN 0 AND \(StoredBounds.sizes.upperBound)" }.joined(separator: " OR ")
+        + " OR \(impossible("began_at"))"
 
     private static func impossible(_ time: String) -> String {
         "\(time) NOT BETWEEN \(StoredBounds.milliseconds.lowerBound) AND \(StoredBounds.milliseconds.upperBound)"
@@ -32,12 +35,15 @@ enum ImpossibleNotes {
         ("tally", tally, .tally, "tallies with a number that none can have"),
         ("access", impossible("used_at"), .access, "times of reading that cannot be"),
         (
-            "counter", "value NOT BETWEEN \(CounterTable.counts.lowerBound) AND \(CounterTable.counts.upperBound)", .ledger,
+            "counter", "value NOT BETWEEN \(CounterTable.counts.lowerBound) AND \(CounterTable.counts.upperBound)",
+            .ledger,
             "counts of tokens that none can have"
         ),
     ]
 
-    static let counts = conditions.map { (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.kind, $0.what) }
+    static let counts = conditions.map {
+        (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.kind, $0.what)
+    }
     static let deletions = conditions.map { SQL("DELETE FROM \($0.table) WHERE \($0.condition)") }
 }
 
@@ -57,7 +63,10 @@ enum StoreTrees {
 
     /// Statements that visit every page with keys, and read no value: `count(*)` looks at each page once.
     static let walks: [(name: String, sql: SQL)] =
-        ["query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "store", "counter", "sqlite_sequence"]
+        [
+            "query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "store",
+            "counter", "sqlite_sequence",
+        ]
         .map {
             ($0, SQL("SELECT count(*) FROM \($0) NOT INDEXED"))
         } + [

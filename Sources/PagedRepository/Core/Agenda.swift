@@ -9,11 +9,11 @@ struct Agenda {
         var longestPause: Duration
         /// Nor longer than this, where the origin itself named no moment.
         var longestBackOff: Duration = .seconds(300)
-        /// After that much time, a page one that was given up though it could be tried again is tried again: what somebody
-        /// wants to have does not stay behind for good.
+        /// After that much time, a page one that was given up though it could be tried again is tried again: what
+        /// somebody wants to have does not stay behind for good.
         var givenUpPause: Duration = .seconds(300)
-        /// However soon page one goes stale, it is not asked for again before it is so old: an origin that calls nothing fresh
-        /// would be asked without end.
+        /// However soon page one goes stale, it is not asked for again before it is so old: an origin that calls
+        /// nothing fresh would be asked without end.
         var shortestAge: Duration = .seconds(1)
     }
 
@@ -42,14 +42,17 @@ struct Agenda {
     let rules: Rules
 
     /// What is to be done for a list that is wanted: what it lacks, and what keeps it fresh.
-    func jobs(for list: List, now: Timestamp) -> [Job] { [completion(of: list), job(for: list, now: now)].compactMap { $0 } }
+    func jobs(for list: List, now: Timestamp) -> [Job] {
+        [completion(of: list), job(for: list, now: now)].compactMap { $0 }
+    }
 
     /// What is to be done for a list that is wanted, and from when on. Nil when only an explicit call may.
     func job(for list: List, now: Timestamp) -> Job? {
         var dueAt = now
         // Data from the future is as good as none (R29).
         if let validatedAt = list.validatedAt, !list.isInvalidated, validatedAt <= now {
-            let isFresh = rules.freshness.freshness(validatedAt: validatedAt, freshFor: list.freshFor, now: now) == .fresh
+            let isFresh =
+                rules.freshness.freshness(validatedAt: validatedAt, freshFor: list.freshFor, now: now) == .fresh
             let age = isFresh ? rules.freshness.staleAfter(originSays: list.freshFor) : .zero
             dueAt = max(now, validatedAt + max(age, rules.shortestAge))
         }
@@ -65,7 +68,9 @@ struct Agenda {
 
     /// What is missing of a list that is to be whole does not wait for its age; failures have moments of their own.
     func completion(of list: List) -> Job? {
-        guard list.isPinned, !list.isComplete, !list.isSweeping, list.headFailure == nil, let validatedAt = list.validatedAt else { return nil }
+        guard list.isPinned, !list.isComplete, !list.isSweeping, list.headFailure == nil,
+            let validatedAt = list.validatedAt
+        else { return nil }
         return Job(query: list.query, work: .positions(0..<Int.max), dueAt: validatedAt)
     }
 
@@ -73,7 +78,9 @@ struct Agenda {
     func job(for due: DueFetch, now: Timestamp) -> Job? {
         guard let next = due.entry.nextAttemptAt else { return nil }
         let offset = due.entry.offset
-        return Job(query: due.query, work: offset == 0 ? .refresh : .positions(offset..<offset + 1), dueAt: honest(next, of: due.entry, now))
+        return Job(
+            query: due.query, work: offset == 0 ? .refresh : .positions(offset..<offset + 1),
+            dueAt: honest(next, of: due.entry, now))
     }
 
     /// R29: a moment that no back-off could have chosen is now.

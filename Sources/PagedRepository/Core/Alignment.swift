@@ -1,7 +1,7 @@
 import PageModel
 
-/// Which seen items stand in the same order as in the cached list: the anchors between which changes are looked for. Those
-/// that do not have moved.
+/// Which seen items stand in the same order as in the cached list: the anchors between which changes are looked for.
+/// Those that do not have moved.
 struct Alignment: Equatable {
     struct Anchor: Equatable {
         /// Position in the cached list.
@@ -25,7 +25,8 @@ struct Alignment: Equatable {
         moved = Set(places.map(\.cached)).subtracting(anchored).sorted()
     }
 
-    /// The longest strictly ascending subsequence by cached position (patience sorting): what moved is rarer than what stayed.
+    /// The longest strictly ascending subsequence by cached position (patience sorting): what moved is rarer than what
+    /// stayed.
     private static func longestAscent(_ places: [Anchor]) -> [Anchor] {
         var tails: [Int] = []  // index of the smallest last element of an ascent of each length
         var previous = [Int?](repeating: nil, count: places.count)

@@ -1,7 +1,7 @@
 import PageModel
 
-/// Whether an origin may be asked (R32): after so many transport failures in a row it is left alone, but for one question now
-/// and then.
+/// Whether an origin may be asked (R32): after so many transport failures in a row it is left alone, but for one
+/// question now and then.
 ///
 /// ```
 /// closed ──failures──▶ open ──time──▶ probing ──answer──▶ closed

@@ -1,7 +1,7 @@
 import PageModel
 
-/// R20: an answer that takes much away is believed when the same comes again after a pause. The doubt is a failure in the
-/// ledger, so that it outlives the run.
+/// R20: an answer that takes much away is believed when the same comes again after a pause. The doubt is a failure in
+/// the ledger, so that it outlives the run.
 struct Doubt: Equatable {
     enum Verdict: Equatable {
         /// It was said before, long enough ago.
@@ -16,7 +16,8 @@ struct Doubt: Equatable {
     init(_ page: FetchedPage) {
         let total = page.total.count.map { "\($0)" } ?? "an unknown number"
         failure = FetchFailure(
-            .doubtful, "the list seems to have shrunk: \(page.content.count) items on page one, of \(total); not believed yet",
+            .doubtful,
+            "the list seems to have shrunk: \(page.content.count) items on page one, of \(total); not believed yet",
             isRetryable: true)
     }
 

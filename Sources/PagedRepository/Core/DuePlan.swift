@@ -2,12 +2,13 @@ import PageModel
 
 /// What is due for one list at one moment, as runs one behind the other: pure (R29, R33).
 ///
-/// The agenda says from when on; this is for those who look once and do everything that is due, and not one job at a time.
+/// The agenda says from when on; this is for those who look once and do everything that is due, and not one job at a
+/// time.
 struct DuePlan {
     let agenda: Agenda
 
-    /// Everything: what the ledger has scheduled, page one of a pinned list that is stale or was invalidated, what a pinned list
-    /// lacks, a sweep that was cut off.
+    /// Everything: what the ledger has scheduled, page one of a pinned list that is stale or was invalidated, what a
+    /// pinned list lacks, a sweep that was cut off.
     func runs(for list: ListOutline, now: Timestamp) -> [SyncOptions.Work] {
         let record = list.record
         guard record.isPinned || record.sweep != nil else { return retries(of: list, now: now) }
@@ -32,8 +33,8 @@ struct DuePlan {
         return (offsets.contains(0) ? [.refresh] : []) + DuePlan.stretches(behind, of: list).map { .positions($0) }
     }
 
-    /// The positions that the pages which failed at these offsets would hold. Pages that nothing else lies between are one run, so
-    /// that they are fetched side by side.
+    /// The positions that the pages which failed at these offsets would hold. Pages that nothing else lies between are
+    /// one run, so that they are fetched side by side.
     static func stretches(_ offsets: [Int], of list: ListOutline) -> [Range<Int>] {
         let wanted = Set(offsets)
         let places = wanted.union(list.heldPages.map(\.offset)).union(list.ledger.map(\.offset)).sorted()
@@ -44,9 +45,14 @@ struct DuePlan {
         for (index, place) in places.enumerated() {
             guard wanted.contains(place) else { isOpen = false; continue }
             let next = min(index + 1 < places.count ? places[index + 1] : .max, max(listEnd, place + 1))
-            // Up to what is known next; where that is far, a page's worth, less what overlaps with the page before (R21).
+            // Up to what is known next; where that is far, a page's worth, less what overlaps with the page before
+            // (R21).
             let end = next - place <= size ? next : place + max(1, size - 1)
-            if isOpen, let last = stretches.popLast() { stretches.append(last.lowerBound..<end) } else { stretches.append(place..<end) }
+            if isOpen, let last = stretches.popLast() {
+                stretches.append(last.lowerBound..<end)
+            } else {
+                stretches.append(place..<end)
+            }
             isOpen = true
         }
         return stretches

@@ -1,6 +1,7 @@
 /// How far the ledger is looked through for pages that can be fetched now: pure.
 ///
-/// Those that cannot be fetched now must not hide those that can: more is looked for until there is enough to do, or nothing more.
+/// Those that cannot be fetched now must not hide those that can: more is looked for until there is enough to do, or
+/// nothing more.
 struct DueSearch {
     /// How many are asked for, the soonest first.
     private(set) var limit = 256

@@ -34,8 +34,9 @@ enum EndOfList: Equatable {
 }
 
 extension EndOfList {
-    /// R24: a page of a chain that says that the list goes on, and hands over no way on. Taken for the end, it would close up a
-    /// hole; believed, it leaves nothing to ask for. So it fails, and the same page is what a retry asks for.
+    /// R24: a page of a chain that says that the list goes on, and hands over no way on. Taken for the end, it would
+    /// close up a hole; believed, it leaves nothing to ask for. So it fails, and the same page is what a retry asks
+    /// for.
     static func contradiction(in page: FetchedPage, access: PagingAccess) -> FetchFailure? {
         guard access == .chain, page.hasMore == true, page.next == nil else { return nil }
         return FetchFailure(

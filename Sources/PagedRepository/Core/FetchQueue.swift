@@ -53,8 +53,8 @@ struct FetchQueue: Equatable {
         /// Fetches at a time.
         var concurrency: Int
         /// Consecutive transport failures after which the origin counts as away (R32): an origin that has not been
-        /// heard at all ends the work; one that has been is probed, one request at a time. After twice as many nothing new is begun:
-        /// what failed is asked for again when it is due, while patience lasts.
+        /// heard at all ends the work; one that has been is probed, one request at a time. After twice as many nothing
+        /// new is begun: what failed is asked for again when it is due, while patience lasts.
         var transportFailures: Int
         /// How long to wait, in all, while nothing but scheduled retries is left.
         var patience: Duration
@@ -155,23 +155,28 @@ struct FetchQueue: Equatable {
     /// - Parameters:
     ///   - nextAttemptAt: nil when it failed for good.
     ///   - quiet: until when the origin asked to be left alone (R28), where that is not the moment of the next attempt.
-    mutating func failed(_ target: FetchTarget, _ failure: FetchFailure, nextAttemptAt: Timestamp?, quiet: Timestamp? = nil) {
+    mutating func failed(
+        _ target: FetchTarget, _ failure: FetchFailure, nextAttemptAt: Timestamp?, quiet: Timestamp? = nil
+    ) {
         inFlight.remove(target)
         transportFailuresInRow = failure.isTransport ? transportFailuresInRow + 1 : 0
         wasHeard = wasHeard || !failure.isTransport
-        if failure.retryAfter != nil, let moment = quiet ?? nextAttemptAt { quietUntil = max(quietUntil ?? moment, moment) }
+        if failure.retryAfter != nil, let moment = quiet ?? nextAttemptAt {
+            quietUntil = max(quietUntil ?? moment, moment)
+        }
         guard let nextAttemptAt else { return }
         waiting.append(Waiting(target: target, due: nextAttemptAt))
     }
 
-    /// The pages by position that `next` would have fetched now, one call after the other, and as many again; all count as in flight
-    /// after it. For who takes their leases with what he is about to store: those behind are ready to be asked for as soon as others
-    /// have come, and before these are stored. Whatever is less plain is left to `next`.
+    /// The pages by position that `next` would have fetched now, one call after the other, and as many again; all count
+    /// as in flight after it. For who takes their leases with what he is about to store: those behind are ready to be
+    /// asked for as soon as others have come, and before these are stored. Whatever is less plain is left to `next`.
     mutating func nextSpans(now: Timestamp) -> [FetchTarget] {
         guard !isStopping, transportFailuresInRow == 0, waiting.allSatisfy({ $0.due > now }) else { return [] }
         if let quietUntil, quietUntil > now { return [] }
         var spans: [FetchTarget] = []
-        while inFlight.count < 2 * limits.concurrency, let target = ready.last, case .span = target, !isOverBudget(target),
+        while inFlight.count < 2 * limits.concurrency, let target = ready.last, case .span = target,
+            !isOverBudget(target),
             spans.last.map({ $0.offset < target.offset }) ?? true
         {
             ready.removeLast()
@@ -181,14 +186,16 @@ struct FetchQueue: Equatable {
         return spans
     }
 
-    /// How many of those that came of `nextSpans`, and have not been asked for, may be asked for now. Nil when none may, and they are
-    /// to be given back: somebody has asked for an end, or a pause, since, the origin is away, or something before them has come into
-    /// doubt and is asked for first.
+    /// How many of those that came of `nextSpans`, and have not been asked for, may be asked for now. Nil when none
+    /// may, and they are to be given back: somebody has asked for an end, or a pause, since, the origin is away, or
+    /// something before them has come into doubt and is asked for first.
     /// - Parameters:
     ///   - spans: those that have not been asked for, in the order in which they came.
     ///   - come: how many have come, and are still counted as in flight.
     func startable(of spans: [FetchTarget], besides come: Int = 0, now: Timestamp) -> Int? {
-        guard !isStopping, !isAway, quietUntil.map({ $0 <= now }) ?? true, urgent(before: spans).isEmpty else { return nil }
+        guard !isStopping, !isAway, quietUntil.map({ $0 <= now }) ?? true, urgent(before: spans).isEmpty else {
+            return nil
+        }
         return min(spans.count, max(0, limits.concurrency - (inFlight.count - spans.count - come)))
     }
 
@@ -199,7 +206,8 @@ struct FetchQueue: Equatable {
         return ready[start...]
     }
 
-    /// Those that came of `nextSpans` are not fetched now after all: they are next again, but for what has become urgent since.
+    /// Those that came of `nextSpans` are not fetched now after all: they are next again, but for what has become
+    /// urgent since.
     mutating func putBack(_ spans: [FetchTarget]) {
         inFlight.subtract(spans)
         ready.insert(contentsOf: spans.reversed(), at: urgent(before: spans).startIndex)
@@ -269,7 +277,9 @@ struct FetchQueue: Equatable {
 
     private mutating func rest(until moment: Timestamp, now: Timestamp) -> Action {
         let pause = moment - now
-        guard waited + pause <= limits.patience else { return .finish(isAway || isSilent ? .offline : .retryLater(moment)) }
+        guard waited + pause <= limits.patience else {
+            return .finish(isAway || isSilent ? .offline : .retryLater(moment))
+        }
         waited += pause
         return .sleep(until: moment)
     }

@@ -45,7 +45,8 @@ struct HeadVerdict: Equatable {
     private static func isDoubtful(_ answer: FetchedPage, _ end: Int?, _ cached: Cached) -> Bool {
         if answer.content.isEmpty, cached.readableEnd > 0 { return true }
         if let end, end < cached.readableEnd, end * 2 < cached.readableEnd { return true }
-        // An estimate, or a total that is known to be wrong, takes nothing away: doubted each time anew, it would only be in the way.
+        // An estimate, or a total that is known to be wrong, takes nothing away: doubted each time anew, it would only
+        // be in the way.
         guard let before = cached.total.count, case .exact(let after) = answer.total else { return false }
         return after < before && after * 2 < before
     }

@@ -8,7 +8,9 @@ enum Inquiry {
     static func questions(about stretch: Stretch, _ reach: Reconciler.Reach) -> [Range<Int>] {
         let unseen = stretch.unseen.reduce(0) { $0.addingReportingOverflow($1.count).overflow ? .max : $0 + $1.count }
         if !stretch.isOpen, unseen <= reach.pageSize * fewPages {
-            return stretch.unseen.flatMap { pages(covering: $0, reach, isEnd: $0.upperBound > stretch.origin.upperBound) }
+            return stretch.unseen.flatMap {
+                pages(covering: $0, reach, isEnd: $0.upperBound > stretch.origin.upperBound)
+            }
         }
         let edges = edges(of: stretch).filter { position in stretch.unseen.contains { $0.contains(position) } }
         if !edges.isEmpty { return edges.map { probe(at: $0, isWide: true, reach) } }
@@ -17,7 +19,9 @@ enum Inquiry {
             $0.lowerBound == stretch.origin.lowerBound || $0.upperBound >= stretch.origin.upperBound
         }
         guard let widest = sides.filter({ $0.upperBound < .max }).max(by: { $0.count < $1.count }) else { return [] }
-        return [probe(at: (widest.lowerBound + widest.upperBound) / 2, isWide: widest.count > reach.pageSize * 4, reach)]
+        return [
+            probe(at: (widest.lowerBound + widest.upperBound) / 2, isWide: widest.count > reach.pageSize * 4, reach)
+        ]
     }
 
     /// The middle of what has not been seen.
@@ -44,17 +48,20 @@ enum Inquiry {
             }
         }
         // What lies before a place where nothing is shows what the list ends with.
-        if stretch.isOpen, stretch.origin.upperBound < .max, !stretch.origin.isEmpty { edges.append(stretch.origin.upperBound - 1) }
+        if stretch.isOpen, stretch.origin.upperBound < .max, !stretch.origin.isEmpty {
+            edges.append(stretch.origin.upperBound - 1)
+        }
         return edges
     }
 
-    /// R18: questions at the middle of the widest stretches that are only inferred to be unchanged, ⌈log2⌉ of the number
-    /// of pages.
+    /// R18: questions at the middle of the widest stretches that are only inferred to be unchanged, ⌈log2⌉ of the
+    /// number of pages.
     static func audit(_ stretches: [Stretch], pages: Int, _ reach: Reconciler.Reach) -> [Range<Int>] {
         var wide = stretches.filter { $0.isUnchanged && $0.origin.count > reach.pageSize }.map(\.origin)
         var questions: [Range<Int>] = []
         for _ in 0..<(max(pages, 2) - 1).bitWidth - (max(pages, 2) - 1).leadingZeroBitCount {
-            guard let index = wide.indices.max(by: { wide[$0].count < wide[$1].count }), wide[index].count > reach.pageSize
+            guard let index = wide.indices.max(by: { wide[$0].count < wide[$1].count }),
+                wide[index].count > reach.pageSize
             else { break }
             let range = wide.remove(at: index)
             let middle = (range.lowerBound + range.upperBound) / 2
@@ -76,8 +83,8 @@ enum Inquiry {
         return start..<start + size
     }
 
-    /// Pages that show all of `range`, with the item before it where the origin takes any offset, so that the seam is seen; not
-    /// where what comes at the end would cost a page more for it.
+    /// Pages that show all of `range`, with the item before it where the origin takes any offset, so that the seam is
+    /// seen; not where what comes at the end would cost a page more for it.
     private static func pages(covering range: Range<Int>, _ reach: Reconciler.Reach, isEnd: Bool) -> [Range<Int>] {
         let size = reach.pageSize
         let leadIn = isEnd && range.count % size == 0 ? 0 : 1

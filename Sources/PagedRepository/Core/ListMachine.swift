@@ -2,8 +2,8 @@ import PageModel
 
 /// What a list is doing, and what each call does to that (R34–R38).
 ///
-/// One work at a time, known by its ticket. A call starts work, joins the one under way, or is answered at once; work that
-/// was superseded ends unheard.
+/// One work at a time, known by its ticket. A call starts work, joins the one under way, or is answered at once; work
+/// that was superseded ends unheard.
 ///
 /// ```
 /// idle ──refresh──▶ refreshing ◀──refresh── loadingNext ◀──next── idle

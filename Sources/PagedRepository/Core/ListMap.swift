@@ -47,7 +47,11 @@ struct ListMap: Equatable {
             end = nil
         }
         // R20: items beyond a total turn it into an estimate.
-        if let claimed = total.exactCount, claimed < reached { self.total = .estimate(reached) } else { self.total = total }
+        if let claimed = total.exactCount, claimed < reached {
+            self.total = .estimate(reached)
+        } else {
+            self.total = total
+        }
         stretches = ListMap.stretches(
             cached, seen, alignment, end: end, bound: empty, isEndSeen: shown != nil || empty != nil && empty == end)
     }
@@ -94,14 +98,17 @@ struct ListMap: Equatable {
             let held = cached.runs.map { $0.clamped(to: positions) }.filter { !$0.isEmpty }
             let moved = alignment.moved.filter { positions.contains($0) }
             // R20: a total alone takes nothing away: what comes at the end that it claims has to be seen.
-            let isLoss = right == nil && !isOpen && !isEndSeen && held.reduce(-moved.count) { $0 + $1.count } > origin.count
-            let unseen = Coverage(between.map { $0..<$0 + 1 }).gaps(in: origin.lowerBound..<origin.upperBound + (isLoss ? 1 : 0))
+            let isLoss =
+                right == nil && !isOpen && !isEndSeen && held.reduce(-moved.count) { $0 + $1.count } > origin.count
+            let unseen = Coverage(between.map { $0..<$0 + 1 }).gaps(
+                in: origin.lowerBound..<origin.upperBound + (isLoss ? 1 : 0))
             // Where everything up to the end was seen, it does not matter where the cached list ended.
             let isSeenWhole = isEndSeen && end != nil && unseen.isEmpty
             stretches.append(
                 Stretch(
                     cached: positions, origin: origin, left: left, right: right,
-                    isOpen: right == nil && isOpen && !isSeenWhole, seen: between, unseen: unseen, held: held, moved: moved))
+                    isOpen: right == nil && isOpen && !isSeenWhole, seen: between, unseen: unseen, held: held,
+                    moved: moved))
             if let right { left = right }
         }
         return stretches
@@ -136,7 +143,7 @@ struct Stretch: Equatable {
 
     var isUnknown: Bool { !holdsNothing && !isUnchanged && !(unseen.isEmpty && !isOpen) }
 
-    /// The edges of a stretch without gaps that ends with anchors, or with both lists, are pinned down: what is left is to
-    /// halve it.
+    /// The edges of a stretch without gaps that ends with anchors, or with both lists, are pinned down: what is left is
+    /// to halve it.
     var isWhole: Bool { held == [cached] }
 }

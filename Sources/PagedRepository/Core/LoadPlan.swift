@@ -33,22 +33,27 @@ enum LoadPlan {
         }
     }
 
-    /// The positions that an automatic trigger leaves alone now (R33): their next attempt is not due, or they failed for good.
+    /// The positions that an automatic trigger leaves alone now (R33): their next attempt is not due, or they failed
+    /// for good.
     /// - Parameters:
-    ///   - pause: after that much time, what was given up though it could be tried again is tried again; and no back-off is longer.
-    ///   - longest: what an origin asks for (Retry-After) is no longer than this. Later moments are a clock that was set back (R29).
+    ///   - pause: after that much time, what was given up though it could be tried again is tried again; and no
+    ///     back-off is longer.
+    ///   - longest: what an origin asks for (Retry-After) is no longer than this. Later moments are a clock that was
+    ///     set back (R29).
     static func barred(_ ledger: [LedgerEntry], now: Timestamp, pause: Duration, longest: Duration) -> Set<Int> {
         Set(
             ledger.filter { entry in
                 guard entry.state.isFailure else { return false }
-                if let next = entry.nextAttemptAt { return next > now && next - now <= (entry.retryAfterUntil == nil ? pause : longest) }
+                if let next = entry.nextAttemptAt {
+                    return next > now && next - now <= (entry.retryAfterUntil == nil ? pause : longest)
+                }
                 guard entry.state == .failedRetryable, let last = entry.lastAttemptAt else { return true }
                 return last <= now && last + pause > now
             }.map(\.offset))
     }
 
-    /// The end of a chain's head run that no cursor leads behind: it has to be asked for again for the walk to go on, or to see
-    /// whether it still ends there. Nil when the last cursor is the last page's, or page one is all there is.
+    /// The end of a chain's head run that no cursor leads behind: it has to be asked for again for the walk to go on,
+    /// or to see whether it still ends there. Nil when the last cursor is the last page's, or page one is all there is.
     static func tailWithoutCursor(of list: ListOutline) -> FetchTarget? {
         let end = list.coverage.headEnd
         guard let last = list.heldPages.last(where: { $0.cursorOut != nil && $0.range.upperBound <= end }),
@@ -68,7 +73,9 @@ enum LoadPlan {
         }
     }
 
-    private static func spans(_ gaps: [Range<Int>], _ access: PagingAccess, _ size: Int, _ overlap: Int) -> [FetchTarget] {
+    private static func spans(_ gaps: [Range<Int>], _ access: PagingAccess, _ size: Int, _ overlap: Int)
+        -> [FetchTarget]
+    {
         switch access {
         case .grid(let grid):
             // Gaps are asked for on the origin's own grid (R21); two gaps in one of its pages are one request.

@@ -48,7 +48,9 @@ struct OriginDesk {
 
     /// Whether one more list may be worked on. Nothing is used up by asking.
     func answer(at origin: String, now: Timestamp) -> Answer {
-        guard running.count < lists, running.values.count(where: { $0 == origin }) < listsPerOrigin else { return .full }
+        guard running.count < lists, running.values.count(where: { $0 == origin }) < listsPerOrigin else {
+            return .full
+        }
         // A copy is asked: what may be asked of the origin is used up by what begins.
         var circuit = circuit(of: origin)
         return switch circuit.ask(now: now) {
@@ -101,18 +103,23 @@ struct OriginDesk {
             failures[name] = ((known?.count ?? 0) + fetch.entry.attempts, max(known?.last ?? at, at))
         }
         for (name, known) in failures {
-            circuits[name] = Circuit(threshold: threshold, pause: pause, failures: known.count, lastFailureAt: known.last)
+            circuits[name] = Circuit(
+                threshold: threshold, pause: pause, failures: known.count, lastFailureAt: known.last)
         }
         return failures.keys.filter(isAway).sorted()
     }
 
-    private func circuit(of origin: String) -> Circuit { circuits[origin] ?? Circuit(threshold: threshold, pause: pause) }
+    private func circuit(of origin: String) -> Circuit {
+        circuits[origin] ?? Circuit(threshold: threshold, pause: pause)
+    }
 }
 
 extension OriginDesk.Word {
     /// - Parameter moment: when the run began: what failed before it tells nothing of it.
     init(_ report: SyncReport, since moment: Timestamp) {
-        self = report.outcome == .offline || report.wasNotHeard(since: moment) ? .silence : report.wasHeard ? .heard : .nothing
+        self =
+            report.outcome == .offline || report.wasNotHeard(since: moment)
+            ? .silence : report.wasHeard ? .heard : .nothing
     }
 }
 

@@ -2,8 +2,8 @@ import PageModel
 
 /// How soon the next work for a list may begin, from what came of the last: pure (R29).
 ///
-/// The agenda says what is due. This says who has to wait all the same: work that is spread when the engine starts, lists that do
-/// not stand still, lists of which nothing comes, and jobs that came to nothing twice.
+/// The agenda says what is due. This says who has to wait all the same: work that is spread when the engine starts,
+/// lists that do not stand still, lists of which nothing comes, and jobs that came to nothing twice.
 struct Pacing {
     /// What came of a run, as far as it matters here.
     enum Yield: Equatable {
@@ -22,7 +22,8 @@ struct Pacing {
     /// Before this moment a list is left alone.
     private var notBefore: [QueryID: Timestamp] = [:]
     private var lastDone: [QueryID: Agenda.Job] = [:]
-    /// The same job, due since the same moment, done twice: it is left for a while, and keeps nothing else from its turn.
+    /// The same job, due since the same moment, done twice: it is left for a while, and keeps nothing else from its
+    /// turn.
     private var fruitless: [QueryID: (job: Agenda.Job, until: Timestamp)] = [:]
     /// How many runs in a row have brought nothing.
     private var barren: [QueryID: Int] = [:]
@@ -33,7 +34,8 @@ struct Pacing {
         self.spread = spread
     }
 
-    /// From when on the job may begin. A pause that nothing here could have chosen is one of a clock that was set back (R29).
+    /// From when on the job may begin. A pause that nothing here could have chosen is one of a clock that was set back
+    /// (R29).
     func start(of job: Agenda.Job, now: Timestamp) -> Timestamp {
         guard let moment = notBefore[job.query], moment - now <= max(spread, longest) else { return job.dueAt }
         return max(job.dueAt, moment)
@@ -41,7 +43,9 @@ struct Pacing {
 
     /// Until when the job is off the agenda; nil when it is on it.
     func isLeft(_ job: Agenda.Job, now: Timestamp) -> Timestamp? {
-        guard let known = fruitless[job.query], known.job == job, known.until > now, known.until - now <= longest else { return nil }
+        guard let known = fruitless[job.query], known.job == job, known.until > now, known.until - now <= longest else {
+            return nil
+        }
         return known.until
     }
 

@@ -1,8 +1,10 @@
 import PageModel
 
-/// What the pages that came last are made of, so that one of them need not be read again to be compared with what comes next.
+/// What the pages that came last are made of, so that one of them need not be read again to be compared with what comes
+/// next.
 ///
-/// A page is known by its fingerprint, a hash of the identities of its items: where a stored page has it, these are its items.
+/// A page is known by its fingerprint, a hash of the identities of its items: where a stored page has it, these are its
+/// items.
 struct RecentPages: Equatable {
     /// Pages that come side by side come one soon after the other.
     private static let most = 32
@@ -22,7 +24,8 @@ struct RecentPages: Equatable {
         return fingerprint
     }
 
-    /// Whether what arrived at `range` is, wherever the list holds something there, what it holds; nil when that has to be read.
+    /// Whether what arrived at `range` is, wherever the list holds something there, what it holds; nil when that has to
+    /// be read.
     /// - Parameters:
     ///   - identities: of what arrived.
     ///   - pages: those that are held there.

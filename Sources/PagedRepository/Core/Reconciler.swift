@@ -2,10 +2,10 @@ import PageModel
 
 /// Finds out with few questions what changed in a list, and how the cached one is to be mended (R16–R18, R20).
 ///
-/// Everything that is seen at the origin is looked up in the cached list. Items that stand in the same order in both are
-/// anchors; between two anchors lies a *stretch*. A stretch whose length is the same in both, less what was seen to have
-/// moved out of it, counts as unchanged (inferred). One that was seen whole is known. Any other is asked into: at its
-/// edges where the cached list has gaps, else in the middle, until it is known or not worth another request.
+/// Everything that is seen at the origin is looked up in the cached list. Items that stand in the same order in both
+/// are anchors; between two anchors lies a *stretch*. A stretch whose length is the same in both, less what was seen to
+/// have moved out of it, counts as unchanged (inferred). One that was seen whole is known. Any other is asked into: at
+/// its edges where the cached list has gaps, else in the middle, until it is known or not worth another request.
 ///
 /// ```
 /// head ──▶ explained? ──yes──▶ commit
@@ -66,8 +66,8 @@ struct Reconciler: Equatable {
     private let isSuspicious: Bool
     private var isAudited = false
 
-    /// - Parameter isSuspicious: whether something else has shown that the list is not as it is held: then what the head
-    ///   explains is audited, too.
+    /// - Parameter isSuspicious: whether something else has shown that the list is not as it is held: then what the
+    ///   head explains is audited, too.
     init(head: Sighting, total: Total, cached: Cached, reach: Reach, isSuspicious: Bool = false) {
         self.isSuspicious = isSuspicious
         sightings = [head]
@@ -114,6 +114,7 @@ struct Reconciler: Equatable {
             asked.formUnion(questions)
             return .ask(questions)
         }
-        return isLost && !map.stretches.allSatisfy(\.holdsNothing) ? .replaced : .commit(Repair(map, sightings, hasAsked: hasAsked))
+        return isLost && !map.stretches.allSatisfy(\.holdsNothing)
+            ? .replaced : .commit(Repair(map, sightings, hasAsked: hasAsked))
     }
 }

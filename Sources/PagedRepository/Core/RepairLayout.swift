@@ -50,7 +50,8 @@ struct RepairLayout {
     /// Positions of which nothing was seen keep what the cached list has at that place, in doubt; the rest is a gap.
     private mutating func layUnseen(_ range: Range<Int>, _ stretch: Stretch) {
         guard !range.isEmpty else { return }
-        let start = min(stretch.cached.lowerBound + (range.lowerBound - stretch.origin.lowerBound), stretch.cached.upperBound)
+        let start = min(
+            stretch.cached.lowerBound + (range.lowerBound - stretch.origin.lowerBound), stretch.cached.upperBound)
         let there = start..<min(start + range.count, stretch.cached.upperBound)
         flush()
         let before = position
@@ -114,7 +115,11 @@ struct RepairLayout {
     private mutating func gap(_ count: Int) {
         flush()
         position += count
-        if case .gap(let before) = pieces.last { pieces[pieces.count - 1] = .gap(before + count) } else { pieces.append(.gap(count)) }
+        if case .gap(let before) = pieces.last {
+            pieces[pieces.count - 1] = .gap(before + count)
+        } else {
+            pieces.append(.gap(count))
+        }
     }
 
     private mutating func flush() {

@@ -1,9 +1,10 @@
 import PageModel
 
-/// Whether one more request may go to an origin now: so many in flight, so many a second, none while the origin wants quiet.
+/// Whether one more request may go to an origin now: so many in flight, so many a second, none while the origin wants
+/// quiet.
 ///
-/// Everything is kept as time that is left, and counted down by what a clock says has gone by. A clock that is set back takes
-/// nothing away and gives nothing; one that is set forward gives a full bucket, and no more (R29).
+/// Everything is kept as time that is left, and counted down by what a clock says has gone by. A clock that is set back
+/// takes nothing away and gives nothing; one that is set forward gives a full bucket, and no more (R29).
 struct RequestBudget: Equatable {
     struct Limits: Equatable {
         /// Requests in flight at a time.
@@ -19,7 +20,8 @@ struct RequestBudget: Equatable {
         ///   - concurrency: 1….
         ///   - requestsPerSecond: 0.001…1,000; nil for no limit.
         ///   - burst: 1…1,000.
-        init(concurrency: Int, requestsPerSecond: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60)) {
+        init(concurrency: Int, requestsPerSecond: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60))
+        {
             self.concurrency = max(1, concurrency)
             interval = requestsPerSecond.map { rate in
                 // What is no number counts as the least.
@@ -54,8 +56,8 @@ struct RequestBudget: Equatable {
 
     var isFull: Bool { inFlight >= limits.concurrency }
 
-    /// - Parameter hasWaited: whether the wait that was told last is over. Whoever has waited has waited, even if the clock was
-    ///   set back meanwhile (R29).
+    /// - Parameter hasWaited: whether the wait that was told last is over. Whoever has waited has waited, even if the
+    ///   clock was set back meanwhile (R29).
     mutating func ask(now: Timestamp, hasWaited: Bool = false) -> Verdict {
         look(now, atLeast: hasWaited ? promised : .zero)
         guard !isFull else { return .full }

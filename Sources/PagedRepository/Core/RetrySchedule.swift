@@ -1,7 +1,7 @@
 public import PageModel
 
-/// When a failed page is tried again (R27, R28): after a pause of our own, or a longer one that the origin asks for. Time and
-/// chance are arguments.
+/// When a failed page is tried again (R27, R28): after a pause of our own, or a longer one that the origin asks for.
+/// Time and chance are arguments.
 public struct RetrySchedule: Hashable, Sendable {
     /// Attempts before automatic triggers give up. 1…. Default: 8.
     public var attempts: Int
@@ -25,8 +25,8 @@ public struct RetrySchedule: Hashable, Sendable {
 
     /// The moment of the next attempt; nil when no automatic trigger should try again.
     ///
-    /// What the origin asks for only ever lengthens the pause (RFC 9110, 10.2.3): an origin that says 0, or names a moment that is
-    /// over, would otherwise have all attempts at once.
+    /// What the origin asks for only ever lengthens the pause (RFC 9110, 10.2.3): an origin that says 0, or names a
+    /// moment that is over, would otherwise have all attempts at once.
     /// - Parameters:
     ///   - failure: what went wrong.
     ///   - attempt: number of the attempt that failed, from 1.
@@ -39,8 +39,8 @@ public struct RetrySchedule: Hashable, Sendable {
         return max(now + longest * chance, quiet(after: failure, now: now) ?? now)
     }
 
-    /// Until when the origin itself asked to be left alone, by everybody (R28); nil when it did not ask. It asked for no more than
-    /// that: what one page waits on top, for its own failures, is no reason to leave the others.
+    /// Until when the origin itself asked to be left alone, by everybody (R28); nil when it did not ask. It asked for
+    /// no more than that: what one page waits on top, for its own failures, is no reason to leave the others.
     func quiet(after failure: FetchFailure, now: Timestamp) -> Timestamp? {
         failure.retryAfter.map { now + min(max($0, .zero), longestRetryAfter) }
     }

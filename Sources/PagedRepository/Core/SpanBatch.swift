@@ -1,10 +1,10 @@
 import PageModel
 
-/// Answers by position that came together, and are what was to be expected by what is known of their places: they are stored in one
-/// transaction, which is the larger part of what storing a page costs.
+/// Answers by position that came together, and are what was to be expected by what is known of their places: they are
+/// stored in one transaction, which is the larger part of what storing a page costs.
 ///
-/// An answer belongs here that brings what is missing in its place, agrees with what is held there, and says nothing new of the
-/// list's length. Whatever else it may mean takes a look of its own, at the list as it is then.
+/// An answer belongs here that brings what is missing in its place, agrees with what is held there, and says nothing
+/// new of the list's length. Whatever else it may mean takes a look of its own, at the list as it is then.
 struct SpanBatch {
     struct Part {
         var page: FetchedPage
@@ -58,15 +58,20 @@ struct SpanBatch {
     ) -> Bool {
         let start = range.lowerBound - overlap
         let arrived = start..<start + page.content.count
-        guard parts.isEmpty || parts.count < SpanBatch.most.parts && bytes + page.content.bytes.count <= SpanBatch.most.bytes,
-            page.content.count > overlap, let list = vicinity.list(at: arrived), version == nil || version == list.record.version,
+        guard
+            parts.isEmpty
+                || parts.count < SpanBatch.most.parts && bytes + page.content.bytes.count <= SpanBatch.most.bytes,
+            page.content.count > overlap, let list = vicinity.list(at: arrived),
+            version == nil || version == list.record.version,
             !list.record.total.contradicts(page.total),
             arrived.upperBound <= min(list.record.end ?? .max, list.record.total.count ?? .max),
-            EndOfList.decide(page.knowing(list.record.total), at: start, full: rules.fullPage, access: rules.access) == .more
+            EndOfList.decide(page.knowing(list.record.total), at: start, full: rules.fullPage, access: rules.access)
+                == .more
         else { return false }
         let missing = list.coverage.gaps(in: arrived)
         let identities = page.content.identities
-        guard !missing.isEmpty, missing == [arrived] || recent.agree(with: identities, at: arrived, pages: list.heldPages) == true
+        guard !missing.isEmpty,
+            missing == [arrived] || recent.agree(with: identities, at: arrived, pages: list.heldPages) == true
         else { return false }
         for page in list.heldPages where page.range.overlaps(arrived) && !isOwn(page) {
             let premise = PagePremise(offset: page.offset, fingerprint: page.fingerprint)
@@ -94,22 +99,23 @@ struct SpanBatch {
 extension FetchedPage {
     /// Its items at these positions, to be stored.
     ///
-    /// The answer itself shows what comes before an item that is not its first: the seam is verified when the page is written
-    /// (G1), so that its row is written once.
+    /// The answer itself shows what comes before an item that is not its first: the seam is verified when the page is
+    /// written (G1), so that its row is written once.
     /// - Parameter start: the position of its first item.
     func writes(_ missing: [Range<Int>], from start: Int) -> [PageWrite] {
         missing.map { gap in
             let part = gap.lowerBound - start..<gap.upperBound - start
             return PageWrite(
-                offset: gap.lowerBound, content: content.slice(part), evidence: gap.lowerBound > start ? .verified : .inferred,
+                offset: gap.lowerBound, content: content.slice(part),
+                evidence: gap.lowerBound > start ? .verified : .inferred,
                 validator: part == 0..<content.count ? validator : nil)
         }
     }
 }
 
 extension LedgerEdit {
-    /// The page at `range` has arrived. Its record stays with the items: one that came before its predecessor begins with what they
-    /// have in common.
+    /// The page at `range` has arrived. Its record stays with the items: one that came before its predecessor begins
+    /// with what they have in common.
     /// - Parameters:
     ///   - start: the position of the answer's first item.
     ///   - lease: the lease under which the page was asked for; nil for none.

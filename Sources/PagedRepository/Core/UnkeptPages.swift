@@ -1,9 +1,11 @@
 import PageModel
 
-/// Pages that the origin forbids to keep (RFC 9111, 5.2.2.5: `no-store`), and how to ask for what comes behind them: pure.
+/// Pages that the origin forbids to keep (RFC 9111, 5.2.2.5: `no-store`), and how to ask for what comes behind them:
+/// pure.
 ///
-/// They follow the first so many items that are stored, or are the list from its first item on; they lie in memory only, and end
-/// with who holds them. Of their items nothing is remembered here but the ids, so that none comes twice (R5).
+/// They follow the first so many items that are stored, or are the list from its first item on; they lie in memory
+/// only, and end with who holds them. Of their items nothing is remembered here but the ids, so that none comes twice
+/// (R5).
 struct UnkeptPages: Equatable {
     /// What of an answer is to be shown.
     enum Step: Equatable {
@@ -56,14 +58,17 @@ struct UnkeptPages: Equatable {
             return .failed(FetchFailure(.loop, "the origin's next page is the same page again", isRetryable: false))
         }
         let known = min(max(position - (offset ?? position), 0), page.content.count)
-        let news = (known..<page.content.count).filter { index in page.content.ids.bytes(at: index).map { !ids.contains($0) } ?? true }
+        let news = (known..<page.content.count).filter { index in
+            page.content.ids.bytes(at: index).map { !ids.contains($0) } ?? true
+        }
         // That page one itself is short tells nothing.
         let full = pages == 0 && start == 0 ? nil : fullPage
         let ending = EndOfList.decide(page, at: offset ?? position, full: full, access: access)
         let hasEnded = ending != .more || access == .single
         // R24: pages for ever with nothing new are a loop.
         if news.isEmpty, !hasEnded, withoutNews + 1 >= loopGuard {
-            return .failed(FetchFailure(.loop, "\(withoutNews + 1) pages in a row brought nothing new", isRetryable: false))
+            return .failed(
+                FetchFailure(.loop, "\(withoutNews + 1) pages in a row brought nothing new", isRetryable: false))
         }
         withoutNews = news.isEmpty ? withoutNews + 1 : 0
         position = (offset ?? position) + page.content.count

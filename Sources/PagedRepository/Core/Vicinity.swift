@@ -2,9 +2,9 @@ import PageModel
 
 /// What the storage last told of the places around those that are asked for, in the transaction that took their leases.
 ///
-/// Good for planning: whatever is made of it is committed under its version, its extent, and the pages that it was compared with
-/// (`CommitPlan.premises`), and refused where somebody has been there since (R4, R5, R21). No reason to give anything up: that takes
-/// a new look.
+/// Good for planning: whatever is made of it is committed under its version, its extent, and the pages that it was
+/// compared with (`CommitPlan.premises`), and refused where somebody has been there since (R4, R5, R21). No reason to
+/// give anything up: that takes a new look.
 struct Vicinity: Equatable {
     /// What it was asked for.
     var range: Range<Int>
@@ -25,12 +25,14 @@ struct Vicinity: Equatable {
         list.pages.insert(summary, at: list.pages.firstIndex { $0.offset > page.offset } ?? list.pages.endIndex)
     }
 
-    /// What to ask for with leases on `targets`: what will have to be known of when they, and what is in flight with them, come.
-    /// Nil when these lie so far from each other that telling what is between them costs more than looking at each; `targets` alone
-    /// where only they are close together.
+    /// What to ask for with leases on `targets`: what will have to be known of when they, and what is in flight with
+    /// them, come. Nil when these lie so far from each other that telling what is between them costs more than looking
+    /// at each; `targets` alone where only they are close together.
     static func around(_ targets: [FetchTarget], with inFlight: Set<FetchTarget>, pageSize: Int) -> Range<Int>? {
         let own = hull(targets, pageSize)
-        return [hull(targets + inFlight, pageSize), own].lazy.compactMap { $0 }.first { $0.count <= mostPages * pageSize }
+        return [hull(targets + inFlight, pageSize), own].lazy.compactMap { $0 }.first {
+            $0.count <= mostPages * pageSize
+        }
     }
 
     /// So many pages are read in the time that another transaction takes.
@@ -44,8 +46,8 @@ struct Vicinity: Equatable {
 }
 
 extension FetchTarget {
-    /// What is to be known of the list when the answer comes, if it is what was asked for; nil where that is not a matter of
-    /// places.
+    /// What is to be known of the list when the answer comes, if it is what was asked for; nil where that is not a
+    /// matter of places.
     func surroundings(pageSize: Int) -> Range<Int>? {
         switch self {
         case .head, .probe, .sweep: nil

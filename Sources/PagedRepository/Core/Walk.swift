@@ -1,11 +1,11 @@
 import PageModel
 
-/// Lays one answer into a list that is right up to the answer's first position (R21, R22, R23): what a chain does with each
-/// page, and a sweep with each answer.
+/// Lays one answer into a list that is right up to the answer's first position (R21, R22, R23): what a chain does with
+/// each page, and a sweep with each answer.
 ///
-/// What the answer holds takes its place; what the cached list has there and the answer does not is gone; what the cached
-/// list has further back and the answer has, too, moves here. Where nothing of the answer is known, it is new, and pushes
-/// back what is there.
+/// What the answer holds takes its place; what the cached list has there and the answer does not is gone; what the
+/// cached list has further back and the answer has, too, moves here. Where nothing of the answer is known, it is new,
+/// and pushes back what is there.
 struct Walk: Equatable {
     enum Step: Equatable {
         /// The list holds exactly this here.
@@ -14,7 +14,8 @@ struct Walk: Equatable {
     }
 
     let step: Step
-    /// Where the answer comes to lie: before `position` by as many items as had been laid out before it and have come again.
+    /// Where the answer comes to lie: before `position` by as many items as had been laid out before it and have come
+    /// again.
     let position: Int
     /// The answer's last item stands where the cached list has it: what lies behind it there is taken to follow.
     let hasMet: Bool

@@ -14,8 +14,9 @@ public protocol ItemCodec<Value>: Sendable {
     /// What items are to the program.
     associatedtype Value: Sendable
 
-    /// The format and its version, `json/1` for example. It is stored with the query: items that were stored under another
-    /// name are suspect, and are fetched again when they do not decode (R7). Change it when old bytes would be misread.
+    /// The format and its version, `json/1` for example. It is stored with the query: items that were stored under
+    /// another name are suspect, and are fetched again when they do not decode (R7). Change it when old bytes would be
+    /// misread.
     var name: String { get }
 
     /// The payload for a value. What it throws fails the page for good.
@@ -24,9 +25,9 @@ public protocol ItemCodec<Value>: Sendable {
     /// The value of a payload. What it throws makes that one item a miss (R7), and nothing else.
     func decode(_ bytes: ArraySlice<UInt8>) throws -> Value
 
-    /// The values of all items of a page, in order, for codecs that decode many at once faster than one by one. What this gives
-    /// has to be what `decode` gives for each. Nil when one of them does not decode, and when one by one is as fast: then
-    /// `decode` is asked, and only what does not decode is a miss (R7). Default: nil.
+    /// The values of all items of a page, in order, for codecs that decode many at once faster than one by one. What
+    /// this gives has to be what `decode` gives for each. Nil when one of them does not decode, and when one by one is
+    /// as fast: then `decode` is asked, and only what does not decode is a miss (R7). Default: nil.
     func values(of page: PageContent) -> [Value]?
 }
 
@@ -42,19 +43,20 @@ extension ItemCodec {
 /// Nothing is rounded: numbers come back as they were, infinities and NaN included, and so do texts, byte for byte.
 public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     public let name: String
-    // One of each: making them anew costs more than encoding a small item. Nobody changes them after `init`, which is what
-    // lets several tasks use them at once.
+    // One of each: making them anew costs more than encoding a small item. Nobody changes them after `init`, which is
+    // what lets several tasks use them at once.
     private let encoder: JSONEncoder
     private let decoder: JSONDecoder
 
-    /// - Parameter version: of the shape of `Value`; to be raised when old items would decode to something wrong. Default: 1.
+    /// - Parameter version: of the shape of `Value`; to be raised when old items would decode to something wrong.
+    ///   Default: 1.
     public init(version: Int = 1) {
         name = "json/\(version)"
         encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         decoder = JSONDecoder()
-        // A `Date` is a number of seconds, and is stored as that number: ISO 8601 would cut it at the millisecond, and what
-        // comes out would not equal what went in.
+        // A `Date` is a number of seconds, and is stored as that number: ISO 8601 would cut it at the millisecond, and
+        // what comes out would not equal what went in.
         encoder.dateEncodingStrategy = .deferredToDate
         decoder.dateDecodingStrategy = .deferredToDate
         // JSON has no words for these; a page is not lost because one of its numbers is infinite.
@@ -78,8 +80,8 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     /// The page as one JSON array: the decoder begins once, and not once for each item.
     public func values(of page: PageContent) -> [Value]? {
         guard page.count > 1 else { return nil }
-        // Every payload is one JSON value, or a source has stored what is none: then there are more values than items, or fewer,
-        // unless it did so on purpose.
+        // Every payload is one JSON value, or a source has stored what is none: then there are more values than items,
+        // or fewer, unless it did so on purpose.
         guard let values = try? decoded(page), values.count == page.count else { return nil }
         return values
     }
@@ -103,7 +105,9 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
             put(UInt8(ascii: "]"))
             // Looked at in place, and only in here: what the decoder gives holds nothing of it.
             guard let start = array.baseAddress else { return [] }
-            return try decoder.decode(Values<Value>.self, from: Data(bytesNoCopy: start, count: length, deallocator: .none)).values
+            return try decoder.decode(
+                Values<Value>.self, from: Data(bytesNoCopy: start, count: length, deallocator: .none)
+            ).values
         }
     }
 }

@@ -9,10 +9,10 @@ import Foundation
 extension ItemSource {
     /// A source that is asked for what follows the last item that is known.
     ///
-    /// That item is stored with its page as the cursor, so a later process goes on where this one stopped (R31). The list
-    /// ends with a page that is empty; with one that has fewer items than were asked for, when it says nothing else; and
-    /// with a page one that has as many as its total. Where the origin gives fewer items than it is asked for although
-    /// more follow, it has to be said: by `hasMore`, or by a `total`, which costs one more request at the end.
+    /// That item is stored with its page as the cursor, so a later process goes on where this one stopped (R31). The
+    /// list ends with a page that is empty; with one that has fewer items than were asked for, when it says nothing
+    /// else; and with a page one that has as many as its total. Where the origin gives fewer items than it is asked for
+    /// although more follow, it has to be said: by `hasMore`, or by a `total`, which costs one more request at the end.
     /// - Parameters:
     ///   - pageSize: how many items to ask for, unless the request says. 1 or more.
     ///   - codec: how values are stored, the last one of a page as its cursor, too.
@@ -44,8 +44,8 @@ extension ItemSource {
             })
     }
 
-    /// R24: the origin's own word; then its total; then whether the page is full. Behind page one nobody knows the position,
-    /// so a total says no more there than that it is not for the page's length to tell.
+    /// R24: the origin's own word; then its total; then whether the page is full. Behind page one nobody knows the
+    /// position, so a total says no more there than that it is not for the page's length to tell.
     private static func goesOn(_ page: ItemPage<Value>, asked size: Int, isFirst: Bool) -> Bool {
         if let hasMore = page.hasMore { return hasMore }
         if let total = page.total.exactCount { return !isFirst || page.items.count < total }
@@ -64,8 +64,8 @@ extension ItemSource where Value: Codable {
     }
 }
 
-/// The last item of a page as a stored cursor: the codec's name, a colon, and the item's bytes in base 64, since a codec may
-/// write any bytes. The name is there so that what another codec wrote is not misread (R7).
+/// The last item of a page as a stored cursor: the codec's name, a colon, and the item's bytes in base 64, since a
+/// codec may write any bytes. The name is there so that what another codec wrote is not misread (R7).
 private struct LastItemCursor<Value: Sendable>: Sendable {
     let codec: any ItemCodec<Value>
 
@@ -73,7 +73,8 @@ private struct LastItemCursor<Value: Sendable>: Sendable {
         do {
             return PageCursor("\(codec.name):\(Data(try codec.encode(last)).base64EncodedString())")
         } catch {
-            throw FetchFailure(.undecodable, "the last item of the page cannot be encoded as \(codec.name)", isRetryable: false)
+            throw FetchFailure(
+                .undecodable, "the last item of the page cannot be encoded as \(codec.name)", isRetryable: false)
         }
     }
 

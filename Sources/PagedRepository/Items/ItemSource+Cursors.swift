@@ -3,8 +3,8 @@ import PageModel
 extension ItemSource {
     /// A source in which each page hands over how to ask for the next.
     ///
-    /// The cursor is stored with its page, as JSON: a later process goes on where this one stopped (R31). A stored cursor
-    /// that no longer decodes is refused, and the list is walked again from page one, readable meanwhile (R22).
+    /// The cursor is stored with its page, as JSON: a later process goes on where this one stopped (R31). A stored
+    /// cursor that no longer decodes is refused, and the list is walked again from page one, readable meanwhile (R22).
     /// - Parameters:
     ///   - pageSize: how many items to ask for, unless the request says. 1 or more. Default: nil, the origin decides.
     ///   - codec: how values are stored.
@@ -21,8 +21,8 @@ extension ItemSource {
 
     /// A source in which each page names the address of the next.
     ///
-    /// The links are stored with their pages, like cursors, whatever is in them. A token that an origin echoes there has to be
-    /// taken out by the closure, and put back in when it asks (R45).
+    /// The links are stored with their pages, like cursors, whatever is in them. A token that an origin echoes there
+    /// has to be taken out by the closure, and put back in when it asks (R45).
     /// - Parameters:
     ///   - codec: how values are stored.
     ///   - id: what tells items apart; nil: nothing does. Default: the `id` of an `Identifiable` value.

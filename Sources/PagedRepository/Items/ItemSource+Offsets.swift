@@ -1,8 +1,8 @@
 import PageModel
 
 extension ItemSource {
-    /// A source that is asked for any offset: the closure gets the position of the first item, from 0, and how many items to
-    /// bring.
+    /// A source that is asked for any offset: the closure gets the position of the first item, from 0, and how many
+    /// items to bring.
     ///
     /// The next offset counts the items that came, however many were asked for. An origin that has page numbers is a
     /// `pages` source: an offset need not be a multiple of the size.

@@ -4,14 +4,15 @@ extension ItemSource {
     /// A source that is asked for pages by number: the closure gets the number of a page and how many items a page has.
     ///
     /// Places follow from numbers only as long as all pages have the same size. When page one brings another number of
-    /// items than was asked for, and the list goes on, that is the size from then on: origins clamp sizes, or ignore them.
+    /// items than was asked for, and the list goes on, that is the size from then on: origins clamp sizes, or ignore
+    /// them.
     /// - Parameters:
     ///   - size: how many items a page has, unless the request for page one says. 1 or more.
     ///   - firstNumber: the number of page one. Default: 1.
     ///   - codec: how values are stored.
     ///   - id: what tells items apart; nil: nothing does. Default: the `id` of an `Identifiable` value.
-    ///   - fetch: fetches a page. One without items, or with fewer than usual and without `total` and `hasMore`, is the end
-    ///     (R24).
+    ///   - fetch: fetches a page. One without items, or with fewer than usual and without `total` and `hasMore`, is the
+    ///     end (R24).
     /// - Throws: `SourceDefinitionError.pageSize(_:)` (X8).
     public static func pages<Answer: ItemPageConvertible>(
         size: Int, firstNumber: Int = 1, codec: any ItemCodec<Value>,

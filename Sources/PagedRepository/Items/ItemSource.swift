@@ -11,19 +11,20 @@ import Synchronization
 /// let report = try await sync.run()
 /// ```
 ///
-/// Which factory is yours depends on what the origin asks for: `offsets`, `pages` (numbers), `cursors`, `afterLast` (the
-/// last item that is known) or `links`. The closures answer with an `ItemPage`, with a response of your own that is a
-/// `PaginatedResponse`, or with an array; those that hand over how to go on, with a `CursorPage`.
+/// Which factory is yours depends on what the origin asks for: `offsets`, `pages` (numbers), `cursors`, `afterLast`
+/// (the last item that is known) or `links`. The closures answer with an `ItemPage`, with a response of your own that
+/// is a `PaginatedResponse`, or with an array; those that hand over how to go on, with a `CursorPage`.
 ///
 /// **Codec.** Values are stored as bytes; by default as JSON, where `Value` is `Codable`. Other codecs are named.
 ///
 /// **Ids.** By the id an item is known again when it has moved or was edited. By default it is the `id` of an
 /// `Identifiable` value; `id: nil` says that there are none, and then equal values are the same item. An id has to come
-/// from the origin: one that is made up while decoding, such as `let id = UUID()`, makes every refresh find another list.
+/// from the origin: one that is made up while decoding, such as `let id = UUID()`, makes every refresh find another
+/// list.
 ///
-/// **Errors.** A closure throws a `FetchFailure` to say what is the matter, and whether trying again helps (R27); 400, 404
-/// and 416 for an offset mean that there is nothing there any more (R24). A `DecodingError` is permanent. Everything else
-/// counts as a transport failure, and is tried again. `CancellationError` is none of these.
+/// **Errors.** A closure throws a `FetchFailure` to say what is the matter, and whether trying again helps (R27); 400,
+/// 404 and 416 for an offset mean that there is nothing there any more (R24). A `DecodingError` is permanent.
+/// Everything else counts as a transport failure, and is tried again. `CancellationError` is none of these.
 public struct ItemSource<Value: Sendable>: PageSource {
     /// What a paging style brings back from its origin.
     struct Handover: Sendable {
@@ -32,8 +33,8 @@ public struct ItemSource<Value: Sendable>: PageSource {
         var next: PageCursor?
     }
 
-    /// How long one answer may take; then the closure's task is cancelled, and the fetch has failed with `timeout` (X14). A closure
-    /// that does not heed its cancelling is waited for. nil: no limit. Default: 60 seconds.
+    /// How long one answer may take; then the closure's task is cancelled, and the fetch has failed with `timeout`
+    /// (X14). A closure that does not heed its cancelling is waited for. nil: no limit. Default: 60 seconds.
     public var timeLimit: Duration? = .seconds(60)
 
     /// How values are stored; whoever reads the list decodes with it.
@@ -73,12 +74,12 @@ public struct ItemSource<Value: Sendable>: PageSource {
     /// 0: a closure is asked for offset and size as it was written for, page by page (R21).
     public var largestOverlap: Int? { 0 }
 
-    /// Copies of a source count together. Bytes are those of the encoded items: what went over the wire, only the closure
-    /// knows.
+    /// Copies of a source count together. Bytes are those of the encoded items: what went over the wire, only the
+    /// closure knows.
     public var usage: SourceUsage { meter.usage }
 
-    /// - Throws: what the closure throws, a `DecodingError` excepted; and `FetchFailure` with class `refused` for a cursor that
-    ///   is not one of this source's, and with class `undecodable` for a value that cannot be encoded.
+    /// - Throws: what the closure throws, a `DecodingError` excepted; and `FetchFailure` with class `refused` for a
+    ///   cursor that is not one of this source's, and with class `undecodable` for a value that cannot be encoded.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let handover: Handover
         do {
@@ -132,8 +133,8 @@ public struct ItemSource<Value: Sendable>: PageSource {
 
     private var lesson: SourceLesson { SourceLesson(paging: paging, source: ItemSourceNote(codec: codec.name).json) }
 
-    /// What factories take for `id` unless they are told: the `id` of `Identifiable` values; nil where they have none of their
-    /// own.
+    /// What factories take for `id` unless they are told: the `id` of `Identifiable` values; nil where they have none
+    /// of their own.
     public static var ownID: (@Sendable (Value) -> String)? {
         guard let type = Value.self as? any Identifiable.Type, !isByReference(type) else { return nil }
         // Looked at above: every value of this type has one.
@@ -141,7 +142,9 @@ public struct ItemSource<Value: Sendable>: PageSource {
     }
 
     /// Objects without an id of their own are identified by their address, which says nothing about the item.
-    private static func isByReference<Own: Identifiable>(_ type: Own.Type) -> Bool { Own.ID.self == ObjectIdentifier.self }
+    private static func isByReference<Own: Identifiable>(_ type: Own.Type) -> Bool {
+        Own.ID.self == ObjectIdentifier.self
+    }
 }
 
 extension PageRequest {
@@ -149,7 +152,8 @@ extension PageRequest {
 }
 
 extension FetchFailure {
-    /// R24: with these an origin refuses a place beyond the end. Page one is never there, nor is what a page handed over.
+    /// R24: with these an origin refuses a place beyond the end. Page one is never there, nor is what a page handed
+    /// over.
     fileprivate var mayMeanPastEnd: Bool { [400, 404, 416].contains(httpStatus) }
 
     /// A request that this way of paging has no words for, as when a list was read in another way before.

@@ -3,8 +3,8 @@ import Synchronization
 
 /// How long the pages of an origin with page numbers are: what was asked for, until page one says otherwise.
 ///
-/// State, behind the mutex: the size, which the answers to page one set and everything else reads; and whether an answer
-/// has proven it.
+/// State, behind the mutex: the size, which the answers to page one set and everything else reads; and whether an
+/// answer has proven it.
 final class PageGrid: Sendable {
     private struct State {
         var size: Int
@@ -29,8 +29,8 @@ final class PageGrid: Sendable {
     }
 
     /// What the answer for the page number `index`, from 0, says of the size.
-    /// - Throws: `FetchFailure` when it comes before any page one did, and shows that the size is another: nobody knows then
-    ///   where its items belong.
+    /// - Throws: `FetchFailure` when it comes before any page one did, and shows that the size is another: nobody knows
+    ///   then where its items belong.
     func learn<Value>(_ page: ItemPage<Value>, index: Int, asked: Int) throws(FetchFailure) {
         let count = page.items.count
         let isFit = state.withLock { state in
@@ -40,11 +40,13 @@ final class PageGrid: Sendable {
                 state.size = state.isProven ? count : asked
                 return true
             }
-            return state.isProven || count == asked || count == 0 || count < asked && page.mayEnd(at: index * asked + count)
+            return state.isProven || count == asked || count == 0
+                || count < asked && page.mayEnd(at: index * asked + count)
         }
         guard isFit else {
             throw FetchFailure(
-                .undecodable, "position \(index * asked) has \(count) items, not \(asked): page one has to be fetched first",
+                .undecodable,
+                "position \(index * asked) has \(count) items, not \(asked): page one has to be fetched first",
                 isRetryable: false)
         }
     }

@@ -27,8 +27,8 @@ extension Array: ItemPageConvertible {
 /// extension Events: PaginatedResponse {}
 /// ```
 ///
-/// `total` and `hasMore` are taken where there are properties of these names, optional or not, and are unknown where there
-/// are none. A response that calls its items `results` says so: `var items: [Event] { results }`.
+/// `total` and `hasMore` are taken where there are properties of these names, optional or not, and are unknown where
+/// there are none. A response that calls its items `results` says so: `var items: [Event] { results }`.
 public protocol PaginatedResponse<Element>: ItemPageConvertible {
     /// What `items` holds.
     associatedtype Element
@@ -41,7 +41,8 @@ public protocol PaginatedResponse<Element>: ItemPageConvertible {
     var items: [Element] { get }
     /// How many items the whole list has. Default: nil, the origin does not say.
     var total: Length { get }
-    /// Whether the list goes on behind these items; believed before any total (R24). Default: nil, the origin does not say.
+    /// Whether the list goes on behind these items; believed before any total (R24). Default: nil, the origin does not
+    /// say.
     var hasMore: Continuation { get }
 }
 
@@ -64,8 +65,8 @@ extension PaginatedResponse where Continuation == Bool? {
 
 /// A type in which responses give the length of a list.
 ///
-/// With `Int?` alone, a response with `let total: Int` would adopt the default, nil, and its total would be lost without a
-/// word: `Int` is no witness for `Int?`.
+/// With `Int?` alone, a response with `let total: Int` would adopt the default, nil, and its total would be lost
+/// without a word: `Int` is no witness for `Int?`.
 public protocol TotalClaim {
     /// What it says of the length of the list.
     var claimedTotal: Total { get }

@@ -1,5 +1,5 @@
-/// Why a source cannot be made as it was described: a code to decide by, and a message for people. A defect of the caller,
-/// found before anything is asked (X8).
+/// Why a source cannot be made as it was described: a code to decide by, and a message for people. A defect of the
+/// caller, found before anything is asked (X8).
 public struct SourceDefinitionError: Error, Hashable, Sendable {
     /// Closed inside, open outside: compare with the constants, and expect more of them.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -31,7 +31,9 @@ extension SnapshotBuilder {
             let decoded = decode(page.content.slice(part.lowerBound - offset..<part.upperBound - offset))
             window.remove(part)
             for stretch in decoded.stretches { window.lay(stretch.values, at: part.lowerBound + stretch.index) }
-            for index in decoded.unusable { window.unusable.append(part.lowerBound + index..<part.lowerBound + index + 1) }
+            for index in decoded.unusable {
+                window.unusable.append(part.lowerBound + index..<part.lowerBound + index + 1)
+            }
             if page.total != .unknown {
                 window.total = page.total
                 window.end = page.total.exactCount
@@ -80,7 +82,9 @@ extension Range<Int> {
     /// What is left of it, before and behind.
     fileprivate func without(_ part: Range<Int>) -> [Range<Int>] {
         guard overlaps(part) else { return [self] }
-        return [lowerBound..<Swift.max(lowerBound, part.lowerBound), Swift.min(upperBound, part.upperBound)..<upperBound]
-            .filter { !$0.isEmpty }
+        return [
+            lowerBound..<Swift.max(lowerBound, part.lowerBound), Swift.min(upperBound, part.upperBound)..<upperBound,
+        ]
+        .filter { !$0.isEmpty }
     }
 }

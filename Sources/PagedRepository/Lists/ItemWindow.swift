@@ -18,10 +18,11 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     public var freshness: Freshness?
     /// When the origin last confirmed page one, from which the list's age counts (R12); nil when it was never had.
     public var validatedAt: Timestamp?
-    /// For how long the origin calls the list fresh; nil where it does not say. What that is worth, `FreshnessPolicy` says.
+    /// For how long the origin calls the list fresh; nil where it does not say. What that is worth, `FreshnessPolicy`
+    /// says.
     public var freshFor: Duration?
-    /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some items then
-    /// came with this very call, and come again only from the origin.
+    /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some
+    /// items then came with this very call, and come again only from the origin.
     public var isKept = true
     /// The version of the list that it was read of.
     public var version: ListVersion
@@ -46,8 +47,8 @@ public struct ItemWindow<Value: Sendable>: Sendable {
 }
 
 extension SnapshotBuilder {
-    /// The items at `range` and the list's record, read in one transaction (R2), how many bytes their payloads have, and the
-    /// storage's time of the read. Nil when there is no such query.
+    /// The items at `range` and the list's record, read in one transaction (R2), how many bytes their payloads have,
+    /// and the storage's time of the read. Nil when there is no such query.
     func window(
         _ query: QueryID, _ range: Range<Int>
     ) async throws(StorageError) -> (window: ItemWindow<Value>, record: QueryRecord, bytes: Int, readAt: Timestamp)? {

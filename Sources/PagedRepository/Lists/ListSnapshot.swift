@@ -1,10 +1,10 @@
 public import PageModel
 
-/// One immutable, consistent view of a list: what there is, what is missing, how old it is, and what is being done about it
-/// (R12, R39).
+/// One immutable, consistent view of a list: what there is, what is missing, how old it is, and what is being done
+/// about it (R12, R39).
 ///
-/// What there is and what is being done are two things: a list full of items whose refresh has just failed is full *and*
-/// failed.
+/// What there is and what is being done are two things: a list full of items whose refresh has just failed is full
+/// *and* failed.
 public struct ListSnapshot<Value: Sendable>: Sendable {
     /// A stretch of positions whose items can be read.
     public struct Run: Sendable {
@@ -12,7 +12,8 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         public var offset: Int
         /// The items, by position.
         public var items: PagedItems<Value>
-        /// Whether it belongs to the list as it is; otherwise it is left from before, and readable until it is replaced (R19).
+        /// Whether it belongs to the list as it is; otherwise it is left from before, and readable until it is replaced
+        /// (R19).
         public var isHeld: Bool
 
         /// The positions of its items.
@@ -59,14 +60,14 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var failingPages: Int
     /// Neighbours that are believed, and were not seen, to be neighbours (G1).
     public var inferredSeams: Int
-    /// Positions that are held, and whose bytes cannot be used: damaged, or not decodable any more (R7). They are left out of
-    /// `items`, and fetched again.
+    /// Positions that are held, and whose bytes cannot be used: damaged, or not decodable any more (R7). They are left
+    /// out of `items`, and fetched again.
     public var unusable: [Range<Int>]
     /// Whether ids repeat in this list, so that it is read and not compared (R25).
     public var allowsDuplicates: Bool
-    /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some or all of
-    /// the items are then in memory only, for as long as this process holds the list; nobody else sees them, and they come again
-    /// only from the origin. With page one among them the list is `stale` at once.
+    /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some or
+    /// all of the items are then in memory only, for as long as this process holds the list; nobody else sees them, and
+    /// they come again only from the origin. With page one among them the list is `stale` at once.
     public var isKept: Bool
     /// The version of the list that it was read of.
     public var version: ListVersion

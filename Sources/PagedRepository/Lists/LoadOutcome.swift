@@ -29,7 +29,8 @@ public enum LoadPolicy: Hashable, Sendable, CaseIterable {
     case originFirst
 }
 
-/// Why something could not be loaded. It stays in the snapshots until the retry starts, and takes nothing away (R14, R37).
+/// Why something could not be loaded. It stays in the snapshots until the retry starts, and takes nothing away (R14,
+/// R37).
 public struct ListFailure: Error, Hashable, Sendable {
     /// What was being loaded.
     public enum Kind: String, Hashable, Sendable {
@@ -47,7 +48,8 @@ public struct ListFailure: Error, Hashable, Sendable {
     public var failure: FetchFailure
     /// When an automatic trigger may try again; nil when none should.
     public var nextAttemptAt: Timestamp?
-    /// What the source itself threw, when that was no `FetchFailure`. Lives as long as the process; equality leaves it out.
+    /// What the source itself threw, when that was no `FetchFailure`. Lives as long as the process; equality leaves it
+    /// out.
     public var cause: (any Error)?
 
     /// A failure; each parameter is the property of its name.

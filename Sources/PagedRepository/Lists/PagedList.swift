@@ -2,8 +2,8 @@ public import PageModel
 
 /// One list, as a screen or a service uses it: what is cached at once, the rest page by page (R10, R34–R39).
 ///
-/// Making one asks nobody for anything. Lists of the same key from one repository are the same list: what one loads, all see.
-/// What is loaded goes into the storage page by page, and is there after a restart.
+/// Making one asks nobody for anything. Lists of the same key from one repository are the same list: what one loads,
+/// all see. What is loaded goes into the storage page by page, and is there after a restart.
 ///
 /// ```swift
 /// let list = repository.list("numbers")
@@ -20,12 +20,12 @@ public final class PagedList<Value: Sendable>: Sendable {
         self.key = key
     }
 
-    /// The newest snapshot; empty until something was loaded or listened to. Costs nothing: neither the storage nor the origin
-    /// is asked.
+    /// The newest snapshot; empty until something was loaded or listened to. Costs nothing: neither the storage nor the
+    /// origin is asked.
     public var current: ListSnapshot<Value> { controller.snapshots.current ?? ListSnapshot() }
 
-    /// Snapshots from now on, the current one first. Any number can listen; whoever is slow gets the newest, and misses those in
-    /// between (R39). While somebody listens, what other tasks and processes do to the list is shown, too.
+    /// Snapshots from now on, the current one first. Any number can listen; whoever is slow gets the newest, and misses
+    /// those in between (R39). While somebody listens, what other tasks and processes do to the list is shown, too.
     public var snapshots: AsyncStream<ListSnapshot<Value>> {
         controller.listen()
     }
@@ -36,17 +36,18 @@ public final class PagedList<Value: Sendable>: Sendable {
     }
 
     /// What is cached, and page one, as the policy says (R13).
-    /// - Throws: `ListFailure` when page one was to be had, and could not; what is cached is in `current` all the same. With
-    ///   `originFirst` only when nothing is cached. `StorageError` when the storage fails, `CancellationError` when the caller's
-    ///   task is cancelled.
+    /// - Throws: `ListFailure` when page one was to be had, and could not; what is cached is in `current` all the same.
+    ///   With `originFirst` only when nothing is cached. `StorageError` when the storage fails, `CancellationError`
+    ///   when the caller's task is cancelled.
     @discardableResult
     public func load(_ policy: LoadPolicy = .cacheThenRefresh) async throws -> LoadOutcome {
         if let outcome = controller.loadAtOnce(policy) { return outcome }
         return try await controller.load(policy)
     }
 
-    /// Page one once more, and what it says of the rest (R16–R22). Where the origin forbids to keep it, it is shown alone, in
-    /// place of what is stored: see `ListSnapshot.isKept`. Wins over a next page under way; two refreshes are one (R36).
+    /// Page one once more, and what it says of the rest (R16–R22). Where the origin forbids to keep it, it is shown
+    /// alone, in place of what is stored: see `ListSnapshot.isKept`. Wins over a next page under way; two refreshes are
+    /// one (R36).
     /// - Throws: as `load`.
     @discardableResult
     public func refresh() async throws -> LoadOutcome { try await controller.refresh() }
@@ -66,8 +67,8 @@ public final class PagedList<Value: Sendable>: Sendable {
     @discardableResult
     public func retry() async throws -> LoadOutcome { try await controller.retry() }
 
-    /// The item at `position` is being looked at: what comes behind it is fetched ahead, as `PagedListOptions` say. Returns at
-    /// once. A failure is not shown before somebody gets to the last item.
+    /// The item at `position` is being looked at: what comes behind it is fetched ahead, as `PagedListOptions` say.
+    /// Returns at once. A failure is not shown before somebody gets to the last item.
     public func itemAppeared(at position: Int) {
         controller.beginPrefetching(from: position)
     }
@@ -75,9 +76,10 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// The same, and returns when everything that was to be fetched has been.
     public func prefetch(from position: Int) async { await controller.appeared(position) }
 
-    /// What is cached counts as stale until page one, asked for since, has been had: for callers who know that something changed.
-    /// It is stored, so that other lists, background work and other processes know it, too; when the origin confirmed the list
-    /// last stays as it is. Asks the origin for nothing. Nothing happens to a list that is not stored yet.
+    /// What is cached counts as stale until page one, asked for since, has been had: for callers who know that
+    /// something changed. It is stored, so that other lists, background work and other processes know it, too; when the
+    /// origin confirmed the list last stays as it is. Asks the origin for nothing. Nothing happens to a list that is
+    /// not stored yet.
     /// - Throws: `StorageError`.
     public func invalidate() async throws { try await controller.invalidate() }
 

@@ -24,11 +24,11 @@ struct DecodedPage<Value: Sendable>: Sendable {
     }
 }
 
-/// Pages in the form in which callers use them, as many as fit into a budget of payload bytes: decoding a page costs more than
-/// reading it.
+/// Pages in the form in which callers use them, as many as fit into a budget of payload bytes: decoding a page costs
+/// more than reading it.
 ///
-/// A page is known by its list and the hash of everything in it, so what is found here is what is stored, wherever in the list
-/// it has moved.
+/// A page is known by its list and the hash of everything in it, so what is found here is what is stored, wherever in
+/// the list it has moved.
 typealias DecodedPages<Value: Sendable> = BoundedCache<DecodedPageKey, DecodedPage<Value>>
 
 struct DecodedPageKey: Hashable {

@@ -17,16 +17,18 @@ extension SyncRun {
         let pause = max(moment - list.readAt, .zero)
         progress(.failed(offset: 0, failure, nextAttemptAt: clock.now() + pause))
         try await record(
-            Doubt(page).edits(list.ledger.first { $0.offset == 0 }, pause: pause, lease: leases[0]), for: list.record.id)
+            Doubt(page).edits(list.ledger.first { $0.offset == 0 }, pause: pause, lease: leases[0]), for: list.record.id
+        )
         hasEndedLease = true
         // No sooner than the storage, which counts from what it has just recorded.
         queue.add(.head, at: clock.now() + pause)
     }
 
-    /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no page one
-    /// either: that is asked first, then the same place once more.
+    /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no
+    /// page one either: that is asked first, then the same place once more.
     func askWitness(for target: FetchTarget, end: Int) {
-        // Page one is on its way: asked for twice at a time, it would be refused by our own lease. This place has its turn later.
+        // Page one is on its way: asked for twice at a time, it would be refused by our own lease. This place has its
+        // turn later.
         guard pass.awaitsWitness == nil else { return }
         pass.witnessed.insert(Pass.Claim(place: target.offset, end: end))
         pass.awaitsWitness = target

@@ -45,7 +45,8 @@ extension StorageNotice {
         return set.changes.contains { change in
             switch change {
             case .registered, .described, .ledger, .purged, .validated, .demoted, .dropped: true
-            case .stored, .rearranged, .confirmed, .generationBegan, .olderGenerationsDropped, .truncated, .total, .end: false
+            case .stored, .rearranged, .confirmed, .generationBegan, .olderGenerationsDropped, .truncated, .total, .end:
+                false
             }
         }
     }

@@ -16,9 +16,11 @@ struct EngineRoster {
     /// A notice that was lost is not lost for good (R41): at a look after so long, everything is read again.
     private static let trust = Duration.seconds(60)
 
-    /// The lists that somebody wants to have, by id, as they are after what was told. What is running is left for later.
+    /// The lists that somebody wants to have, by id, as they are after what was told. What is running is left for
+    /// later.
     mutating func wanted(
-        _ told: EngineNews.Told, observed: Set<QueryID>, isRunning: (QueryID) -> Bool, in storage: any PageStorage, now: Timestamp
+        _ told: EngineNews.Told, observed: Set<QueryID>, isRunning: (QueryID) -> Bool, in storage: any PageStorage,
+        now: Timestamp
     ) async throws(StorageError) -> [Agenda.List] {
         do throws(StorageError) {
             let isOld = readAt.map { now < $0 || now - $0 >= EngineRoster.trust } ?? true

@@ -65,13 +65,16 @@ final class EngineRun {
         nextLook.begin()
         let desk = desk
         let wanted = try await roster.wanted(
-            news.take(), observed: engine.storage.observedQueries, isRunning: desk.isRunning, in: engine.storage, now: engine.clock.now())
+            news.take(), observed: engine.storage.observedQueries, isRunning: desk.isRunning, in: engine.storage,
+            now: engine.clock.now())
         let records = roster.records
         pacing.keep({ records[$0] != nil }, of: records.count)
         let reading = try await engine.storage.due(
             within: agenda.rules.longestPause * 1_000, lists: engine.options.lists,
             isReady: { query in
-                guard !desk.isRunning(query), let record = records[query], let origin = engine.origin(record) else { return false }
+                guard !desk.isRunning(query), let record = records[query], let origin = engine.origin(record) else {
+                    return false
+                }
                 return !desk.isAway(origin.name)
             })
         let (due, now) = (reading.fetches, reading.readAt)
@@ -139,7 +142,8 @@ final class EngineRun {
         options.work = job.work
         options.onlyFinishesSweeps = true
         let sync = ListSync(
-            storage: engine.storage, source: gates.gate(of: origin, for: engine).limiting(origin.source), key: record.key,
+            storage: engine.storage, source: gates.gate(of: origin, for: engine).limiting(origin.source),
+            key: record.key,
             options: options, clock: engine.clock, chance: engine.chance, logger: engine.logger)
         engine.tellBegun(job, record.key)
         let (wake, inbox) = (wake, inbox)

@@ -12,7 +12,8 @@ struct EngineWait {
 
     mutating func noLater(than moment: Timestamp) { self.moment = min(self.moment ?? moment, moment) }
 
-    /// Returns when there is a reason to look again: a commit or a run that ended, which raise `wake`, or a moment that has come.
+    /// Returns when there is a reason to look again: a commit or a run that ended, which raise `wake`, or a moment that
+    /// has come.
     /// - Parameter skew: how far the storage's clock is ahead of `clock`.
     func over(_ wake: Signal, _ clock: any SyncClock, skew: Duration) async {
         let moment = moment.map { $0 + (.zero - skew) }

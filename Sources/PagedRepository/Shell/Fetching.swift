@@ -37,14 +37,18 @@ extension SyncRun {
                         switch await group.next() {
                         case .landed:
                             let come = landings.take()
-                            // The origin has something to do while we store: where nothing speaks against it, the next ones go out first.
-                            if areAsExpected(come) { _ = try await startReserved(in: &group, landings, besides: come.count) }
+                            // The origin has something to do while we store: where nothing speaks against it, the next
+                            // ones go out first.
+                            if areAsExpected(come) {
+                                _ = try await startReserved(in: &group, landings, besides: come.count)
+                            }
                             try await handle(come)
                         case .renewalDue:
                             isAlarmSet = false
                             try await renewLeases()
                         case nil:
-                            return .failure(StorageError(.internal, "nothing is in flight, yet something is waited for"))
+                            return .failure(
+                                StorageError(.internal, "nothing is in flight, yet something is waited for"))
                         }
                     case .finish(let ending):
                         return .success(ending)
@@ -96,7 +100,8 @@ extension SyncRun {
         var version: ListVersion?
         var askedAt = storageTime
         if let query, !pages.isEmpty {
-            // Before the request, so that a crash leaves a record of what was in flight (R31). Page one's may be ours already.
+            // Before the request, so that a crash leaves a record of what was in flight (R31). Page one's may be ours
+            // already.
             granted = keepsHeadLease ? pages.filter { $0 == .head } : []
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
@@ -135,7 +140,8 @@ extension SyncRun {
         return wanted.count == targets.count
     }
 
-    /// What came with what was stored has changed what is asked for. Where it has not, they are next again, when there is a next.
+    /// What came with what was stored has changed what is asked for. Where it has not, they are next again, when there
+    /// is a next.
     private func giveBackReserved(_ query: QueryID) async throws(StorageError) -> Bool {
         let (targets, granted) = reserved
         reserved = ([], [])
@@ -174,7 +180,9 @@ extension SyncRun {
             if !asksUnconditionally, let query, let list = try await storage.outline(of: query) {
                 validator = list.heldPages.first { $0.offset == 0 }?.validator
                 // A page whose bytes are damaged is not "not modified".
-                if try await storage.window(of: query, 0..<pageWindow(list))?.damaged.isEmpty == false { validator = nil }
+                if try await storage.window(of: query, 0..<pageWindow(list))?.damaged.isEmpty == false {
+                    validator = nil
+                }
             }
             return PageRequest(.first, size: options.pageSize, validator: validator)
         case .span(let range, let overlap):

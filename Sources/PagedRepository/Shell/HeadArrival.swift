@@ -26,7 +26,8 @@ extension SyncRun {
             let head = list.heldPages.first(where: { $0.offset == 0 })
         else { return askAgain() }
         let known = list.record.total
-        guard total == .unknown ? (head.validator?.coversTotal ?? false) || known == .unknown : total.count == known.count
+        guard
+            total == .unknown ? (head.validator?.coversTotal ?? false) || known == .unknown : total.count == known.count
         else { return askAgain() }
 
         adopt(head, list)
@@ -40,7 +41,8 @@ extension SyncRun {
         reconciled(.unchanged, list)
     }
 
-    /// Goes by page one as it is held. A page with a validator is as it was received (R1); any other may have been joined.
+    /// Goes by page one as it is held. A page with a validator is as it was received (R1); any other may have been
+    /// joined.
     func adopt(_ head: PageSummary, _ list: ListOutline) {
         pageSize = fullPage(head.count, isWhole: list.record.end == head.count)
         isPageSizeSure = head.validator != nil
@@ -66,7 +68,8 @@ extension SyncRun {
         // Another process may commit between our look and our commit; then we look again (R4).
         for _ in 0..<8 {
             guard let list = try await storage.outline(of: known) else {
-                // Purged since: what was asked for in that life is nobody's. Who is still waited for begins another one.
+                // Purged since: what was asked for in that life is nobody's. Who is still waited for begins another
+                // one.
                 if !Task.isCancelled {
                     query = nil
                     askAgain()
@@ -109,12 +112,15 @@ extension SyncRun {
 
     /// Where page one itself says that the list ends.
     func end(of page: FetchedPage) -> Int? {
-        guard case .end(let position) = EndOfList.decide(page, at: 0, full: nil, access: source.access) else { return nil }
+        guard case .end(let position) = EndOfList.decide(page, at: 0, full: nil, access: source.access) else {
+            return nil
+        }
         return position
     }
 
     func write(_ page: FetchedPage) -> PageWrite {
-        PageWrite(offset: 0, content: page.content, evidence: .verified, cursorOut: page.next, validator: page.validator)
+        PageWrite(
+            offset: 0, content: page.content, evidence: .verified, cursorOut: page.next, validator: page.validator)
     }
 
     /// R16: nothing new.
@@ -144,18 +150,21 @@ extension SyncRun {
     }
 
     /// Stores page one where nothing, or nothing that counts, is held. False when somebody else was faster.
-    private func store(_ edits: [ListEdit], of page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> Bool {
+    private func store(_ edits: [ListEdit], of page: FetchedPage, _ list: ListOutline) async throws(StorageError)
+        -> Bool
+    {
         var edits = edits
         if Set(page.content.identities.map(\.key)).count < page.content.count, !list.record.allowsDuplicates {
             // Everything else gives way: only the answer itself is left to repeat ids (R25).
             warn("the origin repeats item ids within a page; repeated items are kept")
             edits.insert(.allowDuplicates, at: 0)
         }
-        return try await commitHead(edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end(of: page))], page, list)
+        return try await commitHead(
+            edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end(of: page))], page, list)
     }
 
-    /// R19: nothing of the list is known any more, or it cannot be compared (R25). What is held stays readable until the new
-    /// list has been read.
+    /// R19: nothing of the list is known any more, or it cannot be compared (R25). What is held stays readable until
+    /// the new list has been read.
     func replace(with page: FetchedPage) async throws(StorageError) {
         tellReplaced()
         for _ in 0..<8 {

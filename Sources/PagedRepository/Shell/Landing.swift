@@ -9,12 +9,13 @@ extension SyncRun {
         var result: Result<PageAnswer, any Error>
     }
 
-    /// Whether all that has come is pages as they were asked for, of a list as long as it is known to be: then what was to be asked for
-    /// after them is still worth asking for. Nothing is decided by it but when.
+    /// Whether all that has come is pages as they were asked for, of a list as long as it is known to be: then what was
+    /// to be asked for after them is still worth asking for. Nothing is decided by it but when.
     func areAsExpected(_ landings: [Landing]) -> Bool {
         guard let total = vicinity?.list.record.total else { return false }
         return landings.allSatisfy { landing in
-            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result else { return false }
+            guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result
+            else { return false }
             return page.content.count >= overlap + range.count && !total.contradicts(page.total)
         }
     }
@@ -42,8 +43,10 @@ extension SyncRun {
         var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: storageTime)
         for landing in landings {
             guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
-                mayStore(page), batch.add(
-                    page, to: range, overlap: overlap, under: landing.asked.under, lease: leases[range.lowerBound], &recent)
+                mayStore(page),
+                batch.add(
+                    page, to: range, overlap: overlap, under: landing.asked.under, lease: leases[range.lowerBound],
+                    &recent)
             else { break }
         }
         let together = landings.prefix(batch.parts.count)
@@ -51,7 +54,9 @@ extension SyncRun {
         for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { received(answer, landing) }
         if try await store(batch, vicinity.list) { return together.count }
         // The list is not what it was taken for. Each takes a look of its own.
-        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { try await arrived(answer, landing) }
+        for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) {
+            try await arrived(answer, landing)
+        }
         return together.count
     }
 
@@ -103,7 +108,8 @@ extension SyncRun {
         }
         let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
         if !failure.isTransport { wasHeard = true }
-        // Nobody waits for this run's retries: then a question that fails is a failure of page one, which has its place in the ledger.
+        // Nobody waits for this run's retries: then a question that fails is a failure of page one, which has its place
+        // in the ledger.
         let ledgerTarget: FetchTarget? = target.isPage ? target : keepsHeadLease ? .head : nil
         let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(ledgerTarget ?? target))
         attempts[target.offset] = attempt
@@ -123,7 +129,8 @@ extension SyncRun {
             if isLost { told.isRetryable = true }
             let pause = isLost ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
             let offset = ledgerTarget.offset
-            try await record([.failed(offset: offset, failure: told, nextAttemptIn: pause, lease: leases[offset])], for: query)
+            try await record(
+                [.failed(offset: offset, failure: told, nextAttemptIn: pause, lease: leases[offset])], for: query)
             if isLost { keepsHeadLease = false }
         }
         if case .follow = target, !failure.isRetryable, failure.failureClass == .refused {
@@ -137,8 +144,8 @@ extension SyncRun {
         try await record([.released(offset: target.offset, lease: lease)], for: query)
     }
 
-    /// With the one that has just failed, and with those of other runs: the pause grows from one run to the next (R28, R31). A run
-    /// that waits for its retries counts its own: somebody has asked for it.
+    /// With the one that has just failed, and with those of other runs: the pause grows from one run to the next (R28,
+    /// R31). A run that waits for its retries counts its own: somebody has asked for it.
     private func attemptsSoFar(_ target: FetchTarget) async throws(StorageError) -> Int {
         guard options.patience <= .zero, let query, target.isPage,
             let list = try await storage.excerpt(of: query, target.offset..<target.offset + 1)

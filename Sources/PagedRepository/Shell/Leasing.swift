@@ -1,12 +1,12 @@
 import Logging
 import PageModel
 
-/// The leases of a run (R30, R31): taken before a request or with what is stored, renewed while an origin takes its time, and what is
-/// somebody else's left to them.
+/// The leases of a run (R30, R31): taken before a request or with what is stored, renewed while an origin takes its
+/// time, and what is somebody else's left to them.
 extension SyncRun {
     /// Applies a plan. Ledger edits in it end the lease of the page that has just arrived.
-    /// - Parameter leasingNext: whether the pages that are asked for next get their leases in the same transaction. Only for who
-    ///   changes nothing of what is asked for when the plan has been applied.
+    /// - Parameter leasingNext: whether the pages that are asked for next get their leases in the same transaction.
+    ///   Only for who changes nothing of what is asked for when the plan has been applied.
     func apply(_ plan: CommitPlan, leasingNext: Bool = false) async throws(StorageError) -> CommitOutcome {
         vicinity = nil
         let next = leasingNext && !Task.isCancelled ? queue.nextSpans(now: clock.now()) : []
@@ -59,8 +59,8 @@ extension SyncRun {
         note(lost: try await storage.record(edits, for: query))
     }
 
-    /// Another owner has the pages in flight. What was asked for under the lost leases is stored all the same, where the list is as
-    /// it was (R4); the tokens stay with the run, so that its edits go on being refused (R30).
+    /// Another owner has the pages in flight. What was asked for under the lost leases is stored all the same, where
+    /// the list is as it was (R4); the tokens stay with the run, so that its edits go on being refused (R30).
     private func note(lost: Set<LeaseToken>) {
         guard !lost.isEmpty else { return }
         logger.debug("leases were lost", metadata: ["count": "\(lost.count)"])
@@ -69,8 +69,8 @@ extension SyncRun {
     /// The storage's time, as far as this run knows: its own clock, and the difference that the last grant showed.
     var storageTime: Timestamp { clock.now() + skew }
 
-    /// Those of `targets` that are ours to ask for: the lease was granted, and nobody has brought them since they were planned. The
-    /// others are left to others.
+    /// Those of `targets` that are ours to ask for: the lease was granted, and nobody has brought them since they were
+    /// planned. The others are left to others.
     /// - Parameter version: what the list was when they were looked at.
     func whatIsWanted(
         of targets: [FetchTarget], _ granted: Set<Int>, _ version: inout ListVersion?, _ query: QueryID
@@ -102,8 +102,8 @@ extension SyncRun {
         tellLeftToOthers(target)
     }
 
-    /// What is held where the target's items belong, asked under the lease: from here on nobody else brings them. Nil where that
-    /// is no reason to leave it.
+    /// What is held where the target's items belong, asked under the lease: from here on nobody else brings them. Nil
+    /// where that is no reason to leave it.
     private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         // What is walked through again is held, of course.
         if case .follow = target, tailWalk != nil { return nil }

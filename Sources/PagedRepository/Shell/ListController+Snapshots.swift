@@ -20,15 +20,16 @@ final class SnapshotBasis: Sendable {
 extension ListController {
     var current: ListSnapshot<Value> { snapshots.current ?? ListSnapshot() }
 
-    /// The list as it is known to the storage. Somebody else's is as if it were not there (R45); asking the origin says why.
+    /// The list as it is known to the storage. Somebody else's is as if it were not there (R45); asking the origin says
+    /// why.
     func known() async throws(StorageError) -> QueryID? {
         guard let record = try await world.storage.query(key), isOurs(record) else { return nil }
         world.queries.keep(record.id, key, cost: 1)
         return record.id
     }
 
-    /// R45: whether this is the list, and ours. Asked of every record that something is shown with: a list that was nobody's when it
-    /// was found, because nothing had been fetched of it, may be somebody's by now.
+    /// R45: whether this is the list, and ours. Asked of every record that something is shown with: a list that was
+    /// nobody's when it was found, because nothing had been fetched of it, may be somebody's by now.
     func isOurs(_ record: QueryRecord) -> Bool {
         guard record.key == key else { return false }
         // What was taken up need not be taken up again.
@@ -38,7 +39,8 @@ extension ListController {
         return true
     }
 
-    /// How old the list is whose snapshot is published, if that is known to be what is stored; nil when it has to be read.
+    /// How old the list is whose snapshot is published, if that is known to be what is stored; nil when it has to be
+    /// read.
     nonisolated func settledFreshness() -> Freshness?? {
         guard let basis = settled.withLock({ $0 }) else { return nil }
         let now = world.clock.now()
@@ -46,15 +48,17 @@ extension ListController {
         return .some(world.builder.freshness(of: basis.record, now: basis.mark.storageTime(at: now)))
     }
 
-    /// The published snapshot, if it is what is stored, its age included; nil when it has to be read, or published anew.
+    /// The published snapshot, if it is what is stored, its age included; nil when it has to be read, or published
+    /// anew.
     nonisolated func settledSnapshot() -> ListSnapshot<Value>? {
         // The basis first: what is published after it was set is newer than what it says, and never older.
-        guard let freshness = settledFreshness(), let snapshot = snapshots.current, snapshot.freshness == freshness else { return nil }
+        guard let freshness = settledFreshness(), let snapshot = snapshots.current, snapshot.freshness == freshness
+        else { return nil }
         return snapshot
     }
 
-    /// What is published becomes what is stored (R39): without a read when nothing was told since it was read. Then only its age
-    /// may be another.
+    /// What is published becomes what is stored (R39): without a read when nothing was told since it was read. Then
+    /// only its age may be another.
     func renew() async throws(StorageError) {
         guard let freshness = settledFreshness() else { return try await rebuild() }
         var snapshot = current
@@ -106,7 +110,9 @@ extension ListController {
         // Asked for before: what is committed while the list is read makes another number.
         let count = world.storage.changeCount(of: query)
         guard let built = try await world.builder.build(query), isOurs(built.record) else { return nil }
-        let basis = count.map { SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now, storedAt: built.readAt)) }
+        let basis = count.map {
+            SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now, storedAt: built.readAt))
+        }
         return Seen(query: query, snapshot: built.snapshot, basis: basis)
     }
 

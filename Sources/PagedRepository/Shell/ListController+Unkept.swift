@@ -31,7 +31,8 @@ extension ListController {
         return snapshot
     }
 
-    /// The page behind those that are not kept, or all of them: asked for here, because no other process could use it (R30).
+    /// The page behind those that are not kept, or all of them: asked for here, because no other process could use it
+    /// (R30).
     /// - Returns: how many new items came; nil when nothing that is shown is unkept.
     func goOnUnkept(toTheEnd: Bool, _ ticket: Int) async throws -> Int? {
         guard unkept != nil else { return nil }
@@ -71,7 +72,9 @@ extension ListController {
             unkept?.pages.ended()
             try await rebuild()
         case .notModified:
-            throw failed(FetchFailure(.undecodable, "nothing has changed, says the origin, and was not asked", isRetryable: false))
+            throw failed(
+                FetchFailure(
+                    .undecodable, "nothing has changed, says the origin, and was not asked", isRetryable: false))
         }
     }
 
@@ -87,12 +90,14 @@ extension ListController {
         }
     }
 
-    /// R37: the retry asks for the same page. Nothing of it is in the ledger, so the moment of the next attempt is only here.
+    /// R37: the retry asks for the same page. Nothing of it is in the ledger, so the moment of the next attempt is only
+    /// here.
     private func failed(_ failure: FetchFailure) -> ListFailure {
         let attempt = (unkept?.attempts ?? 0) + 1
         unkept?.attempts = attempt
         let now = world.clock.now()
-        let next = world.options.sync.retry.nextAttempt(after: failure, attempt: attempt, now: now, chance: world.chance())
+        let next = world.options.sync.retry.nextAttempt(
+            after: failure, attempt: attempt, now: now, chance: world.chance())
         return ListFailure(.next, failure, nextAttemptAt: next, cause: source.cause)
     }
 

@@ -27,7 +27,8 @@ extension ListController {
         case .all: options.work = .everything
         }
         let sync = ListSync(
-            storage: world.storage, source: source, key: key, options: options, clock: world.clock, chance: world.chance,
+            storage: world.storage, source: source, key: key, options: options, clock: world.clock,
+            chance: world.chance,
             logger: world.logger)
         let (progress, continuation) = AsyncStream<SyncEvent>.makeStream()
         // The run tells while it goes on; what it tells is handled here, in order.
@@ -78,7 +79,9 @@ extension ListController {
     }
 
     func tellLoaded(_ range: Range<Int>) {
-        guard events.hasListeners, let run = current.runs.first(where: { $0.isHeld && $0.range.overlaps(range) }) else { return }
+        guard events.hasListeners, let run = current.runs.first(where: { $0.isHeld && $0.range.overlaps(range) }) else {
+            return
+        }
         let part = range.clamped(to: run.range)
         events.send(.pageLoaded(part, part.map { run.items[$0 - run.offset] }))
     }
@@ -91,28 +94,37 @@ extension ListController {
         if report.outcome == .purged { return .success(.superseded) }
         let news = max(0, now.runs.count { $0.isHeld } == 0 ? 0 : held(now) - held(before))
         if let failure = report.headFailure {
-            return .failure(ListFailure(before.isLoaded ? .refresh : .first, failure, nextAttemptAt: own(report.nextAttemptAt, report), cause: source.cause))
+            return .failure(
+                ListFailure(
+                    before.isLoaded ? .refresh : .first, failure, nextAttemptAt: own(report.nextAttemptAt, report),
+                    cause: source.cause))
         }
         switch work {
         case .refresh:
             // X12: who came along with somebody who gave up has got nothing.
-            guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else { return .success(.superseded) }
+            guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else {
+                return .success(.superseded)
+            }
             return .success(.loaded(news))
         case .next, .all:
             let isServed = report.pagesNotStored > 0 && !now.isKept
-            let isComplete = report.outcome == .complete || report.outcome == .damaged && report.list?.isComplete == true
+            let isComplete =
+                report.outcome == .complete || report.outcome == .damaged && report.list?.isComplete == true
             if isComplete || isServed || now.items.count > before.items.count {
                 return .success(news > 0 || now.hasMore ? .loaded(news) : .endReached)
             }
             // The one that was just tried: others may have failed before, and elsewhere.
-            let entry = report.list?.failures.max { ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0) }
+            let entry = report.list?.failures.max {
+                ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0)
+            }
             guard let entry, let failure = entry.failure else {
                 // X12: who gave up is shown no failure; who waits is not sent away with nothing.
                 guard report.list != nil, !Task.isCancelled else { return .success(.superseded) }
                 let why = report.warnings.last ?? "the origin's answers contradict each other; nothing more came"
                 return .failure(ListFailure(.next, FetchFailure(.doubtful, why, isRetryable: true)))
             }
-            return .failure(ListFailure(.next, failure, nextAttemptAt: own(entry.nextAttemptAt, report), cause: source.cause))
+            return .failure(
+                ListFailure(.next, failure, nextAttemptAt: own(entry.nextAttemptAt, report), cause: source.cause))
         }
     }
 

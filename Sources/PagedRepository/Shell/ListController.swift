@@ -4,9 +4,9 @@ import Synchronization
 
 /// Carries out what a `ListMachine` decides, for everybody who holds the same list.
 ///
-/// State, the actor's own: the machine; for each work under way its task and who waits for it; what it follows in the storage.
-/// What is published lies in the broadcasts, and what it was read from under a mutex: anybody may read them, and only the actor
-/// writes. A task keeps the controller for as long as it runs.
+/// State, the actor's own: the machine; for each work under way its task and who waits for it; what it follows in the
+/// storage. What is published lies in the broadcasts, and what it was read from under a mutex: anybody may read them,
+/// and only the actor writes. A task keeps the controller for as long as it runs.
 actor ListController<Value: Sendable> {
     nonisolated let snapshots = Broadcast<ListSnapshot<Value>>(current: ListSnapshot(), capacity: 1)
     nonisolated let events = LateBroadcast<ListEvent<Value>>(capacity: 1_024)
@@ -31,8 +31,8 @@ actor ListController<Value: Sendable> {
     var unkept: UnkeptList<Value>? { didSet { settled.withLock { $0 = nil } } }
     /// Something was committed while work of our own was under way: its last snapshot may have been read before.
     var hasHeardMeanwhile = false
-    /// Pages that were fetched again because their bytes could not be used: once, or an origin that gives such bytes would be
-    /// asked for ever.
+    /// Pages that were fetched again because their bytes could not be used: once, or an origin that gives such bytes
+    /// would be asked for ever.
     var refetched: Set<Range<Int>> = []
 
     init(key: QueryKey, world: ListWorld<Value>, source: any PageSource) {
@@ -50,10 +50,12 @@ actor ListController<Value: Sendable> {
 
     // MARK: Calls
 
-    /// What `load` comes to where nothing has to be read or asked for: on the caller's own thread, since the way to this actor
-    /// and back takes as long as reading a page. Nil: it has to be called.
+    /// What `load` comes to where nothing has to be read or asked for: on the caller's own thread, since the way to
+    /// this actor and back takes as long as reading a page. Nil: it has to be called.
     nonisolated func loadAtOnce(_ policy: LoadPolicy) -> LoadOutcome? {
-        guard policy.takesCached, let snapshot = settledSnapshot(), let outcome = snapshot.outcome(under: policy) else { return nil }
+        guard policy.takesCached, let snapshot = settledSnapshot(), let outcome = snapshot.outcome(under: policy) else {
+            return nil
+        }
         world.reads.asked(Metric.Cached(snapshot.freshness))
         return outcome
     }
@@ -94,7 +96,8 @@ actor ListController<Value: Sendable> {
     func appeared(_ position: Int) async {
         prefetch.looked(at: position)
         while prefetch.wantsMore(of: current.extent) {
-            let answer = machine.nextByItself(isLastItem: prefetch.isAtTheEnd(of: current.extent), now: world.clock.now())
+            let answer = machine.nextByItself(
+                isLastItem: prefetch.isAtTheEnd(of: current.extent), now: world.clock.now())
             if case .join = answer { return }
             prefetch.began()
             guard case .loaded(1...) = try? await perform(answer) else { return }
@@ -118,8 +121,8 @@ actor ListController<Value: Sendable> {
         if observe(), machine.work == nil { try? await rebuild() }
     }
 
-    /// What is stored is stale for everybody, until page one has been had. Of a list that is not stored, or is somebody else's
-    /// (R45), nothing is served that could be.
+    /// What is stored is stale for everybody, until page one has been had. Of a list that is not stored, or is somebody
+    /// else's (R45), nothing is served that could be.
     func invalidate() async throws(StorageError) {
         // Others may move the list between our look and our commit; then we look again (R4).
         for _ in 0..<8 {

@@ -9,8 +9,8 @@ final class ListWorld<Value: Sendable>: Sendable {
     let clock: any SyncClock
     let chance: @Sendable () -> Double
     let logger: Logger
-    /// Which query a key named when it was looked for last. No other query ever gets its number: what is stored under it is this
-    /// list, or nothing any more.
+    /// Which query a key named when it was looked for last. No other query ever gets its number: what is stored under
+    /// it is this list, or nothing any more.
     let queries: BoundedCache<QueryKey, QueryID>
     /// What runs the tasks that nobody waits for; nil for what runs all others. A simulation hands out its own.
     let executor: (any TaskExecutor)?
@@ -19,7 +19,8 @@ final class ListWorld<Value: Sendable>: Sendable {
     let lookout: Lookout
 
     init(
-        options: PagedListOptions, builder: SnapshotBuilder<Value>, clock: any SyncClock, chance: @escaping @Sendable () -> Double,
+        options: PagedListOptions, builder: SnapshotBuilder<Value>, clock: any SyncClock,
+        chance: @escaping @Sendable () -> Double,
         logger: Logger, queries: BoundedCache<QueryKey, QueryID>, executor: (any TaskExecutor)?
     ) {
         storage = builder.storage

@@ -9,12 +9,13 @@ protocol WatchedList: AnyObject, Sendable {
 
 /// Hears for all lists of a repository what happens in the storage, and hands it out to those that somebody listens to.
 ///
-/// One stream and one task for all of them: a list that nothing happens to costs its entry here, and nothing else. What there is
-/// to hear waits with its list; a few tasks, which live while there is something, let one list after the other hear all of it at
-/// once. So ten thousand lists that are opened together are read a few at a time, and not all at once.
+/// One stream and one task for all of them: a list that nothing happens to costs its entry here, and nothing else. What
+/// there is to hear waits with its list; a few tasks, which live while there is something, let one list after the other
+/// hear all of it at once. So ten thousand lists that are opened together are read a few at a time, and not all at
+/// once.
 ///
-/// State, under one mutex, which is not held while anybody else's code runs: the lists; what each of them follows; whose turn it
-/// is; how many tasks work; the storage's watch. An entry dies with its list.
+/// State, under one mutex, which is not held while anybody else's code runs: the lists; what each of them follows;
+/// whose turn it is; how many tasks work; the storage's watch. An entry dies with its list.
 final class Lookout: Sendable {
     /// What one call of a list's `hear` is about.
     private struct Turn {
@@ -66,8 +67,8 @@ final class Lookout: Sendable {
         begin(missing)
     }
 
-    /// From when this returns, what happens to `query` is told to the list; nil: what may be the beginning of a list. It follows
-    /// one at a time.
+    /// From when this returns, what happens to `query` is told to the list; nil: what may be the beginning of a list.
+    /// It follows one at a time.
     func follow(_ query: QueryID?, _ list: some WatchedList) {
         let before = state.withLock { state in
             if state.lists[ObjectIdentifier(list)] == nil { state.lists[ObjectIdentifier(list)] = Known(list: list) }

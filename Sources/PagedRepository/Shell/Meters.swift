@@ -3,11 +3,12 @@ import PageModel
 
 /// What counts and times the events that `Metric` lists: a group for each thing that lives for a while.
 ///
-/// To look up a handler costs the back end a lock and a search by name; to count with it costs an atomic addition, and nothing
-/// where there is no back end. So a group is looked up when its repository, run or engine begins, and an event only counts: a
-/// cached read looks nothing up. Nor is it looked up once for the process: the factory that holds when something begins is the
-/// one that counts it, be it set up late or for one task alone (`withMetricsFactory`, as in tests that run beside each other).
-/// swift-metrics hands its factory down in this way by itself, which is why no initialiser of ours takes one.
+/// To look up a handler costs the back end a lock and a search by name; to count with it costs an atomic addition, and
+/// nothing where there is no back end. So a group is looked up when its repository, run or engine begins, and an event
+/// only counts: a cached read looks nothing up. Nor is it looked up once for the process: the factory that holds when
+/// something begins is the one that counts it, be it set up late or for one task alone (`withMetricsFactory`, as in
+/// tests that run beside each other). swift-metrics hands its factory down in this way by itself, which is why no
+/// initialiser of ours takes one.
 ///
 /// Every series is there from the beginning, with nothing in it: an alert sees the first failure as an increase.
 enum Meters {
@@ -59,7 +60,9 @@ enum Meters {
             guard case .committed = outcome else { return }
             let written = plan.edits.reduce(0) { $0 + $1.pagesWritten }
             if written > 0 { pages.increment(by: written) }
-            for case .failed(_, _, let pause, _) in plan.ledger { failures.increment(pause == nil ? .none : .scheduled) }
+            for case .failed(_, _, let pause, _) in plan.ledger {
+                failures.increment(pause == nil ? .none : .scheduled)
+            }
         }
     }
 
@@ -79,7 +82,9 @@ private struct Counters<Value: Hashable & Sendable & RawRepresentable<String>>: 
 
     init(_ metric: Metric, _ values: [Value]) {
         counters = Dictionary(
-            uniqueKeysWithValues: values.map { ($0, Counter(label: metric.rawValue, dimensions: metric.labels($0.rawValue))) })
+            uniqueKeysWithValues: values.map {
+                ($0, Counter(label: metric.rawValue, dimensions: metric.labels($0.rawValue)))
+            })
     }
 
     func increment(_ value: Value) {
@@ -94,7 +99,9 @@ private struct Timers<Value: Hashable & Sendable & RawRepresentable<String>>: Se
 
     init(_ metric: Metric, _ values: [Value]) {
         timers = Dictionary(
-            uniqueKeysWithValues: values.map { ($0, Timer(label: metric.rawValue, dimensions: metric.labels($0.rawValue))) })
+            uniqueKeysWithValues: values.map {
+                ($0, Timer(label: metric.rawValue, dimensions: metric.labels($0.rawValue)))
+            })
     }
 
     func record(_ value: Value, _ duration: Duration) { timers[value]?.record(duration: duration) }
@@ -116,7 +123,8 @@ extension ListEdit {
             1
         case .rearrange(let rearrangement):
             rearrangement.pieces.count { if case .written = $0 { true } else { false } }
-        case .verify, .confirm, .beginGeneration, .demote, .truncate, .dropOlderGenerations, .setTotal, .setEnd, .validated,
+        case .verify, .confirm, .beginGeneration, .demote, .truncate, .dropOlderGenerations, .setTotal, .setEnd,
+            .validated,
             .invalidated, .setFreshFor, .allowDuplicates, .setSweep, .describe:
             0
         }

@@ -2,8 +2,9 @@ import PageModel
 
 /// Every metric there is: its name, what it counts in, and by what it is told apart.
 ///
-/// Names, units and dimensions are promised. Documentation/Observability.md shows the same list, and a test holds the two
-/// together. No dimension names a list, an origin or a credential (R45): each has a handful of values that are known here.
+/// Names, units and dimensions are promised. Documentation/Observability.md shows the same list, and a test holds the
+/// two together. No dimension names a list, an origin or a credential (R45): each has a handful of values that are
+/// known here.
 enum Metric: String, CaseIterable, Sendable {
     /// Calls of `PagedList.load` and `PagedRepository.page`, by what the cache held when they came.
     case reads = "pagecache_reads_total"
@@ -87,7 +88,9 @@ enum Metric: String, CaseIterable, Sendable {
     enum Retry: String, CaseIterable { case scheduled, none }
     enum CircuitState: String, CaseIterable { case open, closed }
 
-    static let runOutcomes: [SyncReport.Outcome] = [.complete, .limited, .incomplete, .offline, .failed, .damaged, .purged]
+    static let runOutcomes: [SyncReport.Outcome] = [
+        .complete, .limited, .incomplete, .offline, .failed, .damaged, .purged,
+    ]
 }
 
 extension Metric.Cached {

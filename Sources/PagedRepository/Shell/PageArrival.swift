@@ -6,7 +6,8 @@ extension SyncRun {
 
     /// The items from `range.lowerBound` on, and `overlap` known ones before them, were answered.
     /// - Parameter looks: how often others have stored parts of it while it was looked at.
-    func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int, looks: Int = 0) async throws(StorageError) {
+    func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int, looks: Int = 0) async throws(StorageError)
+    {
         // What was asked for before the list was seen to have moved is of no use: nobody knows which list it was.
         guard let query, !pass.mustRestart else { return }
         guard case .page(let page) = answer, page.content.count > overlap else {
@@ -29,7 +30,9 @@ extension SyncRun {
         // R21: what was received with what is held proves the seams between them.
         edits.append(.verify(arrived))
         let ending = EndOfList.decide(page.knowing(list.record.total), at: start, full: fullPage, access: source.access)
-        if case .end(let position) = ending, list.record.total.exactCount == nil || position == list.record.total.exactCount {
+        if case .end(let position) = ending,
+            list.record.total.exactCount == nil || position == list.record.total.exactCount
+        {
             // R20: one short answer does not take away what is held behind it.
             let last = try await storage.excerpt(of: query, position..<Int.max)?.coverage.runs.last?.upperBound ?? 0
             if last > position, !pass.doubtful.contains(range.lowerBound) {
@@ -50,8 +53,8 @@ extension SyncRun {
         spanStored(page, arrived, of: range, missing, list)
     }
 
-    /// Stores what came together and is what was to be expected, and takes the leases of what is asked for next with it. False where
-    /// the storage refuses: then nothing has been done (R1).
+    /// Stores what came together and is what was to be expected, and takes the leases of what is asked for next with
+    /// it. False where the storage refuses: then nothing has been done (R1).
     func store(_ batch: SpanBatch, _ list: ListOutline) async throws(StorageError) -> Bool {
         guard case .committed = try await apply(batch.commit, leasingNext: true) else { return false }
         pagesWithoutNews = 0
@@ -64,21 +67,24 @@ extension SyncRun {
     ) {
         pagesFetched += 1
         if missing.isEmpty { pass.fruitless.insert(range.lowerBound) }
-        if case .grid(let size) = source.access, missing.isEmpty, page.content.count < size, list.record.total.exactCount ?? 0 > arrived.upperBound {
+        if case .grid(let size) = source.access, missing.isEmpty, page.content.count < size,
+            list.record.total.exactCount ?? 0 > arrived.upperBound
+        {
             // R20: what of this page was counted and is not there did not come twice.
             pass.emptyFrom = min(arrived.upperBound, pass.emptyFrom ?? .max)
         }
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
     }
 
-    /// How many items a page has that is not the last; nil when that is not known for sure. Where pages lie on a grid, it says.
+    /// How many items a page has that is not the last; nil when that is not known for sure. Where pages lie on a grid,
+    /// it says.
     var fullPage: Int? {
         if case .grid(let size) = source.access { return size }
         return isPageSizeSure ? pageSize : nil
     }
 
-    /// R4: whether the list is the one that the place was chosen in. An answer for a place that has moved is dropped, and what
-    /// is missing is planned anew.
+    /// R4: whether the list is the one that the place was chosen in. An answer for a place that has moved is dropped,
+    /// and what is missing is planned anew.
     private func isStillThere(_ query: QueryID) async throws(StorageError) -> Bool {
         guard asked.under != nil else { return true }
         return try await storage.excerpt(of: query, 0..<0).map(isStillThere) ?? false
@@ -96,11 +102,13 @@ extension SyncRun {
         return window.parts.allSatisfy { part in
             !part.isHeld
                 || part.content.identities.map(\.key)
-                    == identities[part.offset - arrived.lowerBound..<part.range.upperBound - arrived.lowerBound].map(\.key)
+                    == identities[part.offset - arrived.lowerBound..<part.range.upperBound - arrived.lowerBound].map(
+                        \.key)
         }
     }
 
-    /// Whether the items that were asked for again, before `position`, came as they are held, though nothing behind them.
+    /// Whether the items that were asked for again, before `position`, came as they are held, though nothing behind
+    /// them.
     private func hasKnown(
         _ answer: PageAnswer, before position: Int, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) -> Bool {
@@ -122,12 +130,14 @@ extension SyncRun {
         listMoved(page, at: offset)
     }
 
-    /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: when they are all
-    /// displaced alike, as a whole; otherwise they moved alone, and their old places are asked for again.
+    /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: when they
+    /// are all displaced alike, as a whole; otherwise they moved alone, and their old places are asked for again.
     ///
-    /// False when others have stored some of it since, at the very same places: then less of it is missing than was thought.
+    /// False when others have stored some of it since, at the very same places: then less of it is missing than was
+    /// thought.
     private func store(
-        _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID, _ list: ListOutline,
+        _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID,
+        _ list: ListOutline,
         mayLookAgain: Bool
     ) async throws(StorageError) -> Bool {
         var plan = CommitPlan(
@@ -150,7 +160,8 @@ extension SyncRun {
             }
             conflicts += 1
             let isShifted = Set(shifts).count == 1 && (page.total == .unknown || source.access != .offsets)
-            // A page of nothing but what is held elsewhere takes nothing from its place (G6): page one tells what it means.
+            // A page of nothing but what is held elsewhere takes nothing from its place (G6): page one tells what it
+            // means.
             if conflicts <= options.restarts, isShifted || places.count == identities.count {
                 listMoved(page, at: start)
                 return true
@@ -182,8 +193,8 @@ extension SyncRun {
         pass.emptyFrom = min(offset, pass.emptyFrom ?? .max)
     }
 
-    /// The total, or an item received twice, says that the list is not the one we began to read. What is held is kept; page
-    /// one is asked again, and the `Reconciler` finds out what moved (R21).
+    /// The total, or an item received twice, says that the list is not the one we began to read. What is held is kept;
+    /// page one is asked again, and the `Reconciler` finds out what moved (R21).
     /// - Parameter isEnd: whether it is sure that nothing follows what was answered.
     private func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false) {
         evidence = page.content.isEmpty && !isEnd ? [] : [Clue(offset: offset, page: page, isEnd: isEnd)]
@@ -212,7 +223,8 @@ extension SyncRun {
             }
             pass.emptyFrom = min(range.lowerBound, pass.emptyFrom ?? .max)
             queue.clear(from: range.lowerBound)
-        } else if list.record.total.exactCount == nil, list.pages.contains(where: { $0.range.upperBound > range.lowerBound }),
+        } else if list.record.total.exactCount == nil,
+            list.pages.contains(where: { $0.range.upperBound > range.lowerBound }),
             !isWitnessed(range.lowerBound, end: range.lowerBound)
         {
             return askWitness(for: .span(range, overlap: overlap), end: range.lowerBound)
@@ -220,13 +232,15 @@ extension SyncRun {
             list.heldPages.contains(where: { $0.range.upperBound > range.lowerBound })
         {
             // Said twice, it is true; and what is held there may have moved up as well as gone (G6): that is found out.
-            return listMoved(FetchedPage(content: PageContent(), total: pageOne.total), at: range.lowerBound, isEnd: true)
+            return listMoved(
+                FetchedPage(content: PageContent(), total: pageOne.total), at: range.lowerBound, isEnd: true)
         }
         pass.fruitless.insert(range.lowerBound)
         var edits: [ListEdit] = []
         if list.record.total.exactCount == nil, list.coverage.headEnd == range.lowerBound {
             edits = [.setEnd(range.lowerBound)]
-        } else if case .page(let page) = answer, let now = page.total.exactCount, let then = list.record.total.exactCount,
+        } else if case .page(let page) = answer, let now = page.total.exactCount,
+            let then = list.record.total.exactCount,
             now != then
         {
             return listMoved(page, at: range.lowerBound)

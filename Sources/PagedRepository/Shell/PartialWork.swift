@@ -2,7 +2,8 @@ import PageModel
 
 /// Runs that bring in a part of a list: the next page, or some positions, without a refresh of page one.
 extension SyncRun {
-    /// Whether page one is taken as it is held. Where nothing is held, or the list has moved, it is asked for all the same.
+    /// Whether page one is taken as it is held. Where nothing is held, or the list has moved, it is asked for all the
+    /// same.
     func adoptsHead() async throws(StorageError) -> Bool {
         guard !options.work.refreshesHead, passCount == 0, let query, let list = try await storage.outline(of: query),
             list.record.validatedAt != nil, let head = list.heldPages.first, head.offset == 0
@@ -21,7 +22,8 @@ extension SyncRun {
         case .next:
             return coverage.headEnd > goal
         case .positions(let range):
-            let known = range.clamped(to: 0..<max(range.lowerBound, list.record.end ?? list.record.total.exactCount ?? .max))
+            let known = range.clamped(
+                to: 0..<max(range.lowerBound, list.record.end ?? list.record.total.exactCount ?? .max))
             return source.access.isRandom ? coverage.gaps(in: known).isEmpty : coverage.headEnd >= known.upperBound
         }
     }
@@ -62,14 +64,17 @@ extension SyncRun {
 }
 
 extension SyncRun {
-    /// What could not be fetched at positions that are held by now, or do not exist, is of no use to anybody; nor is a retry that
-    /// was due and for which nothing was to be asked: pages have other beginnings since. Page one's record is its own.
+    /// What could not be fetched at positions that are held by now, or do not exist, is of no use to anybody; nor is a
+    /// retry that was due and for which nothing was to be asked: pages have other beginnings since. Page one's record
+    /// is its own.
     private func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
         let now = list.readAt
         let known = list.coverage
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         let moot = list.ledger.filter { entry in
-            guard range.contains(entry.offset), entry.offset > 0, attempts[entry.offset] == nil, entry.state != .inFlight else { return false }
+            guard range.contains(entry.offset), entry.offset > 0, attempts[entry.offset] == nil,
+                entry.state != .inFlight
+            else { return false }
             guard entry.state.isFailure || entry.nextAttemptAt != nil else { return false }
             if entry.offset >= end || known.gaps(in: entry.offset..<entry.offset + 1).isEmpty { return true }
             return entry.nextAttemptAt.map { $0 <= now } ?? false

@@ -4,8 +4,8 @@ import PageModel
 extension SyncRun {
     func mayStore(_ page: FetchedPage) -> Bool { page.mayBeStored || options.storesDespiteNoStore }
 
-    /// The run ends with it: what would be fetched behind could not be laid in, or would only be thrown away. What is in flight
-    /// is waited for, and stored where it may be.
+    /// The run ends with it: what would be fetched behind could not be laid in, or would only be thrown away. What is
+    /// in flight is waited for, and stored where it may be.
     func passOn(_ page: FetchedPage, _ target: FetchTarget) async throws(StorageError) {
         pagesNotStored += 1
         for warning in page.lesson?.warnings ?? [] { warn(warning) }
@@ -31,23 +31,26 @@ extension SyncRun {
         }
     }
 
-    /// The lease ends. That the page was asked for is on record where the list was ever had; of any other list nothing is left
-    /// but its name, see `SyncOptions.registersFirst`.
+    /// The lease ends. That the page was asked for is on record where the list was ever had; of any other list nothing
+    /// is left but its name, see `SyncOptions.registersFirst`.
     private func noteAsked(_ target: FetchTarget) async throws(StorageError) {
         guard let query else { return }
         let isKnown = try await storage.excerpt(of: query, 0..<0)?.record.validatedAt != nil
-        let edit: LedgerEdit = isKnown
+        let edit: LedgerEdit =
+            isKnown
             ? .succeeded(offset: target.offset, lease: leases[target.offset])
             : .forgotten(offset: target.offset, lease: leases[target.offset])
         try await record([edit], for: query)
     }
 
-    /// A question about page one was answered, and the answer must not become part of the list: the refresh has failed (R14).
+    /// A question about page one was answered, and the answer must not become part of the list: the refresh has failed
+    /// (R14).
     private func cannotReconcile() async throws(StorageError) {
         guard reconciliationUnderWay != nil else { return }
         questionFailed(
             FetchFailure(
-                .refused, "what has changed cannot be found out: the origin forbids storing its answers", isRetryable: false))
+                .refused, "what has changed cannot be found out: the origin forbids storing its answers",
+                isRetryable: false))
         guard keepsHeadLease, let query else { return }
         keepsHeadLease = false
         if let lease = leases[0] { try await record([.released(offset: 0, lease: lease)], for: query) }

@@ -72,7 +72,8 @@ extension SyncRun {
 
     private func commit(_ repair: Repair, _ work: Reconciliation) async throws(StorageError) {
         let page = work.page
-        // What others brought while questions were asked was not part of what was reasoned about: look again (R4), twice at most.
+        // What others brought while questions were asked was not part of what was reasoned about: look again (R4),
+        // twice at most.
         if repair.isChange || !repair.demoted.isEmpty, secondLooks < 2,
             let now = try await storage.outline(of: work.list.record.id), now.coverage.runs != work.list.coverage.runs
         {
@@ -108,7 +109,9 @@ extension SyncRun {
         switch answer {
         case .page(let page):
             // R20: that an answer is short proves nothing here; what lies behind it would be dropped.
-            let isEnd = EndOfList.decide(page.knowing(work.machine.total), at: range.lowerBound, full: nil, access: source.access)
+            let isEnd =
+                EndOfList.decide(
+                    page.knowing(work.machine.total), at: range.lowerBound, full: nil, access: source.access)
                 == .end(at: range.lowerBound + page.content.count)
             let sighting = try await sighting(
                 page, at: range.lowerBound, work.list.record.id, isEnd: isEnd || page.content.isEmpty, asked: range)
@@ -130,7 +133,8 @@ extension SyncRun {
 
     /// An answer, with where the cached list holds its items.
     func sighting(
-        _ page: FetchedPage, at offset: Int, _ query: QueryID, isEnd: Bool, asked: Range<Int>?, cursor: PageCursor? = nil
+        _ page: FetchedPage, at offset: Int, _ query: QueryID, isEnd: Bool, asked: Range<Int>?,
+        cursor: PageCursor? = nil
     ) async throws(StorageError) -> Sighting {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
         return Sighting(

@@ -3,8 +3,8 @@ import PageModel
 
 // What runs and engines say in the log. Messages, levels and keys are promised: Documentation/Observability.md.
 //
-// R45: a list goes by its short id, an origin by the short id of its name, a failure by its class. No key, URL, payload or item
-// id, and no word of the origin, not even an error message, gets here.
+// R45: a list goes by its short id, an origin by the short id of its name, a failure by its class. No key, URL, payload
+// or item id, and no word of the origin, not even an error message, gets here.
 
 extension SyncRun {
     func tellBegun() {
@@ -23,7 +23,8 @@ extension SyncRun {
 
     func tellAnswered(_ answer: PageAnswer, _ target: FetchTarget) {
         logger.trace(
-            "the origin answered", metadata: ["offset": "\(target.offset)", "outcome": "\(Metric.Request(answer).rawValue)"])
+            "the origin answered",
+            metadata: ["offset": "\(target.offset)", "outcome": "\(Metric.Request(answer).rawValue)"])
     }
 
     func tellFailed(_ failure: FetchFailure, _ target: FetchTarget, attempt: Int, nextAttemptAt: Timestamp?) {
@@ -31,7 +32,8 @@ extension SyncRun {
         logger.debug(
             "fetch failed",
             metadata: [
-                "offset": "\(target.offset)", "class": "\(failure.word)", "attempt": "\(attempt)", "retry": "\(retry.rawValue)",
+                "offset": "\(target.offset)", "class": "\(failure.word)", "attempt": "\(attempt)",
+                "retry": "\(retry.rawValue)",
             ])
     }
 

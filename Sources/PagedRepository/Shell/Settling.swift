@@ -12,13 +12,15 @@ extension SyncRun {
         if source.access.isRandom, let total = record.total.exactCount, reached < total,
             list.coverage.runs.count <= 1, pass.emptyFrom != nil, givenUp.isEmpty, missingTargets(of: list).isEmpty
         {
-            // The origin counts more than it gives, and has nothing at the places where the rest should be. It may have lost
-            // them just now: page one once more tells (R20).
+            // The origin counts more than it gives, and has nothing at the places where the rest should be. It may have
+            // lost them just now: page one once more tells (R20).
             guard passCount > 0, isOwnTotal else { return false }
             warn("the origin counts \(total) items but gives \(reached)")
             return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
         }
-        if source.access == .chain, let end = record.end, end == reached, let total = record.total.exactCount, total != end {
+        if source.access == .chain, let end = record.end, end == reached, let total = record.total.exactCount,
+            total != end
+        {
             // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
             // tells; a list that was read just now, from its first page to its last, is believed.
             if passCount == 0 { return false }

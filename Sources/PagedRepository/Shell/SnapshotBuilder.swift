@@ -22,9 +22,12 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
     func build(_ query: QueryID) async throws(StorageError) -> Built? {
         let chosen = Chosen()
         // R2, R39: outline and items come out of one transaction, and so do what is in memory and what is not.
-        guard let reading = try await storage.list(of: query, reading: { chosen.choose(of: $0, self) }) else { return nil }
+        guard let reading = try await storage.list(of: query, reading: { chosen.choose(of: $0, self) }) else {
+            return nil
+        }
         let pages = decoded(chosen.pages, reading)
-        return Built(snapshot: snapshot(reading.outline, pages), record: reading.outline.record, readAt: reading.outline.readAt)
+        return Built(
+            snapshot: snapshot(reading.outline, pages), record: reading.outline.record, readAt: reading.outline.readAt)
     }
 
     /// How old a list with this record is.
@@ -41,7 +44,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
 
     /// What a snapshot is to hold, as it was chosen while the list was read.
     ///
-    /// State: the pages, under a mutex; the storage puts in, on whichever thread it reads, and the builder takes out afterwards.
+    /// State: the pages, under a mutex; the storage puts in, on whichever thread it reads, and the builder takes out
+    /// afterwards.
     private final class Chosen: Sendable {
         private let state = Mutex<[Decoded]>([])
 
@@ -119,7 +123,9 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             let isHeld = entry.summary.generation == record.version.generation
             let begins = entry.summary.offset
             if isHeld, begins == whole, page.unusable.isEmpty { snapshot.pagesLoaded += 1 }
-            for stretch in page.stretches { snapshot.runs.add(stretch.values, at: begins + stretch.index, isHeld: isHeld) }
+            for stretch in page.stretches {
+                snapshot.runs.add(stretch.values, at: begins + stretch.index, isHeld: isHeld)
+            }
             for index in page.unusable { snapshot.addUnusable(begins + index) }
             if let first = snapshot.runs.first, first.offset == 0, first.isHeld { whole = first.items.count }
         }
@@ -140,7 +146,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
 
 extension Array {
     /// Adds what lies behind the last run: to it, where nothing is between them and both are held, or neither is.
-    mutating func add<Value: Sendable>(_ values: [Value], at position: Int, isHeld: Bool) where Element == ListSnapshot<Value>.Run {
+    mutating func add<Value: Sendable>(_ values: [Value], at position: Int, isHeld: Bool)
+    where Element == ListSnapshot<Value>.Run {
         if let last, last.range.upperBound == position, last.isHeld == isHeld {
             self[count - 1].items.append(values)
         } else {

@@ -1,7 +1,7 @@
 import PageModel
 
-/// R23: every page of the list once more, compared with what is held and mended where it differs. Its progress is kept in
-/// the store, so that it goes on where it was.
+/// R23: every page of the list once more, compared with what is held and mended where it differs. Its progress is kept
+/// in the store, so that it goes on where it was.
 extension SyncRun {
     /// Whether a sweep was asked for and has not come to its end in this run.
     var sweepOutstanding: Bool { reconciliation != .swept }
@@ -72,7 +72,9 @@ extension SyncRun {
         } else {
             sweeping.answers[range.lowerBound] = FetchedPage(content: PageContent())
         }
-        while !sweeping.isDone, !pass.mustRestart, let page = sweeping.answers.removeValue(forKey: question(sweeping.position).lowerBound) {
+        while !sweeping.isDone, !pass.mustRestart,
+            let page = sweeping.answers.removeValue(forKey: question(sweeping.position).lowerBound)
+        {
             try await lay(page)
         }
     }
@@ -105,7 +107,8 @@ extension SyncRun {
         }
         if content.isEmpty { return try await endSweep(at: sweeping.position, list, [], page) }
         let places = Dictionary(
-            zip(sighting.identities, sighting.places).compactMap { identity, place in place.map { (identity.key, $0) } },
+            zip(sighting.identities, sighting.places).compactMap { identity, place in place.map { (identity.key, $0) }
+            },
             uniquingKeysWith: { first, _ in first })
         sighting = Sighting(offset: sweeping.position, content: content, places: places, isEnd: false)
         let walk = Walk(sighting, at: sweeping.position, runs: list.coverage.runs, keepsHole: false)
@@ -117,7 +120,9 @@ extension SyncRun {
         if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
         // A sweep is the proof: that the origin counts no more is none, and what it asks next tells.
-        let isShort = page.total.exactCount == nil && page.hasMore == nil && page.content.count < question(sweeping.position).count
+        let isShort =
+            page.total.exactCount == nil && page.hasMore == nil
+            && page.content.count < question(sweeping.position).count
         if page.hasMore == false || isShort { return try await endSweep(at: after, list, edits, page) }
         edits.append(.setEnd(walk.end(list)))
         edits.append(.setSweep(SweepProgress(position: after, startedAt: list.record.sweep?.startedAt ?? list.readAt)))

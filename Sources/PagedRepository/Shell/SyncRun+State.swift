@@ -13,8 +13,8 @@ extension SyncRun {
         var emptyFrom: Int?
         /// Positions that answered once with less than is held, or is counted.
         var doubtful: Set<Int> = []
-        /// What was said at a place of where the list ends, and is not believed before page one has shown that the origin is in
-        /// its senses, and the place has said it again (R20).
+        /// What was said at a place of where the list ends, and is not believed before page one has shown that the
+        /// origin is in its senses, and the place has said it again (R20).
         var witnessed: Set<Claim> = []
         struct Claim: Hashable {
             var place: Int
@@ -26,7 +26,8 @@ extension SyncRun {
         var hasRewalked = false
         /// How far the walk has come without a break: others may take pages out of its way (R30).
         var walkedTo = 0
-        /// How far a walk has come without a break from page one, as it was answered in this pass, by what each answer handed over.
+        /// How far a walk has come without a break from page one, as it was answered in this pass, by what each answer
+        /// handed over.
         var unbrokenTo: Int?
         /// A walk that began at page one has come to the end, and the list stood still meanwhile.
         var hasWalkedWhole = false
@@ -34,8 +35,8 @@ extension SyncRun {
         var hasChanged = false
         /// How often the end of a chain was asked for again.
         var reopenings = 0
-        /// Nobody says whether the list has grown (R24): what lies at its end is asked for again. Until that is answered the list
-        /// ends where it did: nothing is taken away, and no end is announced twice (R14, R38).
+        /// Nobody says whether the list has grown (R24): what lies at its end is asked for again. Until that is
+        /// answered the list ends where it did: nothing is taken away, and no end is announced twice (R14, R38).
         var rechecksEnd = false
     }
 

@@ -21,8 +21,8 @@ final class SyncRun {
     var query: QueryID?
     /// How many items a full page of this origin has: see `fullPage`.
     var pageSize = 1
-    /// Whether a page of fewer items is a short one. Not, where all that is known of the size is a page that others were joined
-    /// to.
+    /// Whether a page of fewer items is a short one. Not, where all that is known of the size is a page that others
+    /// were joined to.
     var isPageSizeSure = true
     var pass = Pass()
     var sweeping = SweepState()
@@ -30,8 +30,8 @@ final class SyncRun {
     var recent = RecentPages()
     /// What is known of the places that are asked for, as of this run's last commit or lease.
     var vicinity: Vicinity?
-    /// Pages that are in flight as far as the queue goes, and whose leases were asked for with a commit: they are fetched next, where
-    /// they were granted, as soon as others have come.
+    /// Pages that are in flight as far as the queue goes, and whose leases were asked for with a commit: they are
+    /// fetched next, where they were granted, as soon as others have come.
     var reserved: (targets: [FetchTarget], granted: Set<Int>) = ([], [])
     /// What this run last knew of the origin's page one.
     var pageOne = (count: 0, next: PageCursor?.none, total: Total.unknown)
@@ -160,8 +160,8 @@ final class SyncRun {
         return report
     }
 
-    /// Page one, then what is missing; again from page one when the list moved meanwhile. Passes that bring something new
-    /// are progress; of others there are only so many.
+    /// Page one, then what is missing; again from page one when the list moved meanwhile. Passes that bring something
+    /// new are progress; of others there are only so many.
     private func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
             pass = Pass()
@@ -182,7 +182,9 @@ final class SyncRun {
                 // While the witness is not heard, the place in doubt is not asked for again.
                 var targets: [FetchTarget] = pass.awaitsWitness == nil ? [] : [.head]
                 if targets.isEmpty, options.work.refreshesHead || tailWalk == .whole { targets = rewalk(of: list) }
-                if targets.isEmpty { targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list) }
+                if targets.isEmpty {
+                    targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list)
+                }
                 if targets.isEmpty { targets = tail(of: list) }
                 if targets.isEmpty {
                     if !options.work.refreshesHead, !pass.mustRestart { return try await partlyDone(list, ending) }
@@ -209,8 +211,8 @@ final class SyncRun {
         }
     }
 
-    /// A chain whose end is open, and whose last page hands over to nothing, is gone on with from the last one that does: what
-    /// is held behind it is walked through, and stays held if nothing comes of it (R14).
+    /// A chain whose end is open, and whose last page hands over to nothing, is gone on with from the last one that
+    /// does: what is held behind it is walked through, and stays held if nothing comes of it (R14).
     private func tail(of list: ListOutline) -> [FetchTarget] {
         guard source.access == .chain, !list.isComplete, givenUp.isEmpty, pass.reopenings < 2,
             let target = LoadPlan.tailWithoutCursor(of: list)
@@ -223,7 +225,8 @@ final class SyncRun {
     /// What to ask for now: what is missing, less what was asked for in vain.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
         let longest = max(options.retry.cap, options.retry.longestRetryAfter)
-        let barred = options.honorsLedger
+        let barred =
+            options.honorsLedger
             ? LoadPlan.barred(list.ledger, now: list.readAt, pause: options.retry.cap, longest: longest) : []
         let overlap = min(options.overlap, source.largestOverlap ?? .max)
         return LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: overlap).filter {
@@ -240,9 +243,10 @@ final class SyncRun {
             await waitForOthers()
             if Task.isCancelled { return .stopped }
             guard let query, let list = try await storage.outline(of: query) else { return ending }
-            // Their answer serves, where the total tells the end; where only a short page does, its length has to be known. Not, where
-            // they asked before somebody knew better.
-            if let validatedAt = list.record.validatedAt, validatedAt >= storedSince ?? validatedAt, !list.record.isInvalidated, options.work != .sweep,
+            // Their answer serves, where the total tells the end; where only a short page does, its length has to be
+            // known. Not, where they asked before somebody knew better.
+            if let validatedAt = list.record.validatedAt, validatedAt >= storedSince ?? validatedAt,
+                !list.record.isInvalidated, options.work != .sweep,
                 list.record.total.exactCount != nil || source.access == .chain
             {
                 if let head = list.heldPages.first(where: { $0.offset == 0 }) { adopt(head, list) }

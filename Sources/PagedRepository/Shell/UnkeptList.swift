@@ -21,11 +21,13 @@ struct UnkeptList<Value: Sendable>: Sendable {
 
     mutating func append(_ page: DecodedPage<Value>) { decoded.append(page) }
 
-    /// The list as it is shown: what is stored, and these pages behind it, or in its place. Nil when what is stored has become
-    /// another list, or its page one a newer one.
+    /// The list as it is shown: what is stored, and these pages behind it, or in its place. Nil when what is stored has
+    /// become another list, or its page one a newer one.
     func laid(over stored: ListSnapshot<Value>) -> ListSnapshot<Value>? {
         let isWhole = pages.start == 0
-        guard isWhole ? stored.validatedAt == validatedAt : stored.version == version && stored.items.count == pages.start else {
+        guard
+            isWhole ? stored.validatedAt == validatedAt : stored.version == version && stored.items.count == pages.start
+        else {
             return nil
         }
         var snapshot = isWhole ? ListSnapshot<Value>() : stored
@@ -48,7 +50,9 @@ struct UnkeptList<Value: Sendable>: Sendable {
         }
         if let first = snapshot.runs.first, first.offset == 0 { snapshot.items = first.items }
         snapshot.runs += behind
-        snapshot.gaps = snapshot.gaps.map { max($0.lowerBound, pages.end)..<max($0.upperBound, pages.end) }.filter { !$0.isEmpty }
+        snapshot.gaps = snapshot.gaps.map { max($0.lowerBound, pages.end)..<max($0.upperBound, pages.end) }.filter {
+            !$0.isEmpty
+        }
         snapshot.pagesLoaded += pages.pages
         // G1: one behind the other by continuation alone.
         snapshot.inferredSeams += isWhole ? max(0, pages.pages - 1) : pages.pages
@@ -74,6 +78,7 @@ extension ListSnapshot.Run {
     fileprivate func part(from position: Int) -> ListSnapshot.Run? {
         guard range.upperBound > position else { return nil }
         guard offset < position else { return self }
-        return ListSnapshot.Run(offset: position, items: PagedItems([Array(items.dropFirst(position - offset))]), isHeld: isHeld)
+        return ListSnapshot.Run(
+            offset: position, items: PagedItems([Array(items.dropFirst(position - offset))]), isHeld: isHeld)
     }
 }

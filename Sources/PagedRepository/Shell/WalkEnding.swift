@@ -5,15 +5,18 @@ extension SyncRun {
     /// R24: the chain says that it ends at `position`. What is held behind that is gone; one answer alone does not take
     /// much away (R20).
     func chainEnded(
-        at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil, isNews: Bool = true
+        at position: Int, _ cursor: PageCursor, _ list: ListOutline, edits: [ListEdit], from offset: Int? = nil,
+        isNews: Bool = true
     ) async throws(StorageError) {
         let offset = offset ?? position
-        // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end. This was one,
-        // where it has come here without a break and the origin counts just as many.
+        // A stored cursor may be a place in a list that has moved on: only a walk from page one proves the end. This
+        // was one, where it has come here without a break and the origin counts just as many.
         let isProven = pass.unbrokenTo == offset && !pass.hasChanged && list.record.total.exactCount == position
         if list.pages.contains(where: { $0.range.upperBound > position }) {
             if tailWalk != .whole, !isProven { return walkAllAgain() }
-            if !isWitnessed(offset, end: position) { return askWitness(for: .follow(cursor, offset: offset), end: position) }
+            if !isWitnessed(offset, end: position) {
+                return askWitness(for: .follow(cursor, offset: offset), end: position)
+            }
         } else if edits.isEmpty, list.record.total.exactCount != position, !isWitnessed(offset, end: position) {
             // The page before handed over to nothing: that is no end yet.
             return askWitness(for: .follow(cursor, offset: offset), end: position)
@@ -22,7 +25,8 @@ extension SyncRun {
         if pass.hasRewalked, pass.walkedTo == offset, !pass.hasChanged { pass.hasWalkedWhole = true }
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
         let lease = leases[offset]
-        let ledger: LedgerEdit = edits.isEmpty ? .forgotten(offset: offset, lease: lease) : .succeeded(offset: offset, lease: lease)
+        let ledger: LedgerEdit =
+            edits.isEmpty ? .forgotten(offset: offset, lease: lease) : .succeeded(offset: offset, lease: lease)
         guard try await commit(edits + ending, [ledger], list)
         else { return }
         if !edits.isEmpty {
@@ -46,7 +50,8 @@ extension SyncRun {
             pass.rechecksEnd = false
             // R14, R25: what is held from there on, and came again, is not behind the end.
             let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
-            _ = try await commit([.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset, lease: leases[offset])], list)
+            _ = try await commit(
+                [.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset, lease: leases[offset])], list)
             return
         }
         guard pagesWithoutNews < options.loopGuard else {
@@ -61,7 +66,8 @@ extension SyncRun {
         let failure = FetchFailure(.loop, message, isRetryable: false)
         givenUp.insert(offset)
         progress(.failed(offset: offset, failure, nextAttemptAt: nil))
-        _ = try await commit([], [.failed(offset: offset, failure: failure, nextAttemptIn: nil, lease: leases[offset])], list)
+        _ = try await commit(
+            [], [.failed(offset: offset, failure: failure, nextAttemptIn: nil, lease: leases[offset])], list)
     }
 
     /// R22: a cursor that the origin no longer takes. The list is walked again from page one, with new cursors; what is
@@ -75,8 +81,8 @@ extension SyncRun {
         pass.mustRestart = true
     }
 
-    /// Where to walk on from, of a list without anything missing: from page one, when it has to be walked again, or when its
-    /// tail is not what the origin counts.
+    /// Where to walk on from, of a list without anything missing: from page one, when it has to be walked again, or
+    /// when its tail is not what the origin counts.
     func rewalk(of list: ListOutline) -> [FetchTarget] {
         guard source.access == .chain, !pass.hasRewalked, let next = pageOne.next,
             let end = list.record.end ?? (tailWalk == .whole ? .max : nil), end > pageOne.count

@@ -16,7 +16,9 @@ extension SyncRun {
         }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
-        guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else { return }
+        guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else {
+            return
+        }
         pass.unbrokenTo = page.content.count
         queue.add([.follow(next, offset: page.content.count)])
     }
@@ -42,14 +44,17 @@ extension SyncRun {
         }
         // R24: the origin's own word wins over a next that it hands over all the same.
         if page.hasMore == false { page.next = nil }
-        if page.next == cursor { return try await originLoops("the origin's next page is the same page again", offset, list) }
+        if page.next == cursor {
+            return try await originLoops("the origin's next page is the same page again", offset, list)
+        }
         guard !page.content.isEmpty else {
             if page.next == nil { return try await chainEnded(at: offset, cursor, list, edits: []) }
             return try await nothingNew(page, at: offset, list)
         }
         let sighting = try await sighting(page, at: offset, query, isEnd: page.next == nil, asked: nil, cursor: cursor)
         guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
-            // R24: only what was read before; for ever, that is a loop. As the last page, it is a list in another order.
+            // R24: only what was read before; for ever, that is a loop. As the last page, it is a list in another
+            // order.
             if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return walkAllAgain() }
             return try await nothingNew(page, at: offset, list)
         }
@@ -62,21 +67,25 @@ extension SyncRun {
         let position = walk.position
         // R25: an item that comes again has moved, once or twice; when they keep coming, the origin repeats them.
         conflicts += offset - position
-        // R20: what moves about while it is walked past may have gone by unseen. Such a walk proves nothing against a total.
+        // R20: what moves about while it is walked past may have gone by unseen. Such a walk proves nothing against a
+        // total.
         if position < offset { pass.hasChanged = true }
         if conflicts > options.restarts * 4 {
             return try await followUnaligned(page, cursor, at: offset, list, repeats: true)
         }
         let after = position + page.content.count
         var edits = walk.edits(sighting, list)
-        // Whether a total that the walk exceeds is a lie, or the list changed meanwhile, a second walk tells: see `settle`.
+        // Whether a total that the walk exceeds is a lie, or the list changed meanwhile, a second walk tells: see
+        // `settle`.
         if page.total != .unknown, page.total.count != list.record.total.count {
             edits.append(.setTotal(page.total))
             pass.hasChanged = true
             // What page one's validator vouches for is another total.
             asksUnconditionally = true
         }
-        if page.next == nil { return try await chainEnded(at: after, cursor, list, edits: edits, from: offset, isNews: !walk.isSame) }
+        if page.next == nil {
+            return try await chainEnded(at: after, cursor, list, edits: edits, from: offset, isNews: !walk.isSame)
+        }
         edits.append(.setEnd(walk.end(list)))
         if sweeping.isChain, let next = page.next {
             let startedAt = list.record.sweep?.startedAt ?? list.readAt
@@ -95,8 +104,8 @@ extension SyncRun {
         queue.add([.follow(next, offset: after)])
     }
 
-    /// R22: the walk ends where it has met the list, unless the total says that something behind is not as it was. A list
-    /// that is not whole is gone on with where it breaks off.
+    /// R22: the walk ends where it has met the list, unless the total says that something behind is not as it was. A
+    /// list that is not whole is gone on with where it breaks off.
     private func walksOn(_ walk: Walk, at position: Int, _ query: QueryID) async throws(StorageError) -> Bool {
         guard tailWalk != .whole else { return true }
         guard walk.hasMet else {

@@ -10,7 +10,8 @@ struct WindowReader<Value: Sendable>: Sendable {
     private let queries: BoundedCache<QueryKey, QueryID>
 
     /// - Parameter budget: bytes of payloads whose windows are kept.
-    init(_ builder: SnapshotBuilder<Value>, clock: any SyncClock, queries: BoundedCache<QueryKey, QueryID>, budget: Int) {
+    init(_ builder: SnapshotBuilder<Value>, clock: any SyncClock, queries: BoundedCache<QueryKey, QueryID>, budget: Int)
+    {
         storage = builder.storage
         self.builder = builder
         self.clock = clock
@@ -60,7 +61,9 @@ struct WindowReader<Value: Sendable>: Sendable {
     }
 
     /// R45: whose the list is says the record that comes with the items, and no earlier one.
-    private func read(_ key: WindowKey, _ query: QueryID, _ source: any PageSource) async throws(StorageError) -> Reading {
+    private func read(_ key: WindowKey, _ query: QueryID, _ source: any PageSource) async throws(StorageError)
+        -> Reading
+    {
         let now = clock.now()
         // Asked for before: what is committed while the window is read makes another number.
         let count = storage.changeCount(of: query)
@@ -82,8 +85,8 @@ private struct WindowKey: Hashable {
     var range: Range<Int>
 }
 
-/// A window that was read just now. One object, which does not say of what values it is: to find it, nothing has to be known of
-/// their type, and what is generic is looked up each time.
+/// A window that was read just now. One object, which does not say of what values it is: to find it, nothing has to be
+/// known of their type, and what is generic is looked up each time.
 private final class KeptWindow: Sendable {
     let record: QueryRecord
     let mark: ReadMark

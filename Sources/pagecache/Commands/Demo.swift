@@ -29,8 +29,11 @@ struct Demo: AsyncParsableCommand {
 
     func run() async throws {
         Terminal.standard.configure(
-            quiet: false, json: false, colour: !noColor && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty)
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-demo-\(UUID().uuidString)").path
+            quiet: false, json: false,
+            colour: !noColor && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "pagecache-demo-\(UUID().uuidString)"
+        ).path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         // One request in forty fails, and one is asked to wait: what an ordinary API does on an ordinary day.
         let origin = DemoOrigin(count: 10_000, latency: .milliseconds(40)) { number, _ in
@@ -79,7 +82,9 @@ private final class DemoStory {
         try await goOffline()
         table()
         terminal.print("")
-        terminal.print("Took \(TimeText.seconds(SystemClock().now() - started)); nothing is left behind. Your own: pagecache sync URL")
+        terminal.print(
+            "Took \(TimeText.seconds(SystemClock().now() - started)); nothing is left behind. Your own: pagecache sync URL"
+        )
     }
 
     // MARK: Chapters
@@ -93,7 +98,9 @@ private final class DemoStory {
         await child.kill()
         terminal.progress("")
         let list = try await outline()
-        say("kill -9 after \(origin.answered) answers. In the store: \(count(list.coverage.count)) items in \(list.heldPages.count) whole pages, none half.")
+        say(
+            "kill -9 after \(origin.answered) answers. In the store: \(count(list.coverage.count)) items in \(list.heldPages.count) whole pages, none half."
+        )
         let inFlight = list.ledger.count { $0.state == .inFlight }
         say("The ledger remembers \(inFlight) \(inFlight == 1 ? "page" : "pages") in flight.")
     }
@@ -107,9 +114,14 @@ private final class DemoStory {
         terminal.progress("")
         let result = try await child.wait().result()
         let sent = origin.requests.count - before
-        say("\(sent) requests for the \(pages - held) pages that were missing: page one again, and a retry for each error.")
+        say(
+            "\(sent) requests for the \(pages - held) pages that were missing: page one again, and a retry for each error."
+        )
         say("\(count(result.items)) of \(count(result.total)) items, \(result.runs) run, \(result.gaps.count) gaps.")
-        rows.append(Row(what: "first sync, killed half way, and resumed", sent: origin.requests.count, plain: "\(before) + \(pages) + retries"))
+        rows.append(
+            Row(
+                what: "first sync, killed half way, and resumed", sent: origin.requests.count,
+                plain: "\(before) + \(pages) + retries"))
         let stored = Set(try await ids())
         guard stored == Set(origin.ids), stored.count == 10_000 else { throw broken("the store and the origin differ") }
         say("Checked: the 10,000 ids in the store are the origin's.")
@@ -122,7 +134,9 @@ private final class DemoStory {
         var before = origin.requests.count
         let result = try await run(["sync", url, "--store", store, "--json"])
         let sent = origin.requests.count - before
-        say("\(sent) \(sent == 1 ? "request" : "requests"): page one and its total explain what happened; everything behind is shifted, not fetched.")
+        say(
+            "\(sent) \(sent == 1 ? "request" : "requests"): page one and its total explain what happened; everything behind is shifted, not fetched."
+        )
         guard try await ids() == origin.ids else { throw broken("the store is not what the origin has") }
         say("Checked: \(count(result.items)) items in the store, in the origin's order.")
         rows.append(Row(what: "3 inserts and 2 deletes taken in", sent: sent, plain: "\(pages + 1)"))
@@ -140,12 +154,16 @@ private final class DemoStory {
         let started = SystemClock().now()
         let shown = try await Child(["show", url, "--store", store, "--offset", "5000", "--limit", "2"]).wait()
         say("pagecache show --offset 5000 --limit 2, after \((SystemClock().now() - started).wholeMilliseconds) ms:")
-        for line in shown.output.split(separator: "\n") { say("  " + TextWidth.prefix(line, columns: terminal.width - 6)) }
+        for line in shown.output.split(separator: "\n") {
+            say("  " + TextWidth.prefix(line, columns: terminal.width - 6))
+        }
         let child = Child(["sync", url, "--store", store, "--wait", "2s"])
         while child.isRunning { try await watch("trying to reach the origin") }
         let ended = try await child.wait()
         terminal.progress("")
-        guard let code = ended.code, code == ExitStatus.incomplete.rawValue else { throw broken("sync did not end with 75") }
+        guard let code = ended.code, code == ExitStatus.incomplete.rawValue else {
+            throw broken("sync did not end with 75")
+        }
         say("pagecache sync ends with \(code): \(ended.errors.split(separator: "\n").last ?? "")")
         rows.append(Row(what: "read with the origin gone", sent: 0, plain: "impossible"))
     }
@@ -178,7 +196,9 @@ private final class DemoStory {
         try await Task.sleep(for: .milliseconds(20))
     }
 
-    private func run(_ arguments: [String]) async throws -> Child.SyncWord { try await Child(arguments).wait().result() }
+    private func run(_ arguments: [String]) async throws -> Child.SyncWord {
+        try await Child(arguments).wait().result()
+    }
 
     private func broken(_ what: String) -> ToolFailure {
         ToolFailure(.internal, "demo", "the demo failed: \(what)")

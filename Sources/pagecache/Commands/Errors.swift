@@ -25,7 +25,8 @@ struct Errors: AsyncParsableCommand {
     func run() async throws {
         common.apply()
         let queries = try await common.withStore(.readOnly) { store in try await store.summaries() }
-        let failures = queries.flatMap { query in query.outline.failures.map { (query.outline.record.key, $0) } }.sorted {
+        let failures = queries.flatMap { query in query.outline.failures.map { (query.outline.record.key, $0) } }.sorted
+        {
             ($0.1.nextAttemptAt?.milliseconds ?? .max, $0.0.shortID, $0.1.offset)
                 < ($1.1.nextAttemptAt?.milliseconds ?? .max, $1.0.shortID, $1.1.offset)
         }
@@ -62,7 +63,9 @@ struct Errors: AsyncParsableCommand {
             .init(.int(entry.attempts)),
             .init(.time(entry.firstFailureAt)),
             .init(.time(entry.lastAttemptAt)),
-            .init(.time(entry.nextAttemptAt), entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? "only when asked"),
+            .init(
+                .time(entry.nextAttemptAt),
+                entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? "only when asked"),
             .init(.time(entry.retryAfterUntil)),
             .init(.optional(entry.failure?.failureClass.rawValue)),
             .init(.optional(entry.failure?.httpStatus)),

@@ -28,11 +28,14 @@ struct Export: AsyncParsableCommand {
     @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
     var query: String
     @Option(
-        name: [.short, .long], help: ArgumentHelp("Write to this file instead; '-' is standard output.", valueName: "file"),
+        name: [.short, .long],
+        help: ArgumentHelp("Write to this file instead; '-' is standard output.", valueName: "file"),
         completion: .file())
     var output: String?
-    @Option(help: ArgumentHelp(
-        "Only these fields of each item, in this order: JSON Pointers, separated by commas.", valueName: "pointers"))
+    @Option(
+        help: ArgumentHelp(
+            "Only these fields of each item, in this order: JSON Pointers, separated by commas.", valueName: "pointers")
+    )
     var fields: String?
     @OptionGroup var common: CommonOptions
 
@@ -53,7 +56,8 @@ struct Export: AsyncParsableCommand {
         for attempt in 0... {
             guard let list = try await store.outline(of: record.id) else { throw moved("was removed") }
             let result = try await write(list, from: store, to: sink)
-            // R4: every piece was read under the version that the list had at the beginning, or all of it is done again.
+            // R4: every piece was read under the version that the list had at the beginning, or all of it is done
+            // again.
             if let result { return try finish(result, list, sink) }
             guard attempt < Export.restarts, sink.rewind() else { throw moved("was changed") }
             Terminal.standard.note("pagecache: the list was changed while it was read; beginning again")
@@ -63,7 +67,9 @@ struct Export: AsyncParsableCommand {
     private func find(in store: PageStore) async throws -> QueryRecord {
         let record = try await QuerySelector.find(query, in: store)
         guard record.validatedAt != nil else {
-            throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "'pagecache sync \(record.key.shortID)' fetches it")
+            throw ToolFailure(
+                .notFound, "never_fetched", "'\(query)' was never fetched",
+                hint: "'pagecache sync \(record.key.shortID)' fetches it")
         }
         return record
     }
@@ -85,8 +91,8 @@ struct Export: AsyncParsableCommand {
         var damaged: [Range<Int>] = []
     }
 
-    /// Nil when the list moved meanwhile. Each piece is a transaction of its own: one that lasts as long as a slow reader
-    /// takes would keep the store's log from ever being emptied.
+    /// Nil when the list moved meanwhile. Each piece is a transaction of its own: one that lasts as long as a slow
+    /// reader takes would keep the store's log from ever being emptied.
     private func write(_ list: ListOutline, from store: PageStore, to sink: ByteSink) async throws -> Written? {
         var encoder = ItemEncoder(format: common.outputFormat, fields: fields.flatMap(FieldPointer.list))
         var written = Written(items: 0, itemsCutShort: 0)
@@ -116,7 +122,8 @@ struct Export: AsyncParsableCommand {
         return written
     }
 
-    private static func read(_ range: Range<Int>?, of query: QueryID, from store: PageStore) async throws -> ListWindow? {
+    private static func read(_ range: Range<Int>?, of query: QueryID, from store: PageStore) async throws -> ListWindow?
+    {
         guard let range else { return nil }
         return try await store.window(of: query, range)
     }
@@ -128,7 +135,8 @@ struct Export: AsyncParsableCommand {
         let terminal = Terminal.standard
         let id = list.record.key.shortID
         if let output, output != "-" {
-            terminal.note("pagecache: \(SizeText.count(written.items)) items, \(SizeText.bytes(sink.written)), in \(output)")
+            terminal.note(
+                "pagecache: \(SizeText.count(written.items)) items, \(SizeText.bytes(sink.written)), in \(output)")
         }
         if written.itemsCutShort > 0 {
             let count = SizeText.count(written.itemsCutShort)
@@ -141,13 +149,16 @@ struct Export: AsyncParsableCommand {
             throw ToolFailure(
                 .unusableData, "damaged",
                 DamageText.sentence(written.damaged)
-                    + (missing == 0 ? "" : "; \(SizeText.count(missing)) other positions are missing or not up to date"),
+                    + (missing == 0
+                        ? "" : "; \(SizeText.count(missing)) other positions are missing or not up to date"),
                 hint: "'pagecache verify --repair' drops them, and 'pagecache sync \(id)' fetches them again")
         }
         if let first = gaps.first {
-            let missing = "\(SizeText.count(gaps.reduce(0) { $0 + $1.count }, "position is", "positions are")) missing or not up to date"
+            let missing =
+                "\(SizeText.count(gaps.reduce(0) { $0 + $1.count }, "position is", "positions are")) missing or not up to date"
             terminal.complain(
-                "incomplete: \(missing), from \(SizeText.count(first.lowerBound)) on; 'pagecache sync \(id)' fetches them")
+                "incomplete: \(missing), from \(SizeText.count(first.lowerBound)) on; 'pagecache sync \(id)' fetches them"
+            )
         } else if !list.isComplete {
             terminal.complain("incomplete: where the list ends is not known yet; 'pagecache sync \(id)' goes on")
         } else {

@@ -73,7 +73,9 @@ struct CollectGarbage: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        guard maxBytes != nil || maxAge != nil else { throw ValidationError("name a budget: --max-bytes, --max-age, or both") }
+        guard maxBytes != nil || maxAge != nil else {
+            throw ValidationError("name a budget: --max-bytes, --max-age, or both")
+        }
     }
 
     func run() async throws {

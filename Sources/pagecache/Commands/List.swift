@@ -26,7 +26,8 @@ struct List: AsyncParsableCommand {
         if damaged > 0 {
             // A list that is not shown is not a list that is not there.
             Terminal.standard.warn(
-                "\(damaged) \(damaged == 1 ? "query is" : "queries are") damaged and not shown; 'pagecache verify' says more, 'pagecache verify --repair' mends")
+                "\(damaged) \(damaged == 1 ? "query is" : "queries are") damaged and not shown; 'pagecache verify' says more, 'pagecache verify --repair' mends"
+            )
         }
         let now = SystemClock().now()
         List.table(queries, now: now).render(common.outputFormat, to: .standard)

@@ -35,11 +35,16 @@ struct Pages: AsyncParsableCommand {
         let terminal = Terminal.standard
         switch common.outputFormat {
         case .table:
-            for line in MapDrawing(map: map, width: terminal.width).lines(colour: terminal.colour) { terminal.print(styled: line) }
+            for line in MapDrawing(map: map, width: terminal.width).lines(colour: terminal.colour) {
+                terminal.print(styled: line)
+            }
         case .json, .ndjson, .csv:
             let columns: [ResultTable.Column] = [.init(name: "offset"), .init(name: "count"), .init(name: "state")]
             let rows = map.stretches.map { stretch -> [ResultTable.Cell] in
-                [.init(.int(stretch.range.lowerBound)), .init(.int(stretch.range.count)), .init(.string(stretch.state.rawValue))]
+                [
+                    .init(.int(stretch.range.lowerBound)), .init(.int(stretch.range.count)),
+                    .init(.string(stretch.state.rawValue)),
+                ]
             }
             ResultTable(columns: columns, rows: rows).render(common.outputFormat, to: terminal)
         }
@@ -76,14 +81,18 @@ struct Pages: AsyncParsableCommand {
     private static func row(
         _ offset: Int, _ page: PageSummary?, _ entry: LedgerEntry?, _ record: QueryRecord, _ now: Timestamp
     ) -> [ResultTable.Cell] {
-        let freshness = page.map { FreshnessPolicy().freshness(ofPageValidatedAt: $0.validatedAt, in: record, now: now) }
+        let freshness = page.map {
+            FreshnessPolicy().freshness(ofPageValidatedAt: $0.validatedAt, in: record, now: now)
+        }
         let isOld = page.map { $0.generation < record.version.generation } ?? false
         let state = entry?.state ?? .ok
         return [
             .init(.int(offset), SizeText.count(offset)),
             .init(.optional(page?.count)),
             .init(.string(state.rawValue), state.rawValue + (isOld ? ", old list" : "")),
-            .init(.optional(freshness?.rawValue), page.map { "\(freshness?.rawValue ?? "") (\(TimeText.age(now - $0.validatedAt)))" }),
+            .init(
+                .optional(freshness?.rawValue),
+                page.map { "\(freshness?.rawValue ?? "") (\(TimeText.age(now - $0.validatedAt)))" }),
             .init(.optional(page?.evidence.rawValue)),
             .init(.optional(page?.generation)),
             .init(.optional(page?.revision)),
@@ -93,7 +102,9 @@ struct Pages: AsyncParsableCommand {
             .init(.optional(entry?.failure?.failureClass.rawValue)),
             .init(.optional(entry?.failure?.httpStatus)),
             .init(.optional(entry?.failure?.message)),
-            .init(.time(entry?.nextAttemptAt), entry?.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" }),
+            .init(
+                .time(entry?.nextAttemptAt),
+                entry?.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" }),
             .init(.optional(entry?.leaseOwner)),
         ]
     }

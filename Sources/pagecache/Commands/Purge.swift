@@ -31,9 +31,10 @@ struct Purge: AsyncParsableCommand {
     var scope: String?
     @Flag(help: "Every query that was fetched, and is stale, or was invalidated.")
     var stale = false
-    @Option(help: ArgumentHelp(
-        "Age at which a query counts as stale, for --stale. Default: what the origin says, up to 1h; 60s where it does not.",
-        valueName: "duration"))
+    @Option(
+        help: ArgumentHelp(
+            "Age at which a query counts as stale, for --stale. Default: what the origin says, up to 1h; 60s where it does not.",
+            valueName: "duration"))
     var staleAfter: DurationArgument?
     @Option(help: ArgumentHelp("Every query that was not validated for so long.", valueName: "duration"))
     var olderThan: DurationArgument?
@@ -108,11 +109,14 @@ struct Purge: AsyncParsableCommand {
         let text = "\(consent.dryRun ? "would remove" : "removed") \(sentence(report))"
         ResultTable.render(one: members, common.outputFormat, sentence: text, to: terminal)
         if !setAside.isEmpty {
-            terminal.warn("bytes of it may still be in damaged files that were set aside: \(setAside.joined(separator: ", ")); delete them once nobody needs them")
+            terminal.warn(
+                "bytes of it may still be in damaged files that were set aside: \(setAside.joined(separator: ", ")); delete them once nobody needs them"
+            )
         }
         if report.mayRemainInLog {
             terminal.warn(
-                "bytes of it may still be in the log of the store, because a reader is in the way; once it is gone, the next command that writes removes them, for example 'pagecache gc --max-age 3650d'")
+                "bytes of it may still be in the log of the store, because a reader is in the way; once it is gone, the next command that writes removes them, for example 'pagecache gc --max-age 3650d'"
+            )
         }
     }
 }

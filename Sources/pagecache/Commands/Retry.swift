@@ -21,7 +21,8 @@ struct Retry: AsyncParsableCommand {
               pagecache retry --no-run      a service that runs, or 'sync --due', tries them
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either. Default: all that fail.", completion: .queries)
+    @Argument(
+        help: "A query: its id, its key, or the beginning of either. Default: all that fail.", completion: .queries)
     var query: String?
     @Flag(help: "Also what failed for good.")
     var permanent = false
@@ -34,7 +35,8 @@ struct Retry: AsyncParsableCommand {
     var concurrency = 4
     @Option(help: "Attempts before a page is given up for now.")
     var retries = 8
-    @Option(help: ArgumentHelp("How long to wait, for each query, for retries that get scheduled.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("How long to wait, for each query, for retries that get scheduled.", valueName: "duration"))
     var wait = DurationArgument(argument: "30s")!
     @OptionGroup var common: CommonOptions
 
@@ -50,7 +52,9 @@ struct Retry: AsyncParsableCommand {
     func validate() throws {
         guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
         guard retries >= 1 else { throw ValidationError("--retries must be at least 1") }
-        if let timeout, timeout.duration < .milliseconds(1) { throw ValidationError("--timeout must be more than nothing") }
+        if let timeout, timeout.duration < .milliseconds(1) {
+            throw ValidationError("--timeout must be more than nothing")
+        }
     }
 
     func run() async throws {
@@ -61,7 +65,9 @@ struct Retry: AsyncParsableCommand {
 
     private func retry(in store: PageStore) async throws {
         let wanted: [ListOutline] =
-            if let query { [try await QuerySelector.outline(query, in: store)] } else { try await store.summaries().map(\.outline) }
+            if let query { [try await QuerySelector.outline(query, in: store)] } else {
+                try await store.summaries().map(\.outline)
+            }
         let credential = noRun ? Credential() : try credentials.read()
         var chosen: [(record: QueryRecord, pages: Int)] = []
         for list in wanted {
@@ -74,7 +80,8 @@ struct Retry: AsyncParsableCommand {
         let results = noRun ? [] : try await fetch(chosen.map(\.record), in: store, credential)
         let renderings = SyncResults(results: results, common: common)
         let deeds = chosen.map { one in
-            Deed(key: one.record.key, pages: one.pages, result: renderings.renderings.first { $0.key == one.record.key })
+            Deed(
+                key: one.record.key, pages: one.pages, result: renderings.renderings.first { $0.key == one.record.key })
         }
         render(deeds)
         try renderings.end()
@@ -95,7 +102,8 @@ struct Retry: AsyncParsableCommand {
             if let work = DueWork.retries(of: list, retry: options.retry) { due.append(work) }
         }
         if query != nil, let record = records.first, ListRunner.url(of: record) == nil {
-            Terminal.standard.note("""
+            Terminal.standard.note(
+                """
                 how this list is asked for is known only to the program that fills it; its next run fetches what is due
                 """)
         }
@@ -124,11 +132,15 @@ struct Retry: AsyncParsableCommand {
         case .json: terminal.print(JSONOutput.array(deeds.map(json)).text)
         case .ndjson: for deed in deeds { terminal.print(json(deed).text) }
         case .csv:
-            let columns = ["query", "key", "scope", "pages", "outcome", "pages_fetched", "next_attempt_at"].map { ResultTable.Column(name: $0) }
+            let columns = ["query", "key", "scope", "pages", "outcome", "pages_fetched", "next_attempt_at"].map {
+                ResultTable.Column(name: $0)
+            }
             let rows = deeds.map { deed -> [ResultTable.Cell] in
                 [
-                    .init(.string(deed.key.shortID)), .init(.string(deed.key.text)), .init(.string(deed.key.scope)), .init(.int(deed.pages)),
-                    .init(.optional(deed.result?.report.outcome.rawValue)), .init(.optional(deed.result?.report.pagesFetched)),
+                    .init(.string(deed.key.shortID)), .init(.string(deed.key.text)), .init(.string(deed.key.scope)),
+                    .init(.int(deed.pages)),
+                    .init(.optional(deed.result?.report.outcome.rawValue)),
+                    .init(.optional(deed.result?.report.pagesFetched)),
                     .init(.time(deed.result?.report.nextAttemptAt)),
                 ]
             }

@@ -34,13 +34,17 @@ struct Show: AsyncParsableCommand {
     var limit: Int?
     @Option(help: ArgumentHelp("Only the item with this id.", valueName: "id"))
     var id: String?
-    @Option(help: ArgumentHelp(
-        "Only these fields of each item, in this order: JSON Pointers, separated by commas.", valueName: "pointers"))
+    @Option(
+        help: ArgumentHelp(
+            "Only these fields of each item, in this order: JSON Pointers, separated by commas.", valueName: "pointers")
+    )
     var fields: String?
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if id != nil, limit != nil || offset != 0 { throw ValidationError("--id names one item; it takes no --offset and no --limit") }
+        if id != nil, limit != nil || offset != 0 {
+            throw ValidationError("--id names one item; it takes no --offset and no --limit")
+        }
         guard offset >= 0 else { throw ValidationError("--offset must not be negative") }
         if let limit, limit < 0 { throw ValidationError("--limit must not be negative") }
         try FieldPointer.validate(fields)
@@ -58,20 +62,29 @@ struct Show: AsyncParsableCommand {
         let wanted = limit ?? (terminal.outputIsTerminal ? 20 : Int.max)
         let end = min(length, offset.addingReportingOverflow(wanted).overflow ? length : offset + wanted)
         guard list.record.validatedAt != nil else {
-            throw ToolFailure(.notFound, "never_fetched", "'\(query)' was never fetched", hint: "'pagecache sync \(list.record.key.shortID)' fetches it")
+            throw ToolFailure(
+                .notFound, "never_fetched", "'\(query)' was never fetched",
+                hint: "'pagecache sync \(list.record.key.shortID)' fetches it")
         }
         if let id { return try await show(id, of: list, in: store) }
-        if offset >= length, length > 0 { terminal.note("pagecache: the list has \(SizeText.count(length)) items; there is none at \(SizeText.count(offset))") }
+        if offset >= length, length > 0 {
+            terminal.note(
+                "pagecache: the list has \(SizeText.count(length)) items; there is none at \(SizeText.count(offset))")
+        }
 
         var writer = try writer(terminal)
         let asked = offset..<max(end, offset)
         let shown = try await outline(of: list.record.id, asked, in: store)
-        var damaged = shown.damaged.filter { $0.isEmpty ? asked.contains($0.lowerBound) : $0.overlaps(asked) }.map { $0.clamped(to: asked) }
+        var damaged = shown.damaged.filter { $0.isEmpty ? asked.contains($0.lowerBound) : $0.overlaps(asked) }.map {
+            $0.clamped(to: asked)
+        }
         try writer.begin()
         for range in Show.pieces(of: shown, asked) {
             try Task.checkCancellation()
-            guard let window = try await store.window(of: list.record.id, range), window.version == list.record.version else {
-                throw ToolFailure(.incomplete, "list_moved", "the list was changed while it was read", hint: "try again")
+            guard let window = try await store.window(of: list.record.id, range), window.version == list.record.version
+            else {
+                throw ToolFailure(
+                    .incomplete, "list_moved", "the list was changed while it was read", hint: "try again")
             }
             try writer.write(window)
             damaged += window.damaged.filter { !damaged.contains($0) }
@@ -81,7 +94,9 @@ struct Show: AsyncParsableCommand {
         if !damaged.isEmpty {
             throw ToolFailure(
                 .unusableData, "damaged", DamageText.sentence(damaged),
-                hint: "'pagecache sync \(list.record.key.shortID)' fetches them again, and 'pagecache verify --repair' mends the store")
+                hint:
+                    "'pagecache sync \(list.record.key.shortID)' fetches them again, and 'pagecache verify --repair' mends the store"
+            )
         }
     }
 
@@ -89,24 +104,30 @@ struct Show: AsyncParsableCommand {
     private static func pieces(of list: ListOutline, _ asked: Range<Int>) -> [Range<Int>] {
         Coverage(list.pages.map(\.range)).runs.flatMap { run in
             let run = run.clamped(to: asked)
-            return Swift.stride(from: run.lowerBound, to: run.upperBound, by: stride).map { $0..<min($0 + stride, run.upperBound) }
+            return Swift.stride(from: run.lowerBound, to: run.upperBound, by: stride).map {
+                $0..<min($0 + stride, run.upperBound)
+            }
         }
     }
 
     /// The pages in a range. Of a few items only these pages are read; else all pages, since they are shown anyway.
     private func outline(of query: QueryID, _ range: Range<Int>, in store: PageStore) async throws -> ListOutline {
-        let found = range.count <= 10 * Show.stride ? try await store.excerpt(of: query, range) : try await store.outline(of: query)
+        let found =
+            range.count <= 10 * Show.stride
+            ? try await store.excerpt(of: query, range) : try await store.outline(of: query)
         return try found ?? { throw gone }()
     }
 
     private var gone: ToolFailure {
-        ToolFailure(.notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' shows what there is")
+        ToolFailure(
+            .notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' shows what there is")
     }
 
     /// What tells how long the list is: its record and its last page. Of a list of unknown length, every page.
     private func tail(of record: QueryRecord, in store: PageStore) async throws -> ListOutline {
         let known = record.end ?? record.total.count
-        guard let list = try await store.excerpt(of: record.id, known.map { max(0, $0 - 1)..<Int.max } ?? 0..<Int.max) else {
+        guard let list = try await store.excerpt(of: record.id, known.map { max(0, $0 - 1)..<Int.max } ?? 0..<Int.max)
+        else {
             throw gone
         }
         return list
@@ -136,7 +157,8 @@ struct Show: AsyncParsableCommand {
         if let first = gaps.first {
             let count = gaps.reduce(0) { $0 + $1.count }
             terminal.note(
-                "pagecache: \(SizeText.count(count, "position is", "positions are")) missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(list.record.key.shortID)' shows them")
+                "pagecache: \(SizeText.count(count, "position is", "positions are")) missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(list.record.key.shortID)' shows them"
+            )
         }
         if terminal.outputIsTerminal, range.upperBound < list.length {
             terminal.note("… \(SizeText.count(list.length - range.upperBound)) more; --limit and --offset show them")

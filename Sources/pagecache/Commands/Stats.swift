@@ -21,17 +21,22 @@ struct Stats: AsyncParsableCommand {
               pagecache stats --html report.html     a page for a browser, without scripts
             """)
 
-    @Option(help: ArgumentHelp("Write a report with charts to this file as well.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Write a report with charts to this file as well.", valueName: "file"), completion: .file())
     var html: String?
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
         common.apply()
-        let (statistics, path) = try await common.withStore(.readOnly) { store in (try await store.statistics(), store.path) }
+        let (statistics, path) = try await common.withStore(.readOnly) { store in
+            (try await store.statistics(), store.path)
+        }
         if let html {
             let report = HTMLReport(statistics: statistics, store: path, now: SystemClock().now())
             let file = try AtomicFile(html)
-            let result = Array(report.text.utf8).withUnsafeBytes { bytes in Result { () throws(ToolFailure) in try file.write(bytes) } }
+            let result = Array(report.text.utf8).withUnsafeBytes { bytes in
+                Result { () throws(ToolFailure) in try file.write(bytes) }
+            }
             try result.get()
             try file.commit()
             Terminal.standard.note("report: \(html)")

@@ -14,14 +14,16 @@ extension Sync {
             let due = try await DueWork.all(
                 in: store, freshness: FreshnessPolicy(operatorSays: staleAfter), retry: options.retry)
             let runner = ListRunner(
-                store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration, options: options)
+                store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration,
+                options: options)
             let results = try await runner.run(due)
             if results.isEmpty { Terminal.standard.note("nothing is due") }
             try SyncResults(results: results, common: common).render()
         }
     }
 
-    /// What is left to do for a list when page one may be as old as that (R13, `refreshIfStale`); nil when that is nothing.
+    /// What is left to do for a list when page one may be as old as that (R13, `refreshIfStale`); nil when that is
+    /// nothing.
     func work(for list: ListOutline, by age: DurationArgument, now: Timestamp) -> SyncOptions.Work? {
         guard list.freshness(FreshnessPolicy(operatorSays: age), now: now) == .fresh else { return options.work }
         return refresh || list.isComplete ? nil : .positions(0..<Int.max)
@@ -30,7 +32,9 @@ extension Sync {
     /// `--offline`: what is there, without asking anybody.
     func tellOffline(_ target: String, _ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
         guard let known, let list = try await store.outline(of: known.id), list.record.validatedAt != nil else {
-            throw ToolFailure(.unreachable, "nothing_cached", "nothing is cached for \(target)", hint: "sync it once without --offline")
+            throw ToolFailure(
+                .unreachable, "nothing_cached", "nothing is cached for \(target)",
+                hint: "sync it once without --offline")
         }
         try await tell(list, target, key, store)
     }

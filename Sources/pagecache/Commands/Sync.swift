@@ -34,9 +34,10 @@ struct Sync: AsyncParsableCommand {
     @Argument(help: "A URL, or a query that is in the store.", completion: .queries)
     var target: String?
 
-    @Flag(help: ArgumentHelp(
-        "Everything that is due: scheduled retries of all queries, pinned ones that are stale or not whole, sweeps that were cut off.",
-        discussion: "A credential is sent for those queries that were fetched with it, and for no others."))
+    @Flag(
+        help: ArgumentHelp(
+            "Everything that is due: scheduled retries of all queries, pinned ones that are stale or not whole, sweeps that were cut off.",
+            discussion: "A credential is sent for those queries that were fetched with it, and for no others."))
     var due = false
 
     @OptionGroup var source: SourceOptions
@@ -50,12 +51,16 @@ struct Sync: AsyncParsableCommand {
     var rate: RateArgument?
     @Option(help: "Attempts before a page is given up for now.")
     var retries = 8
-    @Option(help: ArgumentHelp("How long to wait for scheduled retries. Default: 30s; with --due not at all.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for scheduled retries. Default: 30s; with --due not at all.", valueName: "duration"))
     var wait: DurationArgument?
-    @Option(help: ArgumentHelp(
-        "Ask for page one only when it was confirmed longer ago than this.",
-        discussion: "Default: always; with --due, for pinned lists, what the origin says, up to 1h, or 60s where it does not.",
-        valueName: "duration"))
+    @Option(
+        help: ArgumentHelp(
+            "Ask for page one only when it was confirmed longer ago than this.",
+            discussion:
+                "Default: always; with --due, for pinned lists, what the origin says, up to 1h, or 60s where it does not.",
+            valueName: "duration"))
     var staleAfter: DurationArgument?
     @Flag(help: "Page one and what it tells, and nothing else.")
     var refresh = false
@@ -71,17 +76,24 @@ struct Sync: AsyncParsableCommand {
     var explain = false
 
     func validate() throws {
-        guard (target != nil) != due else { throw ValidationError("name a URL, or a query that is in the store, or --due") }
+        guard (target != nil) != due else {
+            throw ValidationError("name a URL, or a query that is in the store, or --due")
+        }
         if due, refresh || sweep || offline || source.key != nil || source.scope != nil {
-            throw ValidationError("--due decides for itself what to do; it takes no --refresh, --sweep, --offline, --key or --scope")
+            throw ValidationError(
+                "--due decides for itself what to do; it takes no --refresh, --sweep, --offline, --key or --scope")
         }
         // Nobody could name such a query.
         if source.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
         if let maxPages, maxPages < 1 { throw ValidationError("--max-pages must be at least 1") }
         guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
         guard overlap >= 0 else { throw ValidationError("--overlap must not be negative") }
-        if sweep, staleAfter != nil { throw ValidationError("--sweep asks for every page, however young; it takes no --stale-after") }
-        guard !refresh || !sweep else { throw ValidationError("--refresh asks for page one only, --sweep for every page") }
+        if sweep, staleAfter != nil {
+            throw ValidationError("--sweep asks for every page, however young; it takes no --stale-after")
+        }
+        guard !refresh || !sweep else {
+            throw ValidationError("--refresh asks for page one only, --sweep for every page")
+        }
         guard retries >= 1 else { throw ValidationError("--retries must be at least 1") }
     }
 
@@ -105,7 +117,9 @@ struct Sync: AsyncParsableCommand {
         if offline { return try await tellOffline(target, key, known, store) }
         var options = options
         if let staleAfter, let known, let list = try await store.outline(of: known.id) {
-            guard let work = work(for: list, by: staleAfter, now: SystemClock().now()) else { return try await tell(list, target, key, store) }
+            guard let work = work(for: list, by: staleAfter, now: SystemClock().now()) else {
+                return try await tell(list, target, key, store)
+            }
             options.work = work
         }
 
@@ -124,7 +138,8 @@ struct Sync: AsyncParsableCommand {
     }
 
     private func synchronise(
-        _ key: QueryKey, _ known: QueryRecord?, _ configuration: HTTPSourceConfiguration, _ transport: AsyncHTTPTransport,
+        _ key: QueryKey, _ known: QueryRecord?, _ configuration: HTTPSourceConfiguration,
+        _ transport: AsyncHTTPTransport,
         _ store: DeferredStore, _ options: SyncOptions
     ) async throws {
         let origin: HTTPPageSource
@@ -134,7 +149,9 @@ struct Sync: AsyncParsableCommand {
             throw ToolFailure(.usage, "usage", "'\(configuration.url)' is \(error.message)")
         }
         if origin.hasSecretInURL {
-            Terminal.standard.warn("a secret in a URL can be seen by others on this machine; --header-env or --bearer-env keeps it out of sight")
+            Terminal.standard.warn(
+                "a secret in a URL can be seen by others on this machine; --header-env or --bearer-env keeps it out of sight"
+            )
         }
         if let known, source.key == nil, source.scope == nil, origin.belongsToAnother(stored: known.source) {
             throw ToolFailure(
@@ -146,7 +163,8 @@ struct Sync: AsyncParsableCommand {
         defer { progress.finish() }
         let gate = rate.map { OriginGate(concurrency: concurrency, requestsPerSecond: $0.perSecond) }
         let sync = ListSync(
-            storage: store, source: gate?.limiting(origin) ?? origin, key: key, options: options, logger: ToolLog.logger("pagecache.sync"))
+            storage: store, source: gate?.limiting(origin) ?? origin, key: key, options: options,
+            logger: ToolLog.logger("pagecache.sync"))
         let wasKnown = known.map { !$0.source.isEmpty } ?? false
         let report = try await sync.run { progress.show($0) }
         progress.finish()
@@ -166,7 +184,8 @@ struct Sync: AsyncParsableCommand {
         if refresh { options.work = .refresh }
         options.overlap = overlap
         options.retry.attempts = retries
-        // Whoever types `sync` asks for a copy, as with a download; a library that answers others does not decide that for them.
+        // Whoever types `sync` asks for a copy, as with a download; a library that answers others does not decide that
+        // for them.
         options.storesDespiteNoStore = !respectNoStore
         options.patience = wait?.duration ?? options.patience
         options.checksStoredBytes = !due
@@ -179,7 +198,8 @@ struct Sync: AsyncParsableCommand {
     private func resolve(_ target: String, in store: DeferredStore) async throws -> (url: String, key: QueryKey) {
         if let scheme = target.firstRange(of: "://").map({ target[..<$0.lowerBound].lowercased() }) {
             guard scheme == "http" || scheme == "https",
-                let key = HTTPPageSource.key(for: target, parameters: source.pagingParameters, scope: source.scope ?? "")
+                let key = HTTPPageSource.key(
+                    for: target, parameters: source.pagingParameters, scope: source.scope ?? "")
             else {
                 throw ToolFailure(.usage, "usage", "'\(target)' is not an http or https URL")
             }
@@ -190,8 +210,8 @@ struct Sync: AsyncParsableCommand {
         return (HTTPPageSource.url(inStored: query.source) ?? query.key.text, query.key)
     }
 
-    /// `--explain`: each decision about the origin and its grounds, a line each. Asked for, so it is said with `--quiet`, too; and on
-    /// standard error, so that the result stays one document.
+    /// `--explain`: each decision about the origin and its grounds, a line each. Asked for, so it is said with
+    /// `--quiet`, too; and on standard error, so that the result stays one document.
     func tell(_ explanation: [Explained]) {
         if explanation.isEmpty { return Terminal.standard.complain("nothing is known of how this origin pages") }
         for line in explanation { Terminal.standard.complain(line.description) }

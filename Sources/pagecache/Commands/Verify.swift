@@ -64,7 +64,8 @@ struct Verify: AsyncParsableCommand {
 
     private func look(at store: PageStore) async throws {
         Terminal.standard.detail("SQLite \(PageStore.sqliteVersion)")
-        let names = Dictionary(uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
+        let names = Dictionary(
+            uniqueKeysWithValues: (try? await store.records())?.map { ($0.id, $0.key.shortID) } ?? [])
         guard repair, !consent.dryRun else {
             let report = try await store.verify()
             write(report, names, mended: nil)
@@ -81,14 +82,18 @@ struct Verify: AsyncParsableCommand {
     private static func failure(_ report: VerifyReport, hint: String) -> ToolFailure {
         let count = report.findings.count
         return ToolFailure(
-            .unusableData, "damaged", "\(count) \(count == 1 ? "thing is" : "things are") wrong with the store", hint: hint)
+            .unusableData, "damaged", "\(count) \(count == 1 ? "thing is" : "things are") wrong with the store",
+            hint: hint)
     }
 
     private func moveAway() throws {
         let path = common.storePath
-        guard FileManager.default.fileExists(atPath: path) else { throw StorageError(.notFound, "there is no store at \(path)") }
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw StorageError(.notFound, "there is no store at \(path)")
+        }
         if !consent.dryRun { try consent.ask("verify", about: "set \(path) aside") }
-        let target = consent.dryRun ? "\(path).corrupt-<time>" : try PageStore.setAside(at: path, now: SystemClock().now())
+        let target =
+            consent.dryRun ? "\(path).corrupt-<time>" : try PageStore.setAside(at: path, now: SystemClock().now())
         ResultTable.render(
             one: [("dry_run", .bool(consent.dryRun)), ("set_aside", .string(target))], common.outputFormat,
             sentence: consent.dryRun ? "would rename \(path) to \(target)" : "set aside as \(target)")
@@ -109,7 +114,9 @@ struct Verify: AsyncParsableCommand {
         for finding in report.findings {
             let place = [
                 finding.query.map { names[$0] ?? "query \($0.rawValue)" },
-                finding.range.map { "positions \(SizeText.count($0.lowerBound))–\(SizeText.count(max($0.lowerBound, $0.upperBound - 1)))" },
+                finding.range.map {
+                    "positions \(SizeText.count($0.lowerBound))–\(SizeText.count(max($0.lowerBound, $0.upperBound - 1)))"
+                },
             ].compactMap { $0 }.joined(separator: ", ")
             terminal.print("\(finding.kind.rawValue): \(place.isEmpty ? "" : "\(place): ")\(finding.message)")
         }
@@ -120,8 +127,11 @@ struct Verify: AsyncParsableCommand {
         terminal.print(report.isSound ? "sound: \(looked)" : "looked at \(looked)")
         guard let mended, !report.isSound else { return }
         terminal.print(
-            "dropped \(SizeText.count(mended.pagesDropped, "page", "pages")) and \(SizeText.count(mended.queriesDropped, "query", "queries")), mended \(SizeText.count(mended.mended, "record", "records"))\(mended.left.isSound ? "; the store is sound" : "")")
-        if let replaced = mended.replacedFile { terminal.note("what could be read is in a new file; the damaged one is \(replaced)") }
+            "dropped \(SizeText.count(mended.pagesDropped, "page", "pages")) and \(SizeText.count(mended.queriesDropped, "query", "queries")), mended \(SizeText.count(mended.mended, "record", "records"))\(mended.left.isSound ? "; the store is sound" : "")"
+        )
+        if let replaced = mended.replacedFile {
+            terminal.note("what could be read is in a new file; the damaged one is \(replaced)")
+        }
         if mended.pagesDropped > 0 { terminal.note("the next 'pagecache sync' fetches them again") }
     }
 
@@ -132,7 +142,8 @@ struct Verify: AsyncParsableCommand {
             rows: report.findings.map { finding in
                 [
                     .init(.string(finding.kind.rawValue)), .init(.optional(finding.query.flatMap { names[$0] })),
-                    .init(.optional(finding.range?.lowerBound)), .init(.optional(finding.range?.count)), .init(.string(finding.message)),
+                    .init(.optional(finding.range?.lowerBound)), .init(.optional(finding.range?.count)),
+                    .init(.string(finding.message)),
                 ]
             })
     }

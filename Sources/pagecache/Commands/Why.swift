@@ -22,14 +22,17 @@ struct Why: AsyncParsableCommand {
     var query: String
     @Option(help: "Explain this position instead of the whole list.")
     var offset: Int?
-    @Option(help: ArgumentHelp(
-        "Age at which the list counts as stale, whatever the origin says. Default: what that says, up to 1h; 60s where it does not.",
-        valueName: "duration"))
+    @Option(
+        help: ArgumentHelp(
+            "Age at which the list counts as stale, whatever the origin says. Default: what that says, up to 1h; 60s where it does not.",
+            valueName: "duration"))
     var staleAfter: DurationArgument?
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if let offset, offset < 0 || offset > Total.largest { throw ValidationError("--offset must not be negative, and at most \(Total.largest)") }
+        if let offset, offset < 0 || offset > Total.largest {
+            throw ValidationError("--offset must not be negative, and at most \(Total.largest)")
+        }
     }
 
     func run() async throws {
@@ -37,14 +40,18 @@ struct Why: AsyncParsableCommand {
         let list = try await common.withStore(.readOnly) { store in try await QuerySelector.outline(query, in: store) }
         let policy = FreshnessPolicy(operatorSays: staleAfter)
         let now = SystemClock().now()
-        render(offset.map { Explanation(of: list, at: $0, policy: policy, now: now) } ?? Explanation(of: list, policy: policy, now: now))
+        render(
+            offset.map { Explanation(of: list, at: $0, policy: policy, now: now) }
+                ?? Explanation(of: list, policy: policy, now: now))
     }
 
     private func render(_ explanation: Explanation) {
         let terminal = Terminal.standard
         let key = explanation.list.record.key
         let columns: [ResultTable.Column] = [.init(name: "topic"), .init(name: "text")]
-        let rows = explanation.sentences.map { [ResultTable.Cell(.string($0.topic.rawValue)), ResultTable.Cell(.string($0.text))] }
+        let rows = explanation.sentences.map {
+            [ResultTable.Cell(.string($0.topic.rawValue)), ResultTable.Cell(.string($0.text))]
+        }
         switch common.outputFormat {
         case .table:
             terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
@@ -54,7 +61,9 @@ struct Why: AsyncParsableCommand {
                 for line in TableLayout.wrapped(Printable.text(sentence.text), width: width) { terminal.print(line) }
             }
         case .json:
-            let sentences = explanation.sentences.map { JSONOutput.object([("topic", .string($0.topic.rawValue)), ("text", .string($0.text))]) }
+            let sentences = explanation.sentences.map {
+                JSONOutput.object([("topic", .string($0.topic.rawValue)), ("text", .string($0.text))])
+            }
             terminal.print(
                 JSONOutput.object([
                     ("query", .string(key.shortID)), ("key", .string(key.text)), ("scope", .string(key.scope)),

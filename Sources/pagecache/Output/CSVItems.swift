@@ -2,7 +2,8 @@
 import HTTPPageSource
 import PageModel
 
-/// Items as rows of CSV (RFC 4180, lines ended by a line feed): a column for each member, or for each field that was named.
+/// Items as rows of CSV (RFC 4180, lines ended by a line feed): a column for each member, or for each field that was
+/// named.
 struct CSVItems {
     private enum Columns {
         /// Top-level members by name.
@@ -25,13 +26,15 @@ struct CSVItems {
         row = Array(repeating: nil, count: fields.count)
     }
 
-    /// Takes every member of the page's items that is neither an object nor an array, in the order in which they come up.
+    /// Takes every member of the page's items that is neither an object nor an array, in the order in which they come
+    /// up.
     init(firstPage content: PageContent) {
         var found: [[UInt8]] = []
         var known: Set<[UInt8]> = []
         content.bytes.withUnsafeBytes { bytes in
             for index in 0..<content.count {
-                JSONBytes.eachMember(of: UnsafeRawBufferPointer(rebasing: bytes[content.byteRange(of: index)])) { name, value in
+                JSONBytes.eachMember(of: UnsafeRawBufferPointer(rebasing: bytes[content.byteRange(of: index)])) {
+                    name, value in
                     let name = CSVItems.plain(name)
                     if JSONBytes.isScalar(value), known.insert(name).inserted { found.append(name) }
                     return true
@@ -115,7 +118,9 @@ struct CSVItems {
     }
 
     private static func write(text: [UInt8], to sink: ByteSink) throws(ToolFailure) {
-        let result = text.withUnsafeBytes { bytes in Result { () throws(ToolFailure) in try write(text: bytes, to: sink) } }
+        let result = text.withUnsafeBytes { bytes in
+            Result { () throws(ToolFailure) in try write(text: bytes, to: sink) }
+        }
         try result.get()
     }
 

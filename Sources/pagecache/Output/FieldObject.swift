@@ -1,6 +1,7 @@
 #if Tool
-/// An item cut down to some of its fields: an object with a member for each, in the order in which they were named and under the
-/// names by which they were asked for. The values are the item's own bytes (R7); what an item does not have is null.
+/// An item cut down to some of its fields: an object with a member for each, in the order in which they were named and
+/// under the names by which they were asked for. The values are the item's own bytes (R7); what an item does not have
+/// is null.
 struct FieldObject {
     private let fields: [FieldPointer]
     /// What stands before each value: `{"/id":`, `,"/owner/name":`.
@@ -13,7 +14,8 @@ struct FieldObject {
         }
     }
 
-    /// - Parameter isLine: whether it has to stay on one line; line breaks, which in JSON are only white space, become spaces then.
+    /// - Parameter isLine: whether it has to stay on one line; line breaks, which in JSON are only white space, become
+    ///   spaces then.
     func write(_ payload: UnsafeRawBufferPointer, isLine: Bool, to sink: ByteSink) throws(ToolFailure) {
         for (opening, field) in zip(openings, fields) {
             try sink.append(opening)

@@ -2,8 +2,8 @@
 import HTTPPageSource
 import PageModel
 
-/// Fields of items as a table for people. How wide the columns are is decided by what comes first, so that a long list needs no
-/// more memory than a short one.
+/// Fields of items as a table for people. How wide the columns are is decided by what comes first, so that a long list
+/// needs no more memory than a short one.
 struct FieldTable {
     private let fields: [FieldPointer]
     private let width: Int
@@ -42,10 +42,13 @@ struct FieldTable {
     private func columns(_ rows: [[String]]) -> [TableLayout.Column] {
         let named = fields.enumerated().map { index, field in
             let values = rows.map { $0[index + 1] }.filter { $0 != TableLayout.nothing }
-            let isNumber = !values.isEmpty && values.allSatisfy { value in
-                value.first.map { $0 == "-" || $0.isASCII && $0.isNumber } ?? false && Double(value) != nil
-            }
-            return TableLayout.Column(heading: Printable.text(field.text.isEmpty ? "item" : field.text), isNumber: isNumber)
+            let isNumber =
+                !values.isEmpty
+                && values.allSatisfy { value in
+                    value.first.map { $0 == "-" || $0.isASCII && $0.isNumber } ?? false && Double(value) != nil
+                }
+            return TableLayout.Column(
+                heading: Printable.text(field.text.isEmpty ? "item" : field.text), isNumber: isNumber)
         }
         return [.init(heading: "OFFSET", isNumber: true)] + named
     }
@@ -53,7 +56,9 @@ struct FieldTable {
     /// A string without its quotes and escapes; anything else as it was sent.
     private static func text(_ value: UnsafeRawBufferPointer?) -> String {
         guard let value, let first = value.first, first != UInt8(ascii: "n") else { return TableLayout.nothing }
-        guard first == UInt8(ascii: "\""), value.count >= 2 else { return Printable.text(String(decoding: value, as: UTF8.self)) }
+        guard first == UInt8(ascii: "\""), value.count >= 2 else {
+            return Printable.text(String(decoding: value, as: UTF8.self))
+        }
         let inner = JSONText.unescape(UnsafeRawBufferPointer(rebasing: value[1..<value.count - 1]))
         return Printable.text(String(decoding: inner.bytes, as: UTF8.self))
     }

@@ -19,8 +19,8 @@ struct ItemEncoder {
     private(set) var count = 0
 
     /// - Parameters:
-    ///   - fields: what is written of each item, and the columns of CSV; nil writes whole items, and takes the columns from the
-    ///     first page.
+    ///   - fields: what is written of each item, and the columns of CSV; nil writes whole items, and takes the columns
+    ///     from the first page.
     init(format: OutputFormat, fields: [FieldPointer]?) {
         self.format = format
         rows = fields.map { CSVItems(fields: $0) }
@@ -55,7 +55,9 @@ struct ItemEncoder {
         }
     }
 
-    private mutating func write(_ content: PageContent, _ bytes: UnsafeRawBufferPointer, to sink: ByteSink) throws(ToolFailure) {
+    private mutating func write(_ content: PageContent, _ bytes: UnsafeRawBufferPointer, to sink: ByteSink)
+        throws(ToolFailure)
+    {
         switch format {
         case .json:
             // One a line, so that what reads lines can read it, too; between elements JSON does not mind.
@@ -88,9 +90,12 @@ struct ItemEncoder {
     }
 
     private func each(
-        _ content: PageContent, _ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(ToolFailure) -> Void
+        _ content: PageContent, _ bytes: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) throws(ToolFailure) -> Void
     ) throws(ToolFailure) {
-        for index in 0..<content.count { try body(UnsafeRawBufferPointer(rebasing: bytes[content.byteRange(of: index)])) }
+        for index in 0..<content.count {
+            try body(UnsafeRawBufferPointer(rebasing: bytes[content.byteRange(of: index)]))
+        }
     }
 
     private static func hasLineBreak(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -27,10 +27,12 @@ struct ItemWriter {
     init(format: OutputFormat?, fields: [FieldPointer]?, terminal: Terminal) throws(ToolFailure) {
         self.terminal = terminal
         switch (format, fields) {
-        case (.table?, let fields?): way = .table(FieldTable(fields, width: terminal.outputIsTerminal ? terminal.width : .max))
+        case (.table?, let fields?):
+            way = .table(FieldTable(fields, width: terminal.outputIsTerminal ? terminal.width : .max))
         case (nil, let fields?) where terminal.outputIsTerminal: way = .table(FieldTable(fields, width: terminal.width))
         case (_, let fields?):
-            way = .encoded(ItemEncoder(format: format ?? .ndjson, fields: fields), try ByteSink(path: nil, terminal: terminal))
+            way = .encoded(
+                ItemEncoder(format: format ?? .ndjson, fields: fields), try ByteSink(path: nil, terminal: terminal))
         case (.json?, nil): way = .array
         case (.csv?, nil): way = .rows
         case (.table?, nil), (.ndjson?, nil), (nil, nil): way = .lines
@@ -88,7 +90,8 @@ struct ItemWriter {
             let line = Printable.text("\(position)  \(String(decoding: payload, as: UTF8.self))")
             terminal.print(TextWidth.cut(line, to: terminal.width))
         case .lines:
-            // One item a line: line breaks inside a payload, where JSON has only white space, are all that is rewritten.
+            // One item a line: line breaks inside a payload, where JSON has only white space, are all that is
+            // rewritten.
             if payload.contains(where: { $0 == 0x0A || $0 == 0x0D }) {
                 terminal.write(raw: payload.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }[...])
             } else {
@@ -100,7 +103,10 @@ struct ItemWriter {
             terminal.write(raw: payload)
         case .rows:
             // Exactly, line breaks included: RFC 4180 quotes them.
-            terminal.write(raw: Array("\(position),\(CSV.field(id ?? "")),\(CSV.field(String(decoding: payload, as: UTF8.self)))".utf8)[...])
+            terminal.write(
+                raw: Array(
+                    "\(position),\(CSV.field(id ?? "")),\(CSV.field(String(decoding: payload, as: UTF8.self)))".utf8)[
+                        ...])
             terminal.newline()
         case .table, .encoded: break
         }

@@ -7,11 +7,13 @@ struct ListEventRendering {
     let key: QueryKey
     let at: Timestamp
 
-    /// The members of the JSON object, in the order of the documentation; those that say nothing about this event are null.
+    /// The members of the JSON object, in the order of the documentation; those that say nothing about this event are
+    /// null.
     var json: JSONOutput { .object(members) }
     var csv: String { members.map { CSV.field($0.1) }.joined(separator: ",") }
     static let csvNames = [
-        "at", "event", "query", "key", "offset", "count", "held", "total", "total_kind", "generation", "revision", "attempts",
+        "at", "event", "query", "key", "offset", "count", "held", "total", "total_kind", "generation", "revision",
+        "attempts",
         "error_class", "http_status", "error_message", "next_attempt_at",
     ]
 
@@ -19,7 +21,8 @@ struct ListEventRendering {
         let entry = entry
         let values: [JSONOutput] = [
             .time(at), .string(name), .string(key.shortID), .string(key.text), .optional(range?.lowerBound),
-            .optional(range?.count), .int(event.held), .optional(total?.count), .optional(total?.kindName), .int(event.version.generation),
+            .optional(range?.count), .int(event.held), .optional(total?.count), .optional(total?.kindName),
+            .int(event.version.generation),
             .int(event.version.revision), .optional(entry?.attempts), .optional(entry?.failure?.failureClass.rawValue),
             .optional(entry?.failure?.httpStatus), .optional(entry?.failure?.message), .time(entry?.nextAttemptAt),
         ]
@@ -53,9 +56,11 @@ struct ListEventRendering {
         case .dropped(let range): "dropped \(place(range)) · \(held)"
         case .moved: "items came, went or moved · \(held)"
         case .replaced: "the list began anew · \(held)"
-        case .total(let total): total.count.map { "the origin counts \(SizeText.count($0))" } ?? "the origin counts no longer"
+        case .total(let total):
+            total.count.map { "the origin counts \(SizeText.count($0))" } ?? "the origin counts no longer"
         case .ended(let end): "ends at \(SizeText.count(end))"
-        case .failed(let entry): "failed at \(SizeText.count(entry.offset)), attempt \(entry.attempts): \(reason(entry))"
+        case .failed(let entry):
+            "failed at \(SizeText.count(entry.offset)), attempt \(entry.attempts): \(reason(entry))"
         case .retried(let entry): "tried again at \(SizeText.count(entry.offset)), attempt \(entry.attempts)"
         case .recovered(let offset): "recovered at \(SizeText.count(offset))"
         case .purged: "purged"

@@ -7,14 +7,20 @@ struct ManualPage {
     /// What the environment does; not part of any command's help.
     private static let environment = [
         ("PAGECACHE_STORE", "The store file, where --store does not name one."),
-        ("XDG_CACHE_HOME", "Where the store is otherwise: pagecache/store.sqlite in there; ~/.cache where it is not set."),
+        (
+            "XDG_CACHE_HOME",
+            "Where the store is otherwise: pagecache/store.sqlite in there; ~/.cache where it is not set."
+        ),
         ("NO_COLOR", "If set and not empty: no colours."),
         ("TERM", "If \"dumb\": no line or view that redraws."),
     ]
 
     private static let files = [
         ("~/.cache/pagecache/store.sqlite", "The store. It and its directory can be read by nobody else."),
-        ("store.sqlite-wal, store.sqlite-shm", "SQLite's log and its index. They belong to the store and must not be removed."),
+        (
+            "store.sqlite-wal, store.sqlite-shm",
+            "SQLite's log and its index. They belong to the store and must not be removed."
+        ),
         ("store.sqlite-notices", "By which processes tell each other of commits."),
         ("store.sqlite-owners", "Locks of the processes that are fetching."),
     ]
@@ -67,7 +73,8 @@ struct ManualPage {
             return argument.isOptional ? "[\(name)]" : name
         }
         let options = own.contains { $0.kind != "positional" } ? ["[\\fIoptions\\fR]"] : []
-        page.subsection((["pagecache \(Roff.escaped(command.commandName))"] + positional + options).joined(separator: " "))
+        page.subsection(
+            (["pagecache \(Roff.escaped(command.commandName))"] + positional + options).joined(separator: " "))
         page.line(command.abstract ?? "")
         if let aliases = command.aliases, !aliases.isEmpty { page.line("Also: \(aliases.joined(separator: ", ")).") }
         for section in command.sections where section.heading == nil { page.paragraphs(section.lines) }

@@ -59,7 +59,9 @@ struct ProgressLine {
         }
         if let left = timeLeft(at: now) { parts.append(Part(rank: 2, text: "\(TimeText.age(left)) left")) }
         if !failing.isEmpty { parts.append(Part(rank: 1, text: "\(failing.count) failing")) }
-        if let until = waitingUntil, until > now { parts.append(Part(rank: 1, text: "retry in \(TimeText.age(until - now))")) }
+        if let until = waitingUntil, until > now {
+            parts.append(Part(rank: 1, text: "retry in \(TimeText.age(until - now))"))
+        }
         if parts.count == 1 { parts.append(Part(rank: 6, text: TimeText.age(now - startedAt))) }
         return ProgressLine.fit(parts, into: width)
     }

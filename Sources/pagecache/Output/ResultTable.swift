@@ -57,7 +57,8 @@ struct ResultTable {
         case .table: terminal.print(sentence)
         case .json, .ndjson: terminal.print(JSONOutput.object(members).text)
         case .csv:
-            ResultTable(columns: members.map { .init(name: $0.0) }, rows: [members.map { .init($0.1) }]).render(.csv, to: terminal)
+            ResultTable(columns: members.map { .init(name: $0.0) }, rows: [members.map { .init($0.1) }]).render(
+                .csv, to: terminal)
         }
     }
 
@@ -66,7 +67,9 @@ struct ResultTable {
     }
 
     private func table(_ terminal: Terminal) {
-        let (lines, leftOut) = lines(width: terminal.outputIsTerminal ? terminal.width : .max) { terminal.colour(1, $0) }
+        let (lines, leftOut) = lines(width: terminal.outputIsTerminal ? terminal.width : .max) {
+            terminal.colour(1, $0)
+        }
         for line in lines { terminal.print(styled: line) }
         // Nobody misses what he does not know of.
         if !leftOut.isEmpty {
@@ -83,7 +86,8 @@ struct ResultTable {
             headed.map { index in
                 let column = columns[index]
                 return .init(
-                    heading: column.heading ?? "", isNumber: column.isNumber, isWhole: column.isWhole, least: column.least,
+                    heading: column.heading ?? "", isNumber: column.isNumber, isWhole: column.isWhole,
+                    least: column.least,
                     isCutInside: column.isCutInside, isMinor: column.isMinor)
             }, rows: texts, width: width)
         var lines = layout.heading(bold: bold).map { [$0] } ?? []
@@ -106,7 +110,9 @@ enum CSV {
     }
 
     static func field(_ text: String) -> String {
-        guard text.contains(where: { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" || $0 == "\r\n" }) else { return text }
+        guard text.contains(where: { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" || $0 == "\r\n" }) else {
+            return text
+        }
         return "\"" + text.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
     }
 }

@@ -48,10 +48,12 @@ struct StatsRendering {
         let rows = statistics.queries.map { query in
             let outline = query.summary.outline
             return row(
-                outline.record.key, items: query.items, pages: outline.pages.count, bytes: query.summary.bytes, query.ledger, query.tally)
+                outline.record.key, items: query.items, pages: outline.pages.count, bytes: query.summary.bytes,
+                query.ledger, query.tally)
         }
         let total = row(
-            nil, items: statistics.items, pages: statistics.pages, bytes: statistics.bytes, statistics.ledger, statistics.tally)
+            nil, items: statistics.items, pages: statistics.pages, bytes: statistics.bytes, statistics.ledger,
+            statistics.tally)
         return ResultTable(columns: StatsRendering.columns, rows: rows + [total])
     }
 
@@ -87,10 +89,14 @@ struct StatsRendering {
         let rows = table.rows.map { row in Array(zip(names, row.map(\.value))) }
         let total = (rows.last ?? []).filter { !["query", "key", "scope"].contains($0.0) }
         return .object([
-            ("store", .object([
-                ("path", .string(path)), ("schema", .int(statistics.schema)), ("file_bytes", .int(statistics.fileBytes)),
-                ("log_bytes", .int(statistics.logBytes)), ("free_bytes", .int(statistics.freeBytes)),
-            ])),
+            (
+                "store",
+                .object([
+                    ("path", .string(path)), ("schema", .int(statistics.schema)),
+                    ("file_bytes", .int(statistics.fileBytes)),
+                    ("log_bytes", .int(statistics.logBytes)), ("free_bytes", .int(statistics.freeBytes)),
+                ])
+            ),
             ("total", .object([("queries", .int(statistics.queries.count))] + total)),
             ("queries", .array(rows.dropLast().map { .object($0) })),
         ])
@@ -109,9 +115,9 @@ struct StatsRendering {
         return [
             size,
             """
-                since \(TimeText.rfc3339(since)): \(SizeText.count(tally.runs, "run", "runs")) sent \
-                \(SizeText.count(tally.requests, "request", "requests")), and spared \(SizeText.count(tally.requestsSaved))
-                """,
+            since \(TimeText.rfc3339(since)): \(SizeText.count(tally.runs, "run", "runs")) sent \
+            \(SizeText.count(tally.requests, "request", "requests")), and spared \(SizeText.count(tally.requestsSaved))
+            """,
         ]
     }
 }

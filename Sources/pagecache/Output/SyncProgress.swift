@@ -3,11 +3,11 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// Shows what a synchronisation is doing: one line that redraws on a terminal, a plain line every few seconds elsewhere. A
-/// sync of something small shows nothing.
+/// Shows what a synchronisation is doing: one line that redraws on a terminal, a plain line every few seconds
+/// elsewhere. A sync of something small shows nothing.
 ///
-/// State, guarded by the mutex: the line, and whether it is over; the line is drawn under it, so that none comes after the
-/// last. The task that draws dies with `finish`, or with the value.
+/// State, guarded by the mutex: the line, and whether it is over; the line is drawn under it, so that none comes after
+/// the last. The task that draws dies with `finish`, or with the value.
 final class SyncProgress: Sendable {
     private static let redraw = Duration.milliseconds(100)
     private static let plainLine = Duration.seconds(5)

@@ -31,11 +31,13 @@ struct SyncRendering {
     var failure: ToolFailure? {
         switch report.outcome {
         case .complete, .limited, .damaged, .purged: return nil
-        case .incomplete where isCached, .offline where isCached, .failed where isCached && report.headFailure == nil: return nil
+        case .incomplete where isCached, .offline where isCached, .failed where isCached && report.headFailure == nil:
+            return nil
         case .incomplete, .offline, .failed:
             var failure = report.headFailure ?? FetchFailure(.transport, "no answer", isRetryable: true)
             if report.headFailure == nil, report.pagesNotStored > 0 {
-                failure = FetchFailure(.refused, "the origin forbids storing its answers (no-store)", isRetryable: false)
+                failure = FetchFailure(
+                    .refused, "the origin forbids storing its answers (no-store)", isRetryable: false)
             }
             if report.outcome == .failed, failure.isRetryable { failure.isRetryable = false }
             return ToolFailure(fetching: Printable.text(shownURL), failure, cached: isCached)
@@ -56,7 +58,8 @@ struct SyncRendering {
             return "incomplete: \(missing)"
         case .offline:
             let reason = report.headFailure?.message ?? report.list?.failures.first?.failure?.message ?? "no answer"
-            return "offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'"
+            return
+                "offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'"
         }
     }
 
@@ -72,7 +75,8 @@ struct SyncRendering {
         if !gaps.isEmpty {
             let positions = gaps.reduce(0) { $0 + $1.count }
             parts.append(
-                "\(SizeText.count(positions, "position", "positions")) in \(SizeText.count(gaps.count, "gap", "gaps")) \(positions == 1 ? "is" : "are") missing")
+                "\(SizeText.count(positions, "position", "positions")) in \(SizeText.count(gaps.count, "gap", "gaps")) \(positions == 1 ? "is" : "are") missing"
+            )
         }
         if let first = failing.first, let failure = first.failure {
             parts.append("\(failing.count) failing, first at \(first.offset): \(failure.message)")
@@ -102,7 +106,8 @@ struct SyncRendering {
 
     var sentence: String {
         let total = report.list?.record.total.count
-        let items = total.map { "\(SizeText.count(held)) of \(SizeText.count($0)) items" } ?? "\(SizeText.count(held)) items"
+        let items =
+            total.map { "\(SizeText.count(held)) of \(SizeText.count($0)) items" } ?? "\(SizeText.count(held)) items"
         return [
             "\(key.shortID): \(report.outcome.rawValue)", items, described(report.reconciliation),
             "\(SizeText.count(report.usage.requests)) \(report.usage.requests == 1 ? "request" : "requests")",
@@ -146,7 +151,11 @@ struct SyncRendering {
             ("total", .optional(list?.record.total.count)),
             ("total_kind", .string((list?.record.total ?? .unknown).kindName)),
             ("runs", .int(list?.coverage.runs.count ?? 0)),
-            ("gaps", .array((list?.gaps ?? []).map { .object([("offset", .int($0.lowerBound)), ("count", .int($0.count))]) })),
+            (
+                "gaps",
+                .array(
+                    (list?.gaps ?? []).map { .object([("offset", .int($0.lowerBound)), ("count", .int($0.count))]) })
+            ),
             ("inferred_seams", .int(list?.inferredSeams ?? 0)),
             ("failures", .array((list?.failures ?? []).map(LedgerOutput.entry))),
             ("warnings", .array(report.warnings.map { .string($0) })),

@@ -1,9 +1,10 @@
 #if Tool
 /// Rows of texts laid out for people, in so many columns of a terminal: pure.
 ///
-/// What is cut off must not mislead: numbers and ids are shown whole, and only texts are cut, each to a few characters at least.
-/// Columns that do not fit then are left out, those that say nothing first, then the minor ones, then from the right. Where not even three of them
-/// fit, nothing is left out and nothing is cut: the rows stand one below another, a line or more for each value.
+/// What is cut off must not mislead: numbers and ids are shown whole, and only texts are cut, each to a few characters
+/// at least. Columns that do not fit then are left out, those that say nothing first, then the minor ones, then from
+/// the right. Where not even three of them fit, nothing is left out and nothing is cut: the rows stand one below
+/// another, a line or more for each value.
 struct TableLayout {
     struct Column: Equatable {
         var heading: String
@@ -46,12 +47,17 @@ struct TableLayout {
         }
         let natural = widths
         let least = columns.indices.map { index in
-            columns[index].isNumber || columns[index].isWhole ? natural[index] : min(natural[index], columns[index].least)
+            columns[index].isNumber || columns[index].isWhole
+                ? natural[index] : min(natural[index], columns[index].least)
         }
-        func sum(_ widths: [Int], _ shown: [Int]) -> Int { shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1) }
+        func sum(_ widths: [Int], _ shown: [Int]) -> Int {
+            shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1)
+        }
         var shown = Array(columns.indices)
         while sum(least, shown) > width, shown.count > min(TableLayout.fewest, columns.count) {
-            let silent = shown.lastIndex { index in rows.allSatisfy { $0[index] == TableLayout.nothing || $0[index].isEmpty } }
+            let silent = shown.lastIndex { index in
+                rows.allSatisfy { $0[index] == TableLayout.nothing || $0[index].isEmpty }
+            }
             shown.remove(at: silent ?? shown.lastIndex { columns[$0].isMinor } ?? shown.count - 1)
         }
         isStacked = sum(least, shown) > width
@@ -87,8 +93,11 @@ struct TableLayout {
     private func line(_ row: [String]) -> String {
         let padded = shown.map { index in
             let column = columns[index]
-            let text = column.isNumber ? row[index]
-                : column.isCutInside ? TextWidth.cutInside(row[index], to: widths[index]) : TextWidth.cut(row[index], to: widths[index])
+            let text =
+                column.isNumber
+                ? row[index]
+                : column.isCutInside
+                    ? TextWidth.cutInside(row[index], to: widths[index]) : TextWidth.cut(row[index], to: widths[index])
             let space = String(repeating: " ", count: max(0, widths[index] - TextWidth.columns(text)))
             return columns[index].isNumber ? space + text : text + space
         }

@@ -11,8 +11,8 @@ import Darwin
 
 // What stands on a terminal and is taken away again: a view, a progress line, a question.
 extension Terminal {
-    /// Fills the screen with these lines; whatever in them came from outside must be `Printable` already. The screen comes
-    /// back as it was with `finish` or `restore`.
+    /// Fills the screen with these lines; whatever in them came from outside must be `Printable` already. The screen
+    /// comes back as it was with `finish` or `restore`.
     func draw(_ lines: [String]) {
         screen.withLock { _ in
             let (isFirst, isSuspended) = state.withLock { state in
@@ -20,15 +20,16 @@ extension Terminal {
                 return (!state.hasView, state.isSuspended)
             }
             guard !isSuspended else { return }
-            // The other screen and no cursor, which others may have shown; then line by line over what stood there, so that nothing
-            // flickers.
+            // The other screen and no cursor, which others may have shown; then line by line over what stood there, so
+            // that nothing flickers.
             let opening = isFirst ? "\u{1b}[?1049h" : ""
             let text = lines.map { $0 + "\u{1b}[K" }.joined(separator: "\r\n")
             put(Array("\(opening)\u{1b}[?25l\u{1b}[H\(text)\u{1b}[J".utf8), to: STDOUT_FILENO)
         }
     }
 
-    /// Whom to call when the view has to be drawn anew: the terminal has another size, or was somebody else's meanwhile.
+    /// Whom to call when the view has to be drawn anew: the terminal has another size, or was somebody else's
+    /// meanwhile.
     func onRedraw(_ action: (@Sendable () -> Void)?) { state.withLock { $0.redraw = action } }
 
     /// Replaces the progress line; an empty one takes it away. Nothing where nobody can see it.
@@ -40,7 +41,9 @@ extension Terminal {
                 return state.isSuspended
             }
             guard !isSuspended else { return }
-            put(Array("\r\u{1b}[K\(TextWidth.prefix(Printable.text(line), columns: errorWidth - 1))".utf8), to: STDERR_FILENO)
+            put(
+                Array("\r\u{1b}[K\(TextWidth.prefix(Printable.text(line), columns: errorWidth - 1))".utf8),
+                to: STDERR_FILENO)
         }
     }
 

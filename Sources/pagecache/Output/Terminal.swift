@@ -13,7 +13,8 @@ import Darwin
 final class Terminal: Sendable {
     static let standard = Terminal()
 
-    // Guarded by the mutex: what stands on the terminal and must be taken away again (`Terminal+Screen`), and what the options said.
+    // Guarded by the mutex: what stands on the terminal and must be taken away again (`Terminal+Screen`), and what the
+    // options said.
     struct State {
         var hasProgressLine = false
         var hasView = false
@@ -32,8 +33,8 @@ final class Terminal: Sendable {
     }
 
     let state = Mutex(State())
-    // Held while the view or the progress line is drawn or taken away, so that nothing is drawn on a screen that was just given
-    // back. Ends that cannot wait do not take it.
+    // Held while the view or the progress line is drawn or taken away, so that nothing is drawn on a screen that was
+    // just given back. Ends that cannot wait do not take it.
     let screen = Mutex(())
     // How many calls began that may wait for a reader or a person, and how many came back.
     private let callsBegun = Atomic<Int>(0)
@@ -113,8 +114,8 @@ final class Terminal: Sendable {
         flush()
     }
 
-    /// Names the call that waits for a reader or a person right now; nil when there is none. The same name twice means that
-    /// it is still waiting.
+    /// Names the call that waits for a reader or a person right now; nil when there is none. The same name twice means
+    /// that it is still waiting.
     var pendingCall: Int? {
         let ended = callsEnded.load(ordering: .sequentiallyConsistent)
         return callsBegun.load(ordering: .sequentiallyConsistent) > ended ? ended : nil

@@ -1,10 +1,10 @@
 #if Tool
 /// How many columns of a terminal a text takes up: pure. For texts that are `Printable` already.
 ///
-/// Terminals advance by scalar: two columns for what is wide in East Asian typography (Unicode Standard Annex 11), none for marks
-/// and joiners that belong to what stands before them, else one. A picture made of several scalars takes up two, whatever it is
-/// made of (Unicode Technical Standard 51); old terminals that draw its parts one by one are not asked for. What is wide only in
-/// some fonts ("ambiguous") takes up one column, as it does outside East Asian locales.
+/// Terminals advance by scalar: two columns for what is wide in East Asian typography (Unicode Standard Annex 11), none
+/// for marks and joiners that belong to what stands before them, else one. A picture made of several scalars takes up
+/// two, whatever it is made of (Unicode Technical Standard 51); old terminals that draw its parts one by one are not
+/// asked for. What is wide only in some fonts ("ambiguous") takes up one column, as it does outside East Asian locales.
 enum TextWidth {
     static func columns(_ text: some StringProtocol) -> Int {
         // Mostly, it is ASCII.
@@ -42,8 +42,8 @@ enum TextWidth {
         return character.unicodeScalars.reduce(0) { $0 + columns($1) }
     }
 
-    /// Whether both begin one picture: the first is one by itself, or the second makes it one (Unicode Technical Standard 51,
-    /// "emoji presentation sequence", "emoji modifier sequence").
+    /// Whether both begin one picture: the first is one by itself, or the second makes it one (Unicode Technical
+    /// Standard 51, "emoji presentation sequence", "emoji modifier sequence").
     private static func isPicture(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
         second.value == 0xFE0F || second.properties.isEmojiModifier || columns(first) == 2
     }
@@ -70,8 +70,8 @@ enum TextWidth {
         }
     }
 
-    /// What is wide (W) or fullwidth (F) in EastAsianWidth.txt of Unicode 16, without what `isEmojiPresentation` says of itself:
-    /// all of that is wide. Ranges include what between them is not assigned.
+    /// What is wide (W) or fullwidth (F) in EastAsianWidth.txt of Unicode 16, without what `isEmojiPresentation` says
+    /// of itself: all of that is wide. Ranges include what between them is not assigned.
     private static let wide: [ClosedRange<UInt32>] = [
         // Hangul; angle brackets; trigrams.
         0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F,

@@ -15,7 +15,8 @@ struct WatchView {
         if log.count > WatchView.memory { log.removeFirst(log.count - WatchView.memory) }
     }
 
-    /// The lines of the screen; at most `rows`, each of at most `columns`. Nothing in them can do harm to a terminal (R46).
+    /// The lines of the screen; at most `rows`, each of at most `columns`. Nothing in them can do harm to a terminal
+    /// (R46).
     ///
     /// - Parameter bold: makes a heading of a text.
     func lines(
@@ -49,7 +50,8 @@ struct WatchView {
         }
         if inFlight > 0 { parts.append("\(inFlight) in flight") }
         if !failures.isEmpty {
-            let next = failures.first?.nextAttemptAt.map { $0 > now ? ", next in \(TimeText.age($0 - now))" : ", due" } ?? ""
+            let next =
+                failures.first?.nextAttemptAt.map { $0 > now ? ", next in \(TimeText.age($0 - now))" : ", due" } ?? ""
             parts.append("\(failures.count) failing\(next)")
         }
         parts.append(list.freshnessText(now: now))

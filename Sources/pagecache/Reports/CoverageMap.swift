@@ -1,8 +1,8 @@
 #if Tool
 import PageModel
 
-/// A list from its first position to its last, by what there is to say of each stretch: pure. What it costs depends on the pages
-/// that are held and the ledger, never on a total that somebody claims (R44).
+/// A list from its first position to its last, by what there is to say of each stretch: pure. What it costs depends on
+/// the pages that are held and the ledger, never on a total that somebody claims (R44).
 struct CoverageMap: Equatable {
     /// What is shown of a stretch where several things hold is the first of these.
     enum State: String, CaseIterable {
@@ -12,8 +12,8 @@ struct CoverageMap: Equatable {
         case gap
         /// Readable still, from before the list was replaced (R19).
         case old
-        /// Held, and believed rather than proven to follow what lies before it (G1), where a sweep could prove it: pages that
-        /// only the origin's own cursors join count by their age.
+        /// Held, and believed rather than proven to follow what lies before it (G1), where a sweep could prove it:
+        /// pages that only the origin's own cursors join count by their age.
         case inferred
         /// Held, and older than it should be.
         case stale
@@ -44,10 +44,14 @@ struct CoverageMap: Equatable {
         var found: [Stretch] = []
         func append(_ range: Range<Int>, _ state: State) {
             guard !range.isEmpty else { return }
-            if let last = found.last, last.state == state { found[found.count - 1].range = last.range.lowerBound..<range.upperBound }
-            else { found.append(Stretch(range: range, state: state)) }
+            if let last = found.last, last.state == state {
+                found[found.count - 1].range = last.range.lowerBound..<range.upperBound
+            } else {
+                found.append(Stretch(range: range, state: state))
+            }
         }
-        // A failure is that of what is asked for at its offset: a page's worth, up to the next place that something is known of.
+        // A failure is that of what is asked for at its offset: a page's worth, up to the next place that something is
+        // known of.
         let pageSize = max(1, list.pages.map(\.count).max() ?? 1)
         var places = (list.pages.map(\.offset) + list.ledger.map(\.offset)).sorted()[...]
         var ailing = failing[...]
@@ -68,7 +72,9 @@ struct CoverageMap: Equatable {
             if page.offset > position { appendMissing(position..<page.offset) }
             let isFailing = ailing.first.map { $0 < page.range.upperBound } ?? false
             ailing = ailing.drop { $0 < page.range.upperBound }
-            let isBelieved = page.evidence == .inferred && before?.range.upperBound == page.offset && before.map(page.isReached) == false
+            let isBelieved =
+                page.evidence == .inferred && before?.range.upperBound == page.offset
+                && before.map(page.isReached) == false
             before = page
             append(
                 max(position, page.offset)..<page.range.upperBound,
@@ -84,7 +90,8 @@ struct CoverageMap: Equatable {
     ) -> State {
         if page.generation < list.record.version.generation { return .old }
         if isBelieved || !page.innerInferredSeams.isEmpty { return .inferred }
-        return policy.freshness(ofPageValidatedAt: page.validatedAt, in: list.record, now: now) == .fresh ? .fresh : .stale
+        return policy.freshness(ofPageValidatedAt: page.validatedAt, in: list.record, now: now) == .fresh
+            ? .fresh : .stale
     }
 
     /// How many positions are in each state that there is.
@@ -94,7 +101,8 @@ struct CoverageMap: Equatable {
         return State.allCases.reversed().compactMap { state in counts[state].map { (state, $0) } }
     }
 
-    /// The list in cells of so many positions each, the last perhaps fewer; each shows what is most worth knowing of it.
+    /// The list in cells of so many positions each, the last perhaps fewer; each shows what is most worth knowing of
+    /// it.
     /// - Parameter size: at least 1. The caller sees to it that there are not too many cells.
     func cells(of size: Int) -> [Stretch] {
         var cells: [Stretch] = []
@@ -110,8 +118,8 @@ struct CoverageMap: Equatable {
         return cells
     }
 
-    /// How many positions a cell has to hold so that there are at most so many cells: 1, 2 or 5 times a power of ten, so that
-    /// the numbers beside the cells can be read.
+    /// How many positions a cell has to hold so that there are at most so many cells: 1, 2 or 5 times a power of ten,
+    /// so that the numbers beside the cells can be read.
     static func cellSize(for length: Int, atMost cells: Int) -> Int {
         var size = 1
         var step = 0

@@ -7,8 +7,11 @@ extension Explanation {
     mutating func tellFailures(_ failures: [LedgerEntry]) {
         var groups: [[LedgerEntry]] = []
         for entry in failures {
-            if let index = groups.firstIndex(where: { $0[0].hasSameCause(as: entry) }) { groups[index].append(entry) }
-            else { groups.append([entry]) }
+            if let index = groups.firstIndex(where: { $0[0].hasSameCause(as: entry) }) {
+                groups[index].append(entry)
+            } else {
+                groups.append([entry])
+            }
         }
         for group in groups {
             say(.failure, cause(of: group))
@@ -21,12 +24,16 @@ extension Explanation {
         for entry in entries {
             let since = entry.lastAttemptAt.map { ", begun \(TimeText.age(now - $0)) ago" } ?? ""
             if let expiry = entry.leaseExpiresAt, expiry > now {
-                say(.fetching, """
+                say(
+                    .fetching,
+                    """
                     \(page(entry)) is being fetched\(since); if whoever does it dies, another may begin in \
                     \(TimeText.age(expiry - now)) at the latest.
                     """)
             } else {
-                say(.fetching, """
+                say(
+                    .fetching,
+                    """
                     \(page(entry)) was being fetched when whoever did it was cut off; the next 'pagecache sync \(id)' \
                     fetches it.
                     """)
@@ -44,11 +51,14 @@ extension Explanation {
         let attempts = group.map(\.attempts).max() ?? 0
         // What is said of many is true of each.
         let upTo = group.allSatisfy { $0.attempts == attempts } ? "" : "Up to "
-        let since = group.compactMap(\.firstFailureAt).min()
-            .map { ", \(attempts == 1 ? "" : "the first ")\(TimeText.age(now - $0)) ago (\(TimeText.rfc3339($0)))" } ?? ""
+        let since =
+            group.compactMap(\.firstFailureAt).min()
+            .map { ", \(attempts == 1 ? "" : "the first ")\(TimeText.age(now - $0)) ago (\(TimeText.rfc3339($0)))" }
+            ?? ""
         let who =
             group.count == 1
-            ? "\(page(first)) fails" : "\(SizeText.count(group.count)) pages fail, the first at position \(SizeText.count(first.offset))"
+            ? "\(page(first)) fails"
+            : "\(SizeText.count(group.count)) pages fail, the first at position \(SizeText.count(first.offset))"
         return "\(who): \(message). \(upTo)\(attempts) \(attempts == 1 ? "attempt" : "attempts")\(since)."
     }
 
@@ -59,11 +69,13 @@ extension Explanation {
         }
         return switch entry.failure?.failureClass {
         case .forbidden?: "The origin refuses who is asking: give a credential with --bearer-env or --header-env."
-        case .undecodable?: """
+        case .undecodable?:
+            """
             The answer is not what was agreed on: see with 'pagecache sync' whether --items and --paging are still right.
             """
         case .hostile?: "The answer passes a limit, or leads to another origin; nothing of it was taken."
-        case .doubtful?: "The answer would take away much of what is held. It is believed when the origin says the same again."
+        case .doubtful?:
+            "The answer would take away much of what is held. It is believed when the origin says the same again."
         case .loop?: "The origin repeats itself: a cursor comes again, or pages without anything new."
         default: nil
         }
@@ -77,7 +89,8 @@ extension Explanation {
             guard next > now else {
                 let due =
                     now - next >= .seconds(1)
-                    ? "\(one ? "has" : "have") been due for \(TimeText.age(now - next))" : "\(one ? "is" : "are") due now"
+                    ? "\(one ? "has" : "have") been due for \(TimeText.age(now - next))"
+                    : "\(one ? "is" : "are") due now"
                 return """
                     \(what) \(due): the next 'pagecache sync --due', or a service that runs, tries \
                     again; 'pagecache retry \(id)' does so now.
@@ -102,7 +115,8 @@ extension Explanation {
 
 extension LedgerEntry {
     fileprivate func hasSameCause(as other: LedgerEntry) -> Bool {
-        state == other.state && failure?.failureClass == other.failure?.failureClass && failure?.message == other.failure?.message
+        state == other.state && failure?.failureClass == other.failure?.failureClass
+            && failure?.message == other.failure?.message
             && (nextAttemptAt == nil) == (other.nextAttemptAt == nil)
             // Page one is a matter of its own: without it nothing else is asked for.
             && (offset == 0) == (other.offset == 0)

@@ -16,11 +16,13 @@ extension Explanation {
         let age = TimeText.age(now - validatedAt)
         return switch policy.freshness(ofPageValidatedAt: validatedAt, in: list.record, now: now) {
         case .fresh: "\(subject) is fresh: \(what) was confirmed \(age) ago, and \(limit)."
-        case .stale: """
+        case .stale:
+            """
             \(subject) is stale: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt)), and \
             \(list.record.isInvalidated ? "that counts no longer" : limit).
             """
-        case .expired: "\(subject) has expired: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt))."
+        case .expired:
+            "\(subject) has expired: \(what) was last confirmed \(age) ago, at \(TimeText.rfc3339(validatedAt))."
         }
     }
 
@@ -42,9 +44,9 @@ extension Explanation {
         say(
             .freshness,
             """
-                A program that uses the store said \(TimeText.age(now - moment)) ago, at \(TimeText.rfc3339(moment)), that the list \
-                is not right any more: nothing of it counts as fresh until page one has been fetched again.
-                """)
+            A program that uses the store said \(TimeText.age(now - moment)) ago, at \(TimeText.rfc3339(moment)), that the list \
+            is not right any more: nothing of it counts as fresh until page one has been fetched again.
+            """)
     }
 
     /// R23: a page one that explains everything says nothing of edits in place farther down.
@@ -56,10 +58,10 @@ extension Explanation {
         say(
             .freshness,
             """
-                The oldest page, at position \(SizeText.count(oldest.offset)), was last confirmed \
-                \(TimeText.age(now - oldest.validatedAt)) ago: what was edited in place since is not seen before 'pagecache \
-                sync \(id) --sweep'.
-                """)
+            The oldest page, at position \(SizeText.count(oldest.offset)), was last confirmed \
+            \(TimeText.age(now - oldest.validatedAt)) ago: what was edited in place since is not seen before 'pagecache \
+            sync \(id) --sweep'.
+            """)
     }
 }
 #endif

@@ -17,7 +17,9 @@ extension Explanation {
         let gap = gap(around: position)
         let entry = list.ledger.last { $0.offset <= position && $0.offset >= gap.lowerBound }
         if position >= list.length, entry == nil {
-            say(.holding, "\(place) lies behind everything that is held, and nobody knows yet whether the list goes so far.")
+            say(
+                .holding,
+                "\(place) lies behind everything that is held, and nobody knows yet whether the list goes so far.")
         } else if gap.upperBound == .max {
             say(.holding, "\(place) is missing: nothing is held from \(SizeText.count(gap.lowerBound)) on.")
         } else {
@@ -33,11 +35,15 @@ extension Explanation {
         case .inFlight:
             if let entry { tellFetching([entry]) }
         case .pending where entry?.nextAttemptAt != nil:
-            say(.next, """
+            say(
+                .next,
+                """
                 It is queued: the next 'pagecache sync --due', a service that runs, or 'pagecache sync \(id)' fetches it.
                 """)
         case .pending, .ok, nil:
-            say(.next, """
+            say(
+                .next,
+                """
                 It was not asked for yet, or was evicted, or dropped when the list moved; 'pagecache sync \(id)' fetches it.
                 """)
         }
@@ -48,11 +54,13 @@ extension Explanation {
         say(
             .holding,
             """
-                \(place) is held, in the page at \(range), which was fetched \(TimeText.age(now - page.fetchedAt)) ago, at \
-                \(TimeText.rfc3339(page.fetchedAt)).
-                """)
+            \(place) is held, in the page at \(range), which was fetched \(TimeText.age(now - page.fetchedAt)) ago, at \
+            \(TimeText.rfc3339(page.fetchedAt)).
+            """)
         if page.generation < list.record.version.generation {
-            say(.holding, """
+            say(
+                .holding,
+                """
                 The page was the list's before it was replaced, or is in doubt; it is readable until what is fetched takes \
                 its place.
                 """)
@@ -64,7 +72,10 @@ extension Explanation {
             say(.evidence, "That it follows the page before it \(belief(page, behind: before))")
         }
         if !page.innerInferredSeams.isEmpty {
-            say(.evidence, "Inside it \(page.innerInferredSeams.count == 1 ? "is a place" : "are places") where pages were joined that are only believed to follow one another.")
+            say(
+                .evidence,
+                "Inside it \(page.innerInferredSeams.count == 1 ? "is a place" : "are places") where pages were joined that are only believed to follow one another."
+            )
         }
         tellFailures(list.failures.filter { page.range.contains($0.offset) })
         tellFetching(list.ledger.filter { $0.state == .inFlight && page.range.contains($0.offset) })
@@ -72,7 +83,9 @@ extension Explanation {
 
     private func belief(_ page: PageSummary, behind before: PageSummary) -> String {
         if page.evidence == .verified { return "was seen, at \(TimeText.rfc3339(page.evidenceAt))." }
-        if page.isReached(from: before) { return "is the word of the origin's own link or cursor; no answer shows both sides." }
+        if page.isReached(from: before) {
+            return "is the word of the origin's own link or cursor; no answer shows both sides."
+        }
         return "is believed, since \(TimeText.rfc3339(page.evidenceAt)), and not proven; a sweep proves it."
     }
 
@@ -80,7 +93,9 @@ extension Explanation {
     private func gap(around position: Int) -> Range<Int> {
         let held = Coverage(list.pages.map(\.range))
         let start = held.runs.last { $0.upperBound <= position }?.upperBound ?? 0
-        let end = held.runs.first { $0.lowerBound > position }?.lowerBound ?? list.record.end ?? list.record.total.count ?? .max
+        let end =
+            held.runs.first { $0.lowerBound > position }?.lowerBound ?? list.record.end ?? list.record.total.count
+            ?? .max
         return start..<max(end, position + 1)
     }
 }

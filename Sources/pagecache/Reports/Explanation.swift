@@ -1,8 +1,8 @@
 #if Tool
 import PageModel
 
-/// Why a list, or a place in it, is as it is, and what will happen next: sentences for people, made of nothing but the outline,
-/// the policy and a moment.
+/// Why a list, or a place in it, is as it is, and what will happen next: sentences for people, made of nothing but the
+/// outline, the policy and a moment.
 struct Explanation: Equatable {
     /// What a sentence is about; the raw values are those of the tool's JSON.
     enum Topic: String {
@@ -73,16 +73,22 @@ struct Explanation: Equatable {
             say(.holding, "\(SizeText.count(held)) of \(SizeText.count(list.length)) items are held; \(missing)")
         }
         if old > 0 {
-            say(.holding, """
+            say(
+                .holding,
+                """
                 \(SizeText.count(old)) items are readable that were the list's before it was replaced; they give way to \
                 what is fetched.
                 """)
         }
         if case .estimate(let total) = record.total {
-            say(.holding, "The origin's total, \(SizeText.count(total)), is an estimate: it was contradicted, or is called one.")
+            say(
+                .holding,
+                "The origin's total, \(SizeText.count(total)), is an estimate: it was contradicted, or is called one.")
         }
         if record.allowsDuplicates {
-            say(.holding, "The origin repeats items in this list, so what lies behind a change is fetched anew and not inferred.")
+            say(
+                .holding,
+                "The origin repeats items in this list, so what lies behind a change is fetched anew and not inferred.")
         }
     }
 
@@ -100,18 +106,18 @@ struct Explanation: Equatable {
             say(
                 .evidence,
                 """
-                    \(chained == 1 ? "1 page is" : "\(SizeText.count(chained)) pages are") joined to what comes before by the origin's \
-                    own links or cursors alone: no answer of such an origin shows both sides.
-                    """)
+                \(chained == 1 ? "1 page is" : "\(SizeText.count(chained)) pages are") joined to what comes before by the origin's \
+                own links or cursors alone: no answer of such an origin shows both sides.
+                """)
         }
         let seams = list.inferredSeams - chained
         guard seams > 0 else { return }
         say(
             .evidence,
             """
-                \(seams == 1 ? "1 pair of neighbours in it is" : "\(SizeText.count(seams)) pairs of neighbours in it are") believed and \
-                not proven to follow one another; 'pagecache sync \(id) --sweep' proves it.
-                """)
+            \(seams == 1 ? "1 pair of neighbours in it is" : "\(SizeText.count(seams)) pairs of neighbours in it are") believed and \
+            not proven to follow one another; 'pagecache sync \(id) --sweep' proves it.
+            """)
     }
 
     // MARK: What will happen
@@ -121,9 +127,9 @@ struct Explanation: Equatable {
             say(
                 .next,
                 """
-                    A sweep that began \(TimeText.age(now - sweep.startedAt)) ago has verified everything before position \
-                    \(SizeText.count(sweep.position)); the next 'pagecache sync --due' goes on from there.
-                    """)
+                A sweep that began \(TimeText.age(now - sweep.startedAt)) ago has verified everything before position \
+                \(SizeText.count(sweep.position)); the next 'pagecache sync --due' goes on from there.
+                """)
         }
         let stale = policy.freshness(of: list.record, now: now).map { $0 != .fresh } ?? true
         let headFails = list.failures.contains { $0.offset == 0 }
@@ -132,7 +138,9 @@ struct Explanation: Equatable {
             say(.next, "It is pinned: the next '\(due)', or a service that runs, refreshes it.")
         case (true, false):
             let moment = (list.record.validatedAt ?? now) + policy.staleAfter(list.record)
-            say(.next, "It is pinned: from \(TimeText.rfc3339(moment)) on '\(due)', or a service that runs, refreshes it.")
+            say(
+                .next,
+                "It is pinned: from \(TimeText.rfc3339(moment)) on '\(due)', or a service that runs, refreshes it.")
         case (false, true) where !headFails:
             say(.next, "It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does.")
         case (true, true), (false, true):
@@ -144,9 +152,11 @@ struct Explanation: Equatable {
         let failing = Set(list.failures.map(\.offset))
         let untried = list.gaps.filter { gap in !failing.contains { gap.contains($0) } }
         if list.record.validatedAt != nil, !untried.isEmpty {
-            say(.next, list.record.isPinned
-                ? "What is missing and does not fail is fetched by the next 'pagecache sync --due', or a service that runs."
-                : "What is missing and does not fail is fetched by the next 'pagecache sync \(id)'.")
+            say(
+                .next,
+                list.record.isPinned
+                    ? "What is missing and does not fail is fetched by the next 'pagecache sync --due', or a service that runs."
+                    : "What is missing and does not fail is fetched by the next 'pagecache sync \(id)'.")
         }
     }
 
@@ -162,7 +172,8 @@ struct Explanation: Equatable {
     /// `300`, or `300–399`.
     static func positions(_ range: Range<Int>) -> String {
         range.count == 1
-            ? SizeText.count(range.lowerBound) : "\(SizeText.count(range.lowerBound))–\(SizeText.count(range.upperBound - 1))"
+            ? SizeText.count(range.lowerBound)
+            : "\(SizeText.count(range.lowerBound))–\(SizeText.count(range.upperBound - 1))"
     }
 }
 #endif

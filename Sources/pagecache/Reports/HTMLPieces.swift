@@ -4,7 +4,8 @@ import PageStore
 
 /// Text in HTML.
 enum HTML {
-    /// Text as text: nothing in it is markup, in elements or in quoted attributes, and control characters are visible (R46).
+    /// Text as text: nothing in it is markup, in elements or in quoted attributes, and control characters are visible
+    /// (R46).
     static func text(_ text: String) -> String {
         var result = ""
         for character in Printable.text(text).unicodeScalars {
@@ -76,8 +77,10 @@ struct HTMLCard {
         let held = SizeText.count(list.coverage.count)
         let total = record.total.count.map { " of \(SizeText.count($0))" } ?? ""
         let facts = [
-            "\(freshness)\(age)\(doubt)", "\(held)\(total) items", "\(SizeText.count(list.pages.count)) pages", SizeText.bytes(query.summary.bytes),
-            list.failures.isEmpty ? nil : "\(SizeText.count(list.failures.count)) failing", record.isPinned ? "pinned" : nil,
+            "\(freshness)\(age)\(doubt)", "\(held)\(total) items", "\(SizeText.count(list.pages.count)) pages",
+            SizeText.bytes(query.summary.bytes),
+            list.failures.isEmpty ? nil : "\(SizeText.count(list.failures.count)) failing",
+            record.isPinned ? "pinned" : nil,
             record.paging.isEmpty ? nil : record.paging,
         ].compactMap { $0 }
         return """

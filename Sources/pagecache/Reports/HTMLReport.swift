@@ -2,8 +2,8 @@
 import PageModel
 import PageStore
 
-/// The statistics of a store as one page for a browser: pure. It needs nothing but itself, no network and no script, and says so
-/// to the browser by its policy. Whatever came from an origin is text in it, and never markup (R46).
+/// The statistics of a store as one page for a browser: pure. It needs nothing but itself, no network and no script,
+/// and says so to the browser by its policy. Whatever came from an origin is text in it, and never markup (R46).
 struct HTMLReport {
     let statistics: StoreStatistics
     /// Where the store is.
@@ -91,13 +91,17 @@ struct HTMLReport {
 
     /// What runs fetched, and what they could leave alone.
     private var spared: String {
-        let counted = queries.filter { $0.tally.runs > 0 }.sorted { ($1.tally.pages, $0.name) < ($0.tally.pages, $1.name) }
+        let counted = queries.filter { $0.tally.runs > 0 }.sorted {
+            ($1.tally.pages, $0.name) < ($0.tally.pages, $1.name)
+        }
         guard !counted.isEmpty else { return "<section><h2>Requests</h2><p>No run was counted yet.</p></section>" }
         let most = counted.first?.tally.pages ?? 0
         let bars = counted.prefix(10).map { query in
             let tally = query.tally
             return HTMLBar(
-                label: query.name, value: "\(SizeText.count(tally.requests)) sent, \(SizeText.count(tally.requestsSaved)) saved", whole: most,
+                label: query.name,
+                value: "\(SizeText.count(tally.requests)) sent, \(SizeText.count(tally.requestsSaved)) saved",
+                whole: most,
                 parts: [
                     HTMLBar.Part(name: "fetched", size: tally.pagesFetched, style: "inferred"),
                     HTMLBar.Part(name: "unchanged", size: tally.pagesUnchanged, style: "stale"),
@@ -118,10 +122,15 @@ struct HTMLReport {
 
     private var failures: String {
         let all = queries.flatMap { query in query.summary.outline.failures.map { (query.name, $0) } }
-            .sorted { ($0.1.nextAttemptAt?.milliseconds ?? .max, $0.0, $0.1.offset) < ($1.1.nextAttemptAt?.milliseconds ?? .max, $1.0, $1.1.offset) }
+            .sorted {
+                ($0.1.nextAttemptAt?.milliseconds ?? .max, $0.0, $0.1.offset) < (
+                    $1.1.nextAttemptAt?.milliseconds ?? .max, $1.0, $1.1.offset
+                )
+            }
         guard !all.isEmpty else { return "<section><h2>Failures</h2><p>Nothing is failing.</p></section>" }
         let rows = all.prefix(HTMLReport.drawn).map { name, entry in
-            let next = entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? "only when asked"
+            let next =
+                entry.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" } ?? "only when asked"
             return """
                 <tr><td class="text">\(HTML.text(name))</td><td class="number">\(SizeText.count(entry.offset))</td>\
                 <td class="number">\(entry.attempts)</td><td class="text">\(HTML.text(entry.failure?.message ?? ""))</td><td>\(next)</td></tr>
@@ -143,10 +152,14 @@ struct HTMLReport {
     private var lists: String {
         // What needs somebody's eyes comes first.
         let order = queries.sorted {
-            ($0.summary.outline.failures.isEmpty ? 1 : 0, $1.summary.bytes, $0.name) < ($1.summary.outline.failures.isEmpty ? 1 : 0, $0.summary.bytes, $1.name)
+            ($0.summary.outline.failures.isEmpty ? 1 : 0, $1.summary.bytes, $0.name) < (
+                $1.summary.outline.failures.isEmpty ? 1 : 0, $0.summary.bytes, $1.name
+            )
         }
         let cards = order.prefix(HTMLReport.drawn).map { HTMLCard(query: $0, policy: policy, now: now).text }
-        let rest = order.count > HTMLReport.drawn ? "<p>and \(SizeText.count(order.count - HTMLReport.drawn)) more lists</p>" : ""
+        let rest =
+            order.count > HTMLReport.drawn
+            ? "<p>and \(SizeText.count(order.count - HTMLReport.drawn)) more lists</p>" : ""
         let states = CoverageMap.State.allCases.reversed().map { ($0.rawValue, $0.rawValue) }
         return """
             <section><h2>Lists</h2>

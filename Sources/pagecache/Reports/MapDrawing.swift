@@ -1,6 +1,6 @@
 #if Tool
-/// A coverage map in characters: rows of cells with the position of their first item before them, and a legend. Legible without
-/// colour, and on a terminal of 20 columns.
+/// A coverage map in characters: rows of cells with the position of their first item before them, and a legend. Legible
+/// without colour, and on a terminal of 20 columns.
 struct MapDrawing {
     let map: CoverageMap
     /// Columns that there are.
@@ -22,7 +22,8 @@ struct MapDrawing {
             let number = SizeText.count(row[start].range.lowerBound)
             let space = String(repeating: " ", count: label - number.count)
             let isLast = start + columns >= cells.count
-            lines.append("\(space)\(number) \(drawn(row, colour))\(isLast && map.isOpen && row.count < columns ? "…" : "")")
+            lines.append(
+                "\(space)\(number) \(drawn(row, colour))\(isLast && map.isOpen && row.count < columns ? "…" : "")")
         }
         return lines + [""] + legend(size, colour)
     }
@@ -42,7 +43,10 @@ struct MapDrawing {
     private func legend(_ size: Int, _ colour: (Int, String) -> String) -> [String] {
         let entries = map.counts.map { entry in
             let text = "\(entry.state.character) \(entry.state.rawValue) \(SizeText.count(entry.count))"
-            return (width: text.count, text: "\(colour(entry.state.colour, String(entry.state.character)))\(text.dropFirst())")
+            return (
+                width: text.count,
+                text: "\(colour(entry.state.colour, String(entry.state.character)))\(text.dropFirst())"
+            )
         }
         let scale = "cell: \(SizeText.count(size)) \(size == 1 ? "item" : "items")"
         var lines: [String] = []

@@ -12,8 +12,8 @@ import Darwin
 
 /// A file that is there in whole or not at all: written beside its place, synced, and renamed into it.
 ///
-/// State: the descriptor, and the name of what is not in its place yet; both end with `commit`, or with the value. What is
-/// no ordinary file (a device, a pipe) is written to as it is, because it must not be replaced.
+/// State: the descriptor, and the name of what is not in its place yet; both end with `commit`, or with the value. What
+/// is no ordinary file (a device, a pipe) is written to as it is, because it must not be replaced.
 struct AtomicFile: ~Copyable {
     /// Where it will be: the target of a link, where the path is one.
     let path: String
@@ -26,7 +26,9 @@ struct AtomicFile: ~Copyable {
         (self.path, temporary, descriptor) = try AtomicFile.begin(path)
     }
 
-    private static func begin(_ path: String) throws(ToolFailure) -> (path: String, temporary: String?, descriptor: Int32) {
+    private static func begin(_ path: String) throws(ToolFailure) -> (
+        path: String, temporary: String?, descriptor: Int32
+    ) {
         var status = stat()
         let exists = stat(path, &status) == 0
         if exists, status.st_mode & S_IFMT == S_IFDIR {
@@ -40,7 +42,8 @@ struct AtomicFile: ~Copyable {
         let place = exists ? resolved(path) : path
         let name = "\(place).\(getpid())-\(UInt32.random(in: 0...UInt32.max)).partial"
         // As any other file that somebody makes; one that is replaced keeps its mode.
-        let descriptor = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, exists ? status.st_mode & 0o777 : 0o666)
+        let descriptor = open(
+            name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, exists ? status.st_mode & 0o777 : 0o666)
         guard descriptor >= 0 else { throw failure("cannot create \(path)", isNew: true) }
         unfinished.withLock { _ = $0.insert(name) }
         return (place, name, descriptor)
@@ -57,8 +60,8 @@ struct AtomicFile: ~Copyable {
     /// Names of files that are not in their place yet.
     private static let unfinished = Mutex<Set<String>>([])
 
-    /// For a process that leaves at once, and has no time to let its values go. A name that is just being taken or given back is
-    /// not waited for.
+    /// For a process that leaves at once, and has no time to let its values go. A name that is just being taken or
+    /// given back is not waited for.
     static func removeUnfinished() {
         _ = unfinished.withLockIfAvailable { names in for name in names { unlink(name) } }
     }
@@ -91,7 +94,8 @@ struct AtomicFile: ~Copyable {
         temporary = nil
         AtomicFile.unfinished.withLock { _ = $0.remove(name) }
         let slash = path.lastIndex(of: "/")
-        let directory = open(slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
+        let directory = open(
+            slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
         // Not every file system syncs directories; the file is there in any case.
         if directory >= 0 {
             _ = fsync(directory)
@@ -112,7 +116,9 @@ struct AtomicFile: ~Copyable {
         case EACCES, EPERM, EROFS: ToolFailure(.permission, "permission", message)
         case ENOSPC, EDQUOT, EFBIG:
             ToolFailure(.inputOutput, "disk_full", message, hint: "free some space, or name another place")
-        default: isNew ? ToolFailure(.cannotCreate, "cannot_create", message) : ToolFailure(.inputOutput, "io_error", message)
+        default:
+            isNew
+                ? ToolFailure(.cannotCreate, "cannot_create", message) : ToolFailure(.inputOutput, "io_error", message)
         }
     }
 }

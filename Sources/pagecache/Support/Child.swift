@@ -26,7 +26,8 @@ final class Child: Sendable {
         running = Task {
             defer { flag.isSet.withLock { $0 = true } }
             let record = try await run(
-                .path(Child.program), arguments: Arguments(arguments), output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+                .path(Child.program), arguments: Arguments(arguments), output: .string(limit: 1 << 20),
+                error: .string(limit: 1 << 20))
             return Ended(
                 status: record.terminationStatus, output: record.standardOutput, errors: record.standardError)
         }

@@ -16,7 +16,8 @@ struct ConsentOptions: ParsableArguments {
         if yes { return }
         let terminal = Terminal.standard
         guard terminal.canAsk else {
-            throw ToolFailure(.usage, "needs_yes", "\(command) would \(deed)", hint: "add --yes, or --dry-run to look first")
+            throw ToolFailure(
+                .usage, "needs_yes", "\(command) would \(deed)", hint: "add --yes, or --dry-run to look first")
         }
         guard terminal.confirm("\(deed.prefix(1).uppercased())\(deed.dropFirst())?") else {
             throw ToolFailure(.usage, "declined", "nothing was done")

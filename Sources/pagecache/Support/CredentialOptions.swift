@@ -15,28 +15,38 @@ struct Credential {
     var secretHeaders: [String] = []
 }
 
-/// What somebody proves itself with to an origin: by the names of variables and files, so that no secret is in a command line
-/// (R45).
+/// What somebody proves itself with to an origin: by the names of variables and files, so that no secret is in a
+/// command line (R45).
 struct CredentialOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A header to send; repeatable.", valueName: "Name: value"))
     var header: [String] = []
-    @Option(help: ArgumentHelp("A header whose value is in an environment variable; repeatable.", valueName: "Name=VAR"))
+    @Option(
+        help: ArgumentHelp("A header whose value is in an environment variable; repeatable.", valueName: "Name=VAR"))
     var headerEnv: [String] = []
-    @Option(help: ArgumentHelp("Headers to send, from a file: 'Name: value', one a line.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Headers to send, from a file: 'Name: value', one a line.", valueName: "file"),
+        completion: .file())
     var headerFile: String?
     @Option(help: ArgumentHelp("Send 'Authorization: Bearer' with the value of this variable.", valueName: "VAR"))
     var bearerEnv: String?
-    @Option(help: ArgumentHelp("Send 'Authorization: Bearer' with what is in this file.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Send 'Authorization: Bearer' with what is in this file.", valueName: "file"),
+        completion: .file())
     var bearerFile: String?
 
     func validate() throws {
-        for field in header where !field.contains(":") { throw ValidationError("--header takes 'Name: value', not '\(field.prefix(20))'") }
+        for field in header where !field.contains(":") {
+            throw ValidationError("--header takes 'Name: value', not '\(field.prefix(20))'")
+        }
         for field in headerEnv where !field.contains("=") { throw ValidationError("--header-env takes 'Name=VAR'") }
-        if bearerEnv != nil, bearerFile != nil { throw ValidationError("--bearer-env and --bearer-file exclude each other") }
+        if bearerEnv != nil, bearerFile != nil {
+            throw ValidationError("--bearer-env and --bearer-file exclude each other")
+        }
     }
 
     /// All of it; each file is read once, because it may be a pipe. Warns, once, of secrets that others can see.
-    /// - Throws: `ToolFailure` with 64 for what cannot be sent, is not set or is not there, and 77 for a file that may not be read.
+    /// - Throws: `ToolFailure` with 64 for what cannot be sent, is not set or is not there, and 77 for a file that may
+    ///   not be read.
     func read() throws -> Credential {
         var credential = Credential()
         var isSeen = false
@@ -47,7 +57,8 @@ struct CredentialOptions: ParsableArguments {
         }
         if isSeen {
             Terminal.standard.warn(
-                "a secret in --header can be seen by others on this machine; --header-env and --header-file keep it out of sight")
+                "a secret in --header can be seen by others on this machine; --header-env and --header-file keep it out of sight"
+            )
         }
         for pair in headerEnv {
             let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
@@ -66,7 +77,8 @@ struct CredentialOptions: ParsableArguments {
             }
         }
         if let token = try bearerEnv.map(variable) ?? bearerFile.map(token) {
-            credential.fields.append(try CredentialOptions.field("Authorization", "Bearer \(token)", bearerFile ?? "--bearer-env"))
+            credential.fields.append(
+                try CredentialOptions.field("Authorization", "Bearer \(token)", bearerFile ?? "--bearer-env"))
         }
         return credential
     }
@@ -75,15 +87,18 @@ struct CredentialOptions: ParsableArguments {
     private static func field(_ line: String, _ place: String) throws -> HTTPField {
         guard let colon = line.firstIndex(of: ":") else {
             throw ToolFailure(
-                .usage, "usage", "a line of \(Printable.text(place)) is no header", hint: "write 'Name: value', one a line")
+                .usage, "usage", "a line of \(Printable.text(place)) is no header",
+                hint: "write 'Name: value', one a line")
         }
         return try field(line[..<colon].trimmed(), line[line.index(after: colon)...].trimmed(), place)
     }
 
     private static func field(_ name: String, _ value: String, _ place: String) throws -> HTTPField {
         // RFC 9110, 5.5: a line break in a value would begin another field.
-        guard !name.isEmpty, !(name + value).unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            throw ToolFailure(.usage, "usage", "the header '\(Printable.text(name))' of \(Printable.text(place)) cannot be sent")
+        guard !name.isEmpty, !(name + value).unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
+        else {
+            throw ToolFailure(
+                .usage, "usage", "the header '\(Printable.text(name))' of \(Printable.text(place)) cannot be sent")
         }
         return HTTPField(name, value)
     }
@@ -107,7 +122,9 @@ struct CredentialOptions: ParsableArguments {
 extension StringProtocol {
     fileprivate func trimmed() -> String {
         let rest = drop(while: \.isWhitespace)
-        return String(rest.prefix(rest.lastIndex { !$0.isWhitespace }.map { rest.distance(from: rest.startIndex, to: $0) + 1 } ?? 0))
+        return String(
+            rest.prefix(
+                rest.lastIndex { !$0.isWhitespace }.map { rest.distance(from: rest.startIndex, to: $0) + 1 } ?? 0))
     }
 }
 #endif

@@ -62,7 +62,9 @@ final class DeferredStore: PageStorage {
         try await existing().locate(keys, in: query)
     }
 
-    func changes(of query: QueryID, since version: ContentVersion, limit: Int) async throws(StorageError) -> ListChanges? {
+    func changes(of query: QueryID, since version: ContentVersion, limit: Int) async throws(StorageError)
+        -> ListChanges?
+    {
         try await existing().changes(of: query, since: version, limit: limit)
     }
 

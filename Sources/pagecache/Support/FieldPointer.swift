@@ -43,7 +43,9 @@ struct FieldPointer: Hashable {
     func value(in payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         var value = payload
         for token in tokens {
-            guard let next = FieldPointer.member(token, of: value) ?? FieldPointer.element(token, of: value) else { return nil }
+            guard let next = FieldPointer.member(token, of: value) ?? FieldPointer.element(token, of: value) else {
+                return nil
+            }
             value = next
         }
         return value
@@ -53,7 +55,8 @@ struct FieldPointer: Hashable {
         var found: UnsafeRawBufferPointer?
         JSONBytes.eachMember(of: value) { key, value in
             // Names are rarely escaped: bytes are compared first.
-            let isIt = key.elementsEqual(name) || (key.contains(UInt8(ascii: "\\")) && JSONText.unescape(key).bytes == name)
+            let isIt =
+                key.elementsEqual(name) || (key.contains(UInt8(ascii: "\\")) && JSONText.unescape(key).bytes == name)
             if isIt { found = value }
             return !isIt
         }

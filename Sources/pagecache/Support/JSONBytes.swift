@@ -7,13 +7,13 @@ import Musl
 import Darwin
 #endif
 
-/// Looks into JSON without decoding it. Payloads come from a store that may hold anything (R46): nothing here reads past the
-/// end, and what is not JSON has no members.
+/// Looks into JSON without decoding it. Payloads come from a store that may hold anything (R46): nothing here reads
+/// past the end, and what is not JSON has no members.
 enum JSONBytes {
     typealias Buffer = UnsafeRawBufferPointer
 
-    /// Calls `body` with each member of the object that `value` is, in order: the name without its quotes, and the value.
-    /// Nothing for anything else. Stops when `body` says false.
+    /// Calls `body` with each member of the object that `value` is, in order: the name without its quotes, and the
+    /// value. Nothing for anything else. Stops when `body` says false.
     static func eachMember(of value: Buffer, _ body: (_ name: Buffer, _ value: Buffer) throws -> Bool) rethrows {
         var position = skipSpace(value, 0)
         guard byte(value, position) == UInt8(ascii: "{") else { return }
@@ -24,7 +24,9 @@ enum JSONBytes {
             guard byte(value, colon) == UInt8(ascii: ":") else { return }
             let start = skipSpace(value, colon + 1)
             let end = skipValue(value, start)
-            guard end > start, try body(slice(value, position + 1, nameEnd - 1), slice(value, start, end)) else { return }
+            guard end > start, try body(slice(value, position + 1, nameEnd - 1), slice(value, start, end)) else {
+                return
+            }
             position = skipSpace(value, end)
             guard byte(value, position) == UInt8(ascii: ",") else { return }
             position = skipSpace(value, position + 1)
@@ -55,7 +57,8 @@ enum JSONBytes {
         return first != UInt8(ascii: "{") && first != UInt8(ascii: "[")
     }
 
-    /// Where a byte comes up first, from `start` on. An export looks at every byte several times: memchr(3) takes many at once.
+    /// Where a byte comes up first, from `start` on. An export looks at every byte several times: memchr(3) takes many
+    /// at once.
     static func first(_ wanted: UInt8, in value: Buffer, from start: Int = 0) -> Int? {
         guard let base = value.baseAddress, start < value.count,
             let found = memchr(base + start, Int32(wanted), value.count - start)
@@ -65,7 +68,9 @@ enum JSONBytes {
 
     // MARK: Steps
 
-    private static func byte(_ value: Buffer, _ position: Int) -> UInt8? { position < value.count ? value[position] : nil }
+    private static func byte(_ value: Buffer, _ position: Int) -> UInt8? {
+        position < value.count ? value[position] : nil
+    }
 
     private static func slice(_ value: Buffer, _ start: Int, _ end: Int) -> Buffer {
         Buffer(rebasing: value[start..<max(start, end)])
@@ -88,7 +93,9 @@ enum JSONBytes {
         while let quote = first(UInt8(ascii: "\""), in: value, from: position) {
             // A quote is escaped by an odd number of backslashes before it (RFC 8259, 7).
             var backslashes = 0
-            while quote - backslashes > position, value[quote - backslashes - 1] == UInt8(ascii: "\\") { backslashes += 1 }
+            while quote - backslashes > position, value[quote - backslashes - 1] == UInt8(ascii: "\\") {
+                backslashes += 1
+            }
             position = quote + 1
             if backslashes % 2 == 0 { return position }
         }

@@ -35,8 +35,8 @@ struct ListEvent: Hashable {
     var version: ListVersion
 }
 
-/// What happened to a list between two looks at it. Notices from other processes say that something did, and not what (R41);
-/// and of what came and went between two looks nothing is said.
+/// What happened to a list between two looks at it. Notices from other processes say that something did, and not what
+/// (R41); and of what came and went between two looks nothing is said.
 enum ListHistory {
     /// - Parameters:
     ///   - old: nil when the list was not there.
@@ -47,7 +47,8 @@ enum ListHistory {
             return [event(.purged, ListOutline(record: old.record, pages: [], ledger: [], readAt: old.readAt))]
         }
         var kinds: [ListEvent.Kind] = old == nil ? [.registered] : []
-        let before = old ?? ListOutline(record: QueryRecord(unfetched: new.record), pages: [], ledger: [], readAt: new.readAt)
+        let before =
+            old ?? ListOutline(record: QueryRecord(unfetched: new.record), pages: [], ledger: [], readAt: new.readAt)
         let isNewLife = before.record.version.generation != new.record.version.generation
         let hasMoved = !isNewLife && before.record.version.revision != new.record.version.revision
         if isNewLife { kinds.append(.replaced) }
@@ -61,7 +62,8 @@ enum ListHistory {
 
     private static func event(_ kind: ListEvent.Kind, _ list: ListOutline) -> ListEvent {
         let isKnown = list.record.end != nil || list.record.total.count != nil
-        return ListEvent(kind: kind, held: list.coverage.count, length: isKnown ? list.length : nil, version: list.record.version)
+        return ListEvent(
+            kind: kind, held: list.coverage.count, length: isKnown ? list.length : nil, version: list.record.version)
     }
 
     // MARK: Pages

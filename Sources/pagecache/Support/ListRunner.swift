@@ -6,7 +6,8 @@ import PagedRepository
 
 /// Runs what is to be done for lists that the store knows, one list after the other.
 ///
-/// R45: nobody said which origin a credential is for. It is sent for the lists that were fetched with it, and for no others.
+/// R45: nobody said which origin a credential is for. It is sent for the lists that were fetched with it, and for no
+/// others.
 struct ListRunner {
     /// What came of one list.
     struct Result {
@@ -23,7 +24,8 @@ struct ListRunner {
     /// Whether the caller named the one list, so that what is to be sent is meant for it.
     var isNamed = false
 
-    /// The results, in order; of lists that other programs fill, there are none. Cancelled, those that there are by then.
+    /// The results, in order; of lists that other programs fill, there are none. Cancelled, those that there are by
+    /// then.
     func run(_ due: [DueWork]) async throws -> [Result] {
         guard !due.isEmpty else { return [] }
         var limits = HTTPLimits()
@@ -33,7 +35,9 @@ struct ListRunner {
             var results: [Result] = []
             for one in due where !Task.isCancelled {
                 guard let url = ListRunner.url(of: one.query) else {
-                    Terminal.standard.detail("\(one.query.key.shortID) is left to the program that fills it: how it is asked is not in the store")
+                    Terminal.standard.detail(
+                        "\(one.query.key.shortID) is left to the program that fills it: how it is asked is not in the store"
+                    )
                     continue
                 }
                 results.append(Result(key: one.query.key, report: try await run(one, url, transport, limits)))
@@ -49,7 +53,8 @@ struct ListRunner {
 
     /// Where a list is asked for; nil for what does not come over HTTP.
     static func url(of query: QueryRecord) -> String? {
-        HTTPPageSource.url(inStored: query.source) ?? (HTTPPageSource.key(for: query.key.text) == nil ? nil : query.key.text)
+        HTTPPageSource.url(inStored: query.source)
+            ?? (HTTPPageSource.key(for: query.key.text) == nil ? nil : query.key.text)
     }
 
     private func run(
@@ -69,7 +74,8 @@ struct ListRunner {
             let options = DueWork.options(for: work, from: options)
             let before = origin.usage
             let sync = ListSync(
-                storage: store, source: origin, key: due.query.key, options: options, logger: ToolLog.logger("pagecache.sync"))
+                storage: store, source: origin, key: due.query.key, options: options,
+                logger: ToolLog.logger("pagecache.sync"))
             let report = try await sync.run { progress.show($0) }
             await count(report, since: before, after: work)
             whole = whole.map { $0.joined(with: report) } ?? report
@@ -93,7 +99,9 @@ struct ListRunner {
         let proven = try HTTPPageSource(configuration, stored: query.source, transport: transport)
         guard !proven.belongsToAnother(stored: query.source) else {
             throw FetchFailure(
-                .forbidden, credential.fields.isEmpty ? "it was fetched with a credential, and none was given" : "it was fetched with another credential",
+                .forbidden,
+                credential.fields.isEmpty
+                    ? "it was fetched with a credential, and none was given" : "it was fetched with another credential",
                 isRetryable: false)
         }
         return proven
@@ -107,7 +115,9 @@ struct ListRunner {
     }
 
     private func stored(_ query: QueryRecord, _ outcome: SyncReport.Outcome) async throws -> SyncReport {
-        let list = try await store.outline(of: query.id) ?? ListOutline(record: query, pages: [], ledger: [], readAt: SystemClock().now())
+        let list =
+            try await store.outline(of: query.id)
+            ?? ListOutline(record: query, pages: [], ledger: [], readAt: SystemClock().now())
         var report = SyncReport(stored: list)
         report.outcome = outcome
         return report

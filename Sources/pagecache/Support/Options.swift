@@ -17,7 +17,9 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
 
 /// The options that every command has.
 struct CommonOptions: ParsableArguments {
-    @Option(name: .long, help: "The store file. Default: $PAGECACHE_STORE, else the user's cache directory.", completion: .file())
+    @Option(
+        name: .long, help: "The store file. Default: $PAGECACHE_STORE, else the user's cache directory.",
+        completion: .file())
     var store: String?
 
     @Option(name: .long, help: "How results are written: table, json, ndjson or csv.")
@@ -29,7 +31,9 @@ struct CommonOptions: ParsableArguments {
     @Flag(name: [.short, .long], help: "Say nothing but results and errors.")
     var quiet = false
 
-    @Flag(name: [.short, .long], help: "Say more, on standard error: which store, what is asked for, what failed and when.")
+    @Flag(
+        name: [.short, .long],
+        help: "Say more, on standard error: which store, what is asked for, what failed and when.")
     var verbose = false
 
     @Flag(help: "Never ask anything.")
@@ -99,7 +103,9 @@ extension PageStore {
     /// - Throws: `moved` when the store was renamed, replaced or removed before the last process had merged its log.
     func closeInPlace() async throws(StorageError) {
         await close()
-        guard isInPlace else { throw StorageError(.moved, "\(path) was renamed, replaced or removed while it was closed") }
+        guard isInPlace else {
+            throw StorageError(.moved, "\(path) was renamed, replaced or removed while it was closed")
+        }
     }
 }
 
@@ -126,7 +132,8 @@ struct SizeArgument: ExpressibleByArgument, Hashable {
     init?(argument: String) {
         let units: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12]
         let unit = argument.last.flatMap { units[$0] }
-        guard let count = Double(unit == nil ? argument[...] : argument.dropLast()), count >= 0, count * (unit ?? 1) < 1e18
+        guard let count = Double(unit == nil ? argument[...] : argument.dropLast()), count >= 0,
+            count * (unit ?? 1) < 1e18
         else { return nil }
         bytes = Int(count * (unit ?? 1))
     }
@@ -169,8 +176,11 @@ enum DamageText {
     static func sentence(_ damaged: [Range<Int>]) -> String {
         let count = damaged.reduce(0) { $0 + $1.count }
         let first = SizeText.count(damaged.map(\.lowerBound).min() ?? 0)
-        guard count > 0 else { return "the records of the list are damaged near position \(first), though no item is missing there" }
-        return "\(SizeText.count(count)) \(count == 1 ? "item" : "items") from position \(first) on \(count == 1 ? "is" : "are") damaged and \(count == 1 ? "was" : "were") left out"
+        guard count > 0 else {
+            return "the records of the list are damaged near position \(first), though no item is missing there"
+        }
+        return
+            "\(SizeText.count(count)) \(count == 1 ? "item" : "items") from position \(first) on \(count == 1 ? "is" : "are") damaged and \(count == 1 ? "was" : "were") left out"
     }
 }
 
@@ -198,6 +208,8 @@ enum SizeText {
     }
 
     /// `1 page`, `12,345 pages`
-    static func count(_ number: Int, _ one: String, _ many: String) -> String { "\(count(number)) \(number == 1 ? one : many)" }
+    static func count(_ number: Int, _ one: String, _ many: String) -> String {
+        "\(count(number)) \(number == 1 ? one : many)"
+    }
 }
 #endif

@@ -7,16 +7,18 @@ import PagedRepository
 import Synchronization
 
 extension CompletionKind {
-    /// The ids of the queries in the store: of the one that `--store` names in what was typed so far, else of the default one.
+    /// The ids of the queries in the store: of the one that `--store` names in what was typed so far, else of the
+    /// default one.
     static var queries: CompletionKind {
-        .custom { (words: [String], _: Int, prefix: String) in QueryCompletion.awaitedIDs(words: words, prefix: prefix) }
+        .custom { (words: [String], _: Int, prefix: String) in QueryCompletion.awaitedIDs(words: words, prefix: prefix)
+        }
     }
 }
 
 /// Completes the names of queries. Whatever goes wrong there is nothing to complete: a shell is no place for errors.
 enum QueryCompletion {
-    /// For the parser, which is called before anything here is asynchronous: the main thread waits, and none of those that the
-    /// answer needs.
+    /// For the parser, which is called before anything here is asynchronous: the main thread waits, and none of those
+    /// that the answer needs.
     static func awaitedIDs(words: [String], prefix: String) -> [String] {
         let found = Mutex<[String]>([])
         let isDone = DispatchSemaphore(value: 0)

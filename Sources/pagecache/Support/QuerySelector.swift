@@ -15,7 +15,9 @@ enum QuerySelector {
     /// - Throws: as the other ones do.
     static func outline(_ name: String, in store: PageStore) async throws -> ListOutline {
         let records = try await store.records()
-        guard let list = try await store.outline(of: try find(name, in: records).id) else { throw missing(name, records.map(\.key), nil) }
+        guard let list = try await store.outline(of: try find(name, in: records).id) else {
+            throw missing(name, records.map(\.key), nil)
+        }
         return list
     }
 
@@ -26,9 +28,11 @@ enum QuerySelector {
         let canonical = HTTPPageSource.key(for: name)?.text
         let exact = queries.filter { $0.key.text == name || $0.key.shortID == name || $0.key.text == canonical }
         if exact.count == 1 { return exact[0] }
-        let found = exact.isEmpty
+        let found =
+            exact.isEmpty
             ? queries.filter {
-                $0.key.text.hasPrefix(name) || $0.key.shortID.hasPrefix(name) || withoutScheme($0.key.text).hasPrefix(name)
+                $0.key.text.hasPrefix(name) || $0.key.shortID.hasPrefix(name)
+                    || withoutScheme($0.key.text).hasPrefix(name)
             } : exact
         if found.count == 1, !name.isEmpty { return found[0] }
         guard !found.isEmpty, !name.isEmpty else { throw missing(name, queries.map(\.key), way) }
@@ -40,8 +44,11 @@ enum QuerySelector {
     private static func missing(_ name: String, _ keys: [QueryKey], _ way: String?) -> ToolFailure {
         let close = Spelling.suggestions(for: name, among: keys.map(names)).map { keys[$0] }
         let hint =
-            !close.isEmpty ? "did you mean \(listed(close))?"
-            : way ?? (keys.isEmpty ? "the store is empty; fill it with 'pagecache sync URL'" : "'pagecache list' shows them")
+            !close.isEmpty
+            ? "did you mean \(listed(close))?"
+            : way
+                ?? (keys.isEmpty
+                    ? "the store is empty; fill it with 'pagecache sync URL'" : "'pagecache list' shows them")
         return ToolFailure(.notFound, "no_such_query", "no query is named '\(name)'", hint: hint)
     }
 
@@ -55,7 +62,9 @@ enum QuerySelector {
 
     /// The same key may be there for several scopes: then it is the scope that tells them apart.
     private static func listed(_ keys: [QueryKey]) -> String {
-        let shown = keys.prefix(5).map { "\($0.shortID) – \($0.scope.isEmpty ? "" : "\(shortened($0.scope)): ")\(shortened($0.text))" }
+        let shown = keys.prefix(5).map {
+            "\($0.shortID) – \($0.scope.isEmpty ? "" : "\(shortened($0.scope)): ")\(shortened($0.text))"
+        }
         return shown.joined(separator: ", ") + (keys.count > 5 ? ", …" : "")
     }
 

@@ -4,8 +4,8 @@ import PageStore
 import PagedRepository
 
 extension RunTally {
-    /// What one run did. What it kept counts only where it was about the list as a whole, and page one was had: a page that is
-    /// held while the origin is away was not spared, it was not to be had.
+    /// What one run did. What it kept counts only where it was about the list as a whole, and page one was had: a page
+    /// that is held while the origin is away was not spared, it was not to be had.
     init(_ report: SyncReport, after work: SyncOptions.Work) {
         let isWhole =
             switch work {
@@ -14,7 +14,8 @@ extension RunTally {
             }
         let wasSeen = report.headFailure == nil && report.outcome != .offline && report.reconciliation != .none
         self.init(
-            runs: 1, requests: report.usage.requests, pagesFetched: report.pagesFetched, pagesUnchanged: report.pagesUnchanged,
+            runs: 1, requests: report.usage.requests, pagesFetched: report.pagesFetched,
+            pagesUnchanged: report.pagesUnchanged,
             pagesKept: isWhole && wasSeen ? report.pagesKept : 0, bytesReceived: report.usage.bytesReceived)
     }
 }

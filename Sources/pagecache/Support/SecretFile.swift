@@ -18,7 +18,8 @@ enum SecretFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw errno == ENOENT || errno == ENOTDIR
-                ? ToolFailure(.usage, "usage", "there is no file \(name)", hint: "name the file that holds the credential")
+                ? ToolFailure(
+                    .usage, "usage", "there is no file \(name)", hint: "name the file that holds the credential")
                 : ToolFailure(.permission, "permission", "\(name) may not be read")
         }
         defer { close(descriptor) }
@@ -27,12 +28,14 @@ enum SecretFile {
             Terminal.standard.warn("\(name) can be read by others on this machine; 'chmod 600' keeps it to yourself")
         }
         guard let bytes = read(descriptor), let text = String(validating: bytes, as: UTF8.self) else {
-            throw ToolFailure(.usage, "usage", "\(name) is no short text", hint: "name the file that holds the credential")
+            throw ToolFailure(
+                .usage, "usage", "\(name) is no short text", hint: "name the file that holds the credential")
         }
         return text
     }
 
-    /// Everything there is; nil where that is too much, or cannot be read. A pipe hands over as much as was written at a time.
+    /// Everything there is; nil where that is too much, or cannot be read. A pipe hands over as much as was written at
+    /// a time.
     private static func read(_ descriptor: Int32) -> [UInt8]? {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: largest)

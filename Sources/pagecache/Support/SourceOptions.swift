@@ -22,7 +22,8 @@ struct SourceOptions: ParsableArguments {
     var id: JSONPointer?
     @Option(help: ArgumentHelp("Where the total is.", valueName: "pointer|header:NAME"))
     var total: HTTPSourceConfiguration.Place?
-    @Option(help: ArgumentHelp("Where the next URL, or the token for the next page, is.", valueName: "pointer|header:NAME"))
+    @Option(
+        help: ArgumentHelp("Where the next URL, or the token for the next page, is.", valueName: "pointer|header:NAME"))
     var next: HTTPSourceConfiguration.Place?
     @Option(help: ArgumentHelp("Where it says whether there is more.", valueName: "pointer"))
     var hasMore: JSONPointer?
@@ -47,9 +48,13 @@ struct SourceOptions: ParsableArguments {
     var timeout: DurationArgument?
 
     func validate() throws {
-        if let pageSize, !(1...100_000).contains(pageSize) { throw ValidationError("--page-size must be from 1 to 100000") }
+        if let pageSize, !(1...100_000).contains(pageSize) {
+            throw ValidationError("--page-size must be from 1 to 100000")
+        }
         if let firstPage, firstPage != 0, firstPage != 1 { throw ValidationError("--first-page must be 0 or 1") }
-        if let timeout, timeout.duration < .milliseconds(1) { throw ValidationError("--timeout must be more than nothing") }
+        if let timeout, timeout.duration < .milliseconds(1) {
+            throw ValidationError("--timeout must be more than nothing")
+        }
         for name in pagingParameters where name.isEmpty { throw ValidationError("a parameter needs a name") }
     }
 

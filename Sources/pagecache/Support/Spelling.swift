@@ -31,8 +31,8 @@ enum Spelling {
         return (0...name.count - part.count).contains { name[$0..<$0 + part.count].elementsEqual(part) }
     }
 
-    /// Letters to insert, leave out, replace, or swap with their neighbour (the optimal string alignment distance); more than
-    /// `most` is only known to be more.
+    /// Letters to insert, leave out, replace, or swap with their neighbour (the optimal string alignment distance);
+    /// more than `most` is only known to be more.
     static func edits(_ left: [Character], _ right: [Character], most: Int) -> Int {
         guard abs(left.count - right.count) <= most else { return most + 1 }
         var beforeLast = [Int](repeating: 0, count: right.count + 1)

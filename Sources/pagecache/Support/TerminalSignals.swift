@@ -33,8 +33,8 @@ enum TerminalSignals {
         terminal.resume()
     }
 
-    /// Stops as a program does that does not listen, and returns when it goes on: at once where nobody could ever let it go on
-    /// (an orphaned process group, POSIX 2.4.3), as SIGSTOP would not.
+    /// Stops as a program does that does not listen, and returns when it goes on: at once where nobody could ever let
+    /// it go on (an orphaned process group, POSIX 2.4.3), as SIGSTOP would not.
     private static func stopProcess() {
         var plain = sigaction()
         #if canImport(Darwin)

@@ -49,7 +49,8 @@ struct ToolFailure: Error {
             case .newerSchema: (.newerSchema, "nothing was changed; use a newer pagecache")
             case .damaged, .tookTooLong:
                 (.unusableData, "'pagecache verify' says what is damaged, 'pagecache verify --repair' mends it")
-            case .foreignLog: (.unusableData, "move that file and the one that ends with -shm elsewhere, and run the command again")
+            case .foreignLog:
+                (.unusableData, "move that file and the one that ends with -shm elsewhere, and run the command again")
             case .tooLarge: (.unusableData, nil)
             case .moved: (.incomplete, "run the command again: it opens the store that is there now")
             case .busy: (.incomplete, "another process is writing; try again")

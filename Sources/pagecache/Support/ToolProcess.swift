@@ -13,8 +13,8 @@ import Darwin
 
 /// The tool as a process: signals, and how it ends.
 enum ToolProcess {
-    /// A reader that goes away (`| head`) is no reason to die loudly, and a file size limit none to die at all: both come back as
-    /// errors of the write.
+    /// A reader that goes away (`| head`) is no reason to die loudly, and a file size limit none to die at all: both
+    /// come back as errors of the write.
     static func outliveReaders() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
@@ -52,8 +52,8 @@ enum ToolProcess {
         case .success: status = conclude(nil, signal: stopped)
         case .failure(let error): status = conclude(error, signal: stopped)
         }
-        // A reader that does not read can hold up the last words, so signals are listened to until they are said. Nothing that never
-        // returns may stand before this: what comes behind it keeps nothing alive.
+        // A reader that does not read can hold up the last words, so signals are listened to until they are said.
+        // Nothing that never returns may stand before this: what comes behind it keeps nothing alive.
         withExtendedLifetime((sources, told)) {}
         exit(caught.withLock { $0 }.map { 128 + $0 } ?? status)
     }
@@ -61,14 +61,15 @@ enum ToolProcess {
     /// Ends a process in which nothing was begun.
     static func end(_ error: (any Error)?) -> Never { exit(conclude(error)) }
 
-    /// Says what has to be said of the error, and with which status the process ends. `signal`: which one stopped it; nothing needs
-    /// saying then.
+    /// Says what has to be said of the error, and with which status the process ends. `signal`: which one stopped it;
+    /// nothing needs saying then.
     private static func conclude(_ error: (any Error)?, signal: Int32? = nil) -> Int32 {
         var status = ExitStatus.done
         if let ended = error as? Ended {
             status = ended.status
         } else if let error {
-            let failure = ToolFailure(error) ?? Pagecache.usageFailure(error) ?? ToolFailure(.internal, "internal", "\(error)")
+            let failure =
+                ToolFailure(error) ?? Pagecache.usageFailure(error) ?? ToolFailure(.internal, "internal", "\(error)")
             if signal == nil { Terminal.standard.fail(failure) }
             status = failure.status
         }
@@ -82,8 +83,8 @@ enum ToolProcess {
         _exit(128 + number)
     }
 
-    /// A reader that does not read, or a person who does not answer, must not keep us: cancelling does not end a system call.
-    /// What was fetched is in the store already (R1).
+    /// A reader that does not read, or a person who does not answer, must not keep us: cancelling does not end a system
+    /// call. What was fetched is in the store already (R1).
     private static func leaveWhenStuck(_ number: Int32) {
         let waiting = Terminal.standard.pendingCall
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(400)) {
