@@ -120,8 +120,9 @@ public enum ListEdit: Hashable, Sendable {
     case invalidated
     /// For how long the origin calls page one fresh, kept within 0 and a year; nil where it does not say.
     case setFreshFor(Duration?)
-    /// Ids repeat in this list for good; R5 is not enforced any more (R25).
-    case allowDuplicates
+    /// Whether ids repeat in this list (R25). R5 is not enforced while they do. `false` is refused with
+    /// `CommitOutcome.duplicates` where an id is held twice.
+    case setAllowsDuplicates(Bool)
     /// How far the running sweep has come; nil when it is over (R31).
     case setSweep(SweepProgress?)
     /// How the origin pages, and how to ask it again.

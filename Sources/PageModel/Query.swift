@@ -125,7 +125,7 @@ public struct QueryRecord: Hashable, Sendable {
     public var freshFor: Duration?
     /// When the query was registered.
     public var createdAt: Timestamp
-    /// True once the origin repeated ids in one list for good: R5 is then not enforced (R25).
+    /// True while the ids of the list repeat at the origin: R5 is not enforced then (R25). A sweep takes it back.
     public var allowsDuplicates: Bool
     /// How the origin pages, in one word, for people; empty until it is known.
     public var paging: String

@@ -84,6 +84,16 @@ extension CommitTransaction {
             cursorIn: page.cursorIn, cursorOut: page.cursorOut, validator: page.validator)
     }
 
+    /// R5: the refusal that names the first page with an id that an earlier page holds; nil where no id is held twice.
+    mutating func firstRepeat() throws(StorageError) -> CommitOutcome? {
+        var keys: Set<UInt64> = []
+        for row in try rows(meeting: 0..<Int.max) where row.summary.generation == record.version.generation {
+            let identities = try BodyTable.content(of: row, in: connection)?.identities ?? []
+            if !identities.allSatisfy({ keys.insert($0.key).inserted }) { return .duplicates([row.summary.range]) }
+        }
+        return nil
+    }
+
     /// R5: no id twice. Pages of older generations that hold one of these items give way (R19); a page that counts as
     /// held does not, and then the plan is refused.
     private mutating func makeRoom(

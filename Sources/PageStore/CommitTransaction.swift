@@ -163,9 +163,10 @@ struct CommitTransaction {
             guard record.sweep != progress else { break }
             record.sweep = progress
             changes.append(.described)
-        case .allowDuplicates:
-            guard !record.allowsDuplicates else { break }
-            record.allowsDuplicates = true
+        case .setAllowsDuplicates(let allows):
+            guard record.allowsDuplicates != allows else { break }
+            if !allows, let repeated = try firstRepeat() { return repeated }
+            record.allowsDuplicates = allows
             changes.append(.described)
         case .describe(let paging, let source):
             guard record.paging != paging || record.source != source else { break }

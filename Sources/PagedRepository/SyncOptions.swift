@@ -49,8 +49,12 @@ public struct SyncOptions: Hashable, Sendable {
     public var restarts = 3
     /// A list is not followed beyond this many pages (R43). 1…. Default: 1,000,000.
     public var pagesPerQuery = 1_000_000
-    /// Pages in a row without a new id after which an origin counts as repeating itself (R24). 1…. Default: 3.
-    public var loopGuard = 3
+    /// Answers in a row of whose items at least nine in ten were received before in the same pass, after which an
+    /// origin counts as repeating itself (R24). 1…. Default: 20.
+    public var loopGuard = 20
+    /// Answers in a row without items, each under a new cursor, after which an origin counts as endless (R24). 1….
+    /// Default: 1,000.
+    public var emptyPageLimit = 1_000
 
     /// The defaults.
     public init() {}
@@ -93,6 +97,9 @@ public struct SyncReport: Hashable, Sendable {
         case limited
         /// Something is missing; what can be retried is scheduled in the ledger.
         case incomplete
+        /// Everything that the origin gave is held, and its answers contradict each other: nothing proves that the list
+        /// is whole. It repeats itself, or did not stand still for long enough (R24, R25).
+        case unproven
         /// The origin could not be reached.
         case offline
         /// The origin's answer cannot be used, and trying again will not help.

@@ -137,8 +137,9 @@ struct MemoryList: Sendable {
             return described { $0.invalidatedAt = now }
         case .setFreshFor(let duration):
             return described { $0.freshFor = duration?.keptFreshness }
-        case .allowDuplicates:
-            return described { $0.allowsDuplicates = true }
+        case .setAllowsDuplicates(let allows):
+            if !allows, record.allowsDuplicates { try checkUniqueKeys() }
+            return described { $0.allowsDuplicates = allows }
         case .setSweep(let sweep):
             try check(sweep?.position)
             return described { $0.sweep = sweep }
@@ -243,6 +244,13 @@ struct MemoryList: Sendable {
         let held = pages.filter { isHeld($0) && !keys.isDisjoint(with: $0.keys) }
         guard held.isEmpty else { throw .held(held.map(\.range)) }
         pages.removeAll { !keys.isDisjoint(with: $0.keys) }
+    }
+
+    private func checkUniqueKeys() throws(Refusal) {
+        var keys: Set<UInt64> = []
+        for page in pages where isHeld(page) && !page.keys.allSatisfy({ keys.insert($0).inserted }) {
+            throw .held([page.range])
+        }
     }
 
     private mutating func confirm(_ offset: Int, _ validator: Validator?, at now: Timestamp) -> Change? {

@@ -284,7 +284,7 @@ struct RandomPlans {
             return .setTotal(
                 [.exact(end), .estimate(end), .unknown, .exact(-1)].randomElement(using: &random) ?? .unknown)
         case 22: return .setEnd(coin() ? nil : end)
-        case 23: return number(0...25) == 0 ? .allowDuplicates : .validated
+        case 23: return number(0...25) < 2 ? .setAllowsDuplicates(number(0...1) == 0) : .validated
         case 24: return .rearrange(rearrangement(end, held))
         case 25: return .describe(paging: "p\(number(0...3))", source: "s")
         case 26: return .invalidated

@@ -32,6 +32,8 @@ extension SyncRun {
 
         adopt(head, list)
         pagesUnchanged += 1
+        // R24: that page one is the same says nothing of the end of a list that nothing counts.
+        if known.exactCount == nil { pass.rechecksEnd = true }
         let outcome = try await apply(
             CommitPlan(
                 query: query, version: list.record.version,
@@ -80,6 +82,7 @@ extension SyncRun {
             guard isOurs(list.record) else { return }
             let page = page.trusted(against: list)
             if source.access.isRandom, list.contradictsItself { isSuspicious = true }
+            if repeatsForTheFirstTime(page, list) { return askAgain() }
             isShrinkConfirmed = doubt(page, list) == .isOver
             switch HeadVerdict.decide(
                 page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: isShrinkConfirmed)
@@ -98,6 +101,14 @@ extension SyncRun {
             }
         }
         throw StorageError(.busy, "other processes keep changing this list; try again")
+    }
+
+    /// R25: whether page one repeats ids that it did not repeat in the answer before. The same answer twice is proof.
+    private func repeatsForTheFirstTime(_ page: FetchedPage, _ list: ListOutline) -> Bool {
+        guard !list.record.allowsDuplicates else { return false }
+        let repeated = page.repeatedKeys
+        defer { repeatedInHead = repeated }
+        return !repeated.isEmpty && repeated != repeatedInHead
     }
 
     func cached(for page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> HeadVerdict.Cached {
@@ -154,10 +165,10 @@ extension SyncRun {
         -> Bool
     {
         var edits = edits
-        if Set(page.content.identities.map(\.key)).count < page.content.count, !list.record.allowsDuplicates {
+        if !page.repeatedKeys.isEmpty, !list.record.allowsDuplicates {
             // Everything else gives way: only the answer itself is left to repeat ids (R25).
             warn("the origin repeats item ids within a page; repeated items are kept")
-            edits.insert(.allowDuplicates, at: 0)
+            edits.insert(.setAllowsDuplicates(true), at: 0)
         }
         return try await commitHead(
             edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end(of: page))], page, list)
@@ -167,6 +178,7 @@ extension SyncRun {
     /// the new list has been read.
     func replace(with page: FetchedPage) async throws(StorageError) {
         tellReplaced()
+        pass.hasReplaced = true
         for _ in 0..<8 {
             guard let query, let list = try await storage.outline(of: query) else { break }
             if try await store([.beginGeneration, .put(write(page))], of: page, list) {
@@ -198,6 +210,7 @@ extension SyncRun {
         }
         witness(isSame: !isNews && !page.total.contradicts(pageOne.total))
         pageOne = (page.content.count, page.next, page.total)
+        if source.access == .chain { walkBegins(behind: page, isNews: isNews) }
         isSuspicious = false
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
@@ -210,6 +223,14 @@ extension SyncRun {
         heldItems = list.coverage.count
         knownLength = list.record.end ?? list.record.total.count
         progress(.reconciled(reconciliation))
+    }
+}
+
+extension FetchedPage {
+    /// The keys that two of its items have.
+    fileprivate var repeatedKeys: Set<UInt64> {
+        var keys: Set<UInt64> = []
+        return Set(content.identities.lazy.map(\.key).filter { !keys.insert($0).inserted })
     }
 }
 

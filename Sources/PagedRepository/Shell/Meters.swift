@@ -125,7 +125,7 @@ extension ListEdit {
             rearrangement.pieces.count { if case .written = $0 { true } else { false } }
         case .verify, .confirm, .beginGeneration, .demote, .truncate, .dropOlderGenerations, .setTotal, .setEnd,
             .validated,
-            .invalidated, .setFreshFor, .allowDuplicates, .setSweep, .describe:
+            .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .describe:
             0
         }
     }

@@ -22,15 +22,16 @@ extension SyncRun {
             total != end
         {
             // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
-            // tells; a list that was read just now, from its first page to its last, is believed.
+            // tells; a chain that was walked from its first page to its last, and counts as before, is whole (R24).
             if passCount == 0 { return false }
-            if pass.hasWalkedWhole, isOwnTotal {
+            if isWalkedWhole(to: end), isOwnTotal {
                 warn("the origin counts \(total) items but gives \(end)")
                 return try await finish([.setTotal(.estimate(total))], list)
             }
             return false
         }
         guard list.isComplete else { return true }
+        try await forgetWhatIsMoot(in: 0..<Int.max, list)
         // Without a total nothing would have told that the list moved between two of its pages: page one is asked once
         // more, until it is what it was before the others were read.
         if source.access.isRandom, record.total.exactCount == nil, pass.newItems > 0 { return false }
@@ -91,7 +92,8 @@ extension SyncRun {
             if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
             if options.work == .refresh { return list?.isComplete == true ? .complete : .incomplete }
             if !options.work.refreshesHead { return isPartDone ? .complete : .incomplete }
-            return list?.isComplete == true && list?.failures.isEmpty == true && !keptChanging ? .complete : .incomplete
+            if isUnproven || keptChanging { return .unproven }
+            return list?.isComplete == true && list?.failures.isEmpty == true ? .complete : .incomplete
         }
     }
 }

@@ -70,8 +70,6 @@ final class SyncRun {
     var storedSince: Timestamp?
     var restarts = 0
     var passCount = 0
-    /// However much comes in: a list that has not stood still for so long will not.
-    static let mostPasses = 16
     var driftsSeen = 0
     /// Whether the origin answered anything, be it a refusal.
     var wasHeard = false
@@ -81,7 +79,18 @@ final class SyncRun {
     var isPartDone = false
     /// The list never stood still for as long as it takes to read it: it is not called complete.
     var keptChanging = false
-    var conflicts = 0
+    /// So many answers without an item that is new, for one place, prove that the origin ignores places (R24).
+    static let sameAnswers = 3
+    /// How often an item that is stored at one place was received at another, by the two places.
+    var collisions: [Collision: Int] = [:]
+    /// Keys that page one repeated in its last answer (R25).
+    var repeatedInHead: Set<UInt64> = []
+    /// The repeats of the last walk from page one to the end of the chain (R25).
+    var lastRepeats: Set<Repeat> = []
+    /// The last such walk in which no answer contradicted another; nil once page one has changed.
+    var wholeWalk: WholeWalk?
+    /// The origin repeats itself: nothing proves where its list ends.
+    var isUnproven = false
     var pagesWithoutNews = 0
     /// How a chain is walked through what is held (R22, R23); nil when it is only gone on with.
     var tailWalk: TailWalk?
@@ -160,8 +169,8 @@ final class SyncRun {
         return report
     }
 
-    /// Page one, then what is missing; again from page one when the list moved meanwhile. Passes that bring something
-    /// new are progress; of others there are only so many.
+    /// Fetches page one, then what is missing, and starts again with page one when the list moved meanwhile. A pass that
+    /// stores new items is progress; of other passes there are `options.restarts` in a row at most.
     private func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
             pass = Pass()
@@ -202,7 +211,9 @@ final class SyncRun {
                 if ending != .drained || !pass.mustRestart { return ending }
             }
             passCount += 1
-            restarts = pass.newItems > 0 && passCount < SyncRun.mostPasses ? 0 : restarts + 1
+            lastRepeats = pass.repeats
+            // Progress is items: a list that moves faster than one pass still comes in.
+            restarts = pass.newItems > 0 && !pass.hasReplaced ? 0 : restarts + 1
             guard restarts <= options.restarts else {
                 keptChanging = true
                 warn("the list kept changing while it was read; it may have holes")
