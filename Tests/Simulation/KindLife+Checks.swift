@@ -134,22 +134,7 @@ extension KindLife {
     // MARK: In words
 
     /// How items differ from what is expected to be held; nil when they do not.
-    func difference(_ held: [Item]) -> String? {
-        let (held, shown) = (held.map(origin.canonical), origin.canonicalItems)
-        let isRight =
-            switch expectation.contents {
-            case .equal: held == shown
-            case .inAnyOrder: held.count == shown.count && Set(held) == Set(shown)
-            case .first(let count): held == Array(shown.prefix(count))
-            // Edited items may be held as they were.
-            case .some: Set(held.compactMap(\.id)).isSubset(of: shown.compactMap(\.id))
-            }
-        guard !isRight else { return nil }
-        let missing = Set(shown.compactMap(\.id)).subtracting(held.compactMap(\.id))
-        let surplus = Set(held.compactMap(\.id)).subtracting(shown.compactMap(\.id))
-        return
-            "\(held.count) held of \(shown.count), missing \(missing.sorted().prefix(5)), surplus \(surplus.sorted().prefix(5))"
-    }
+    func difference(_ held: [Item]) -> String? { expectation.difference(held, origin) }
 
     func find(_ text: String, _ report: SyncReport? = nil, _ now: Sight? = nil) {
         var parts = [text, "kind \(plan.kind.rawValue)"]

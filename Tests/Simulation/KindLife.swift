@@ -46,7 +46,7 @@ final class KindLife {
         isForgetful = random.next() % 4 == 0
         asked = drawnSize()
         // Looking at a long list after every commit takes longer than all else.
-        if life.plan.kind == .long { self.storage.isWatching = life.seed.isMultiple(of: 8) }
+        if [.long, .large].contains(life.plan.kind) { self.storage.isWatching = life.seed.isMultiple(of: 8) }
     }
 
     /// What callers ask for. Where an empty page is the end, a page of a few hidden items would be one.
