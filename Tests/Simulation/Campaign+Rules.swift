@@ -1,3 +1,5 @@
+public import PagedRepositoryTesting
+
 extension Campaign {
     /// What a campaign must have met to prove anything.
     public static func rules(of subject: Simulation.Subject) -> [String] {
@@ -36,6 +38,7 @@ extension Campaign {
         public var subject: Simulation.Subject
         public var mode: Simulation.Mode
         public var seed: UInt64
+        public var kind = OriginKind.ordinary
     }
 
     public static let kept = [

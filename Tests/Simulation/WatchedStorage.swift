@@ -1,4 +1,5 @@
 import PageModel
+import PagedRepositoryTesting
 import StorageSupport
 import Synchronization
 
@@ -18,15 +19,16 @@ final class WatchedStorage: RelayedStorage {
     private let togetherRefused = Atomic(0)
     private let leasesWithCommits = Atomic(0)
     private let steps = Atomic(0)
-    /// No life that comes to an end is known to take a tenth as many.
-    private static let mostSteps = 20_000
+    private let mostSteps: Int
 
+    /// - Parameter mostSteps: no life that comes to an end is known to take a tenth as many.
     init(
-        _ storage: any PageStorage, in life: Simulation,
+        _ storage: any PageStorage, in life: Simulation, mostSteps: Int = 20_000,
         inspect: @escaping @Sendable (any PageStorage, QueryID) async throws -> [String]
     ) {
         self.storage = storage
         self.life = life
+        self.mostSteps = mostSteps
         self.inspect = inspect
     }
 
@@ -59,8 +61,9 @@ final class WatchedStorage: RelayedStorage {
     }
 
     private func step() {
-        guard steps.add(1, ordering: .relaxed).newValue >= WatchedStorage.mostSteps else { return }
-        fatalError("seed \(life.seed), \(life.subject), \(life.mode): it goes round in circles (R31)")
+        guard steps.add(1, ordering: .relaxed).newValue >= mostSteps else { return }
+        fatalError(
+            "seed \(life.seed), \(life.plan.kind), \(life.subject), \(life.mode): it goes round in circles (R31)")
     }
 
     func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
