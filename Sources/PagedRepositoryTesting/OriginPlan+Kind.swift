@@ -30,7 +30,8 @@ extension OriginPlan {
             habits.tail = chance.pick([.emptyPage, .sameCursor])
         case .replicas:
             totals = .exact
-            habits.replicaLag = chance.number(in: 4...40)
+            // The last: until the origin is quiet.
+            habits.replicaLag = chance.pick([chance.number(in: 4...40), 100, 10_000])
         case .uncounted: chance.uncount(&self)
         case .feed: chance.stretch(&self)
         case .firstContact, .sweeps: break

@@ -93,6 +93,9 @@ public final class SimulatedOrigin: PageSource {
     /// What the list shows now.
     public var items: [Item] { state.withLock { $0.server.list.items } }
 
+    /// What the list showed at first.
+    package var original: [Item] { SimulatedList(plan).items }
+
     /// How many items there are, the hidden ones included.
     package var length: Int { state.withLock { $0.server.list.count } }
 

@@ -44,10 +44,28 @@ extension KindLife {
             case .everything, .refresh, .sweep: false
             }
         // An item that came twice may be held twice until a sweep; the end of the life looks at that.
+        if plan.kind == .replicas { try await lookAtReplicas(before, now, options, report) }
         guard let report, report.outcome == .complete, report.list?.record.allowsDuplicates == false,
             !isPart || report.list?.isComplete == true, mustKnow(before, now, options)
         else { return }
         if let difference = difference(now.held) { find("G2: called complete: \(difference)", report, now) }
+    }
+
+    /// While a replica is behind, nothing that both replicas show is lost, and no run reads the list again and again.
+    private func lookAtReplicas(
+        _ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport?
+    ) async throws {
+        let goes = ["delete", "move", "resort", "replaceAll"].contains { origin.hits[$0] != nil }
+        if !goes, let record = try await storage.query(key) {
+            let readable = try await Inspection.readable(storage, record.id)
+            let lost = Set(before.held.compactMap(\.id)).subtracting(readable.compactMap(\.id))
+                .intersection(origin.original.compactMap(\.id))
+            if !lost.isEmpty {
+                find("R14: shown by both replicas, held before, and gone: \(lost.sorted().prefix(5))", report, now)
+            }
+        }
+        let (taken, most) = (now.requests - before.requests, 4 * pages(options.pageSize) + 30)
+        if report != nil, taken > most { find("G4: \(taken) requests with a replica behind, not \(most)", report, now) }
     }
 
     /// Whether a run that calls the list complete can know what the origin shows.
