@@ -38,6 +38,7 @@ CREATE TABLE query (
     sweep_cursor      TEXT,
     sweep_started_at  INTEGER,
     pinned            INTEGER NOT NULL,
+    origin_window     INTEGER, -- the origin gives nothing from this position on, though it counts more; NULL: none is known
     seal              INTEGER NOT NULL,
     UNIQUE (scope, key, name_hash) -- one record for each name; the hash is here so that the index alone binds a name to its id
 ) STRICT;

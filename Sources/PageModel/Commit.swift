@@ -112,6 +112,8 @@ public enum ListEdit: Hashable, Sendable {
     case setTotal(Total)
     /// Where the list ends; nil re-opens it (R24).
     case setEnd(Int?)
+    /// Where the origin's result window ends; `nil` means that no window is known.
+    case setWindow(Int?)
     /// The head was confirmed now: the list's own age starts again. It is not invalidated any more, if the head was
     /// asked for since: see `CommitPlan.askedUnder`.
     case validated

@@ -69,6 +69,12 @@ public struct ListOutline: Hashable, Sendable {
         (record.end != nil || record.total.exactCount != nil) && gaps.isEmpty && record.validatedAt != nil
     }
 
+    /// Whether every position that the origin returns is held, and its result window leaves out the rest.
+    public var isAtWindow: Bool {
+        guard let window = record.window, record.validatedAt != nil, window < length else { return false }
+        return coverage.gaps(below: window).isEmpty
+    }
+
     /// Held share of the list, 0…1; nil where its length is unknown.
     public var coveredShare: Double? {
         guard record.end != nil || record.total.count != nil else { return nil }

@@ -136,6 +136,9 @@ public struct QueryRecord: Hashable, Sendable {
     public var sweep: SweepProgress?
     /// Exempt from eviction (R40).
     public var isPinned: Bool
+    /// The origin returns nothing at this position and behind it, although it counts more items: the end of its result
+    /// window. `nil` means that no window is known.
+    public var window: Int?
     /// Which content the read returned (R51). A storage stores it; it is not part of a plan.
     public var contentVersion: ContentVersion
 
@@ -144,7 +147,7 @@ public struct QueryRecord: Hashable, Sendable {
         id: QueryID, key: QueryKey, version: ListVersion, total: Total, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
         isPinned: Bool = false, invalidatedAt: Timestamp? = nil, freshFor: Duration? = nil,
-        contentVersion: ContentVersion = .none
+        window: Int? = nil, contentVersion: ContentVersion = .none
     ) {
         self.id = id
         self.key = key
@@ -160,6 +163,7 @@ public struct QueryRecord: Hashable, Sendable {
         self.source = source
         self.sweep = sweep
         self.isPinned = isPinned
+        self.window = window
         self.contentVersion = contentVersion
     }
 

@@ -144,6 +144,11 @@ struct CommitTransaction {
             guard record.end != end else { break }
             record.end = end
             changes.append(.end(end))
+        case .setWindow(let window):
+            try check(window)
+            guard record.window != window else { break }
+            record.window = window
+            changes.append(.described)
         case .validated:
             record.validatedAt = now
             if let invalidatedAt = record.invalidatedAt, CommitPlan.isAsked(grantedAt, since: invalidatedAt, now: now) {

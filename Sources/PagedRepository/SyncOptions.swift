@@ -93,7 +93,7 @@ public struct SyncReport: Hashable, Sendable {
     public enum Outcome: String, Hashable, Sendable {
         /// Every position of the list is held.
         case complete
-        /// The budget of pages was reached.
+        /// A limit was reached: the budget of pages, or the origin's result window. See `SyncReport.limit`.
         case limited
         /// Something is missing; what can be retried is scheduled in the ledger.
         case incomplete
@@ -134,8 +134,21 @@ public struct SyncReport: Hashable, Sendable {
         case resumed
     }
 
+    /// What kept a run from the whole list; the raw values are those of the tool's JSON.
+    public enum Limit: String, Hashable, Sendable {
+        /// `SyncOptions.maxPages`.
+        case pages
+        /// The origin returns no items behind a position, although it counts more (`QueryRecord.window`).
+        case originWindow = "origin_window"
+    }
+
     /// How it ended.
     public var outcome: Outcome
+    /// Which limit was reached. Returns nil unless `outcome` is `limited`.
+    public var limit: Limit? {
+        guard outcome == .limited else { return nil }
+        return list?.isAtWindow == true ? .originWindow : .pages
+    }
     /// What the refresh of page one found.
     public var reconciliation: Reconciliation
     /// The list as it is now; nil when nothing was ever stored for it.

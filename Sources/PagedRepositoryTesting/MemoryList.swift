@@ -127,6 +127,9 @@ struct MemoryList: Sendable {
             guard record.end != end else { return nil }
             record.end = end
             return .end(end)
+        case .setWindow(let window):
+            try check(window)
+            return described { $0.window = window }
         case .validated:
             record.validatedAt = now
             if let invalidatedAt = record.invalidatedAt, CommitPlan.isAsked(grantedAt, since: invalidatedAt, now: now) {

@@ -29,7 +29,7 @@ enum LoadPlan {
                 return spans(coverage.gaps(below: coverage.runs.last?.upperBound ?? 0), access, size, overlap)
                     + [openEnd(coverage.runs.last?.upperBound ?? 0, access, size, overlap)]
             }
-            return spans(coverage.gaps(below: length), access, size, overlap)
+            return spans(coverage.gaps(below: min(length, list.record.window ?? .max)), access, size, overlap)
         }
     }
 

@@ -108,6 +108,7 @@ extension SyncRun {
         }
         let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
         if !failure.isTransport { wasHeard = true }
+        if try await isBehindWindow(failure, target) { return }
         // Nobody waits for this run's retries: then a question that fails is a failure of page one, which has its place
         // in the ledger.
         let ledgerTarget: FetchTarget? = target.isPage ? target : keepsHeadLease ? .head : nil

@@ -32,7 +32,8 @@ extension SyncRun {
                 runs: list.coverage.runs, length: list.record.end ?? list.record.total.exactCount,
                 pages: (list.coverage.count + size - 1) / max(size, 1)),
             reach: Reconciler.Reach(
-                pageSize: size, probeSize: min(source.probeSize ?? size, size), isGrid: isGrid, isRandom: !isChain),
+                pageSize: size, probeSize: min(source.probeSize ?? size, size), isGrid: isGrid, isRandom: !isChain,
+                window: list.record.window ?? .max),
             isSuspicious: isSuspicious)
         if isChain, !machine.isExplained {
             return try await walkFromHead(head, page, list)

@@ -15,6 +15,7 @@ extension SyncRun {
             // The origin counts more than it gives, and has nothing at the places where the rest should be. It may have
             // lost them just now: page one once more tells (R20).
             guard passCount > 0, isOwnTotal else { return false }
+            if isWindow(list, end: reached) { return try await end(atWindow: reached, total, list) }
             warn("the origin counts \(total) items but gives \(reached)")
             return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
         }
@@ -85,11 +86,12 @@ extension SyncRun {
         case .offline:
             return .offline
         case .limited:
-            return list?.isComplete == true ? .complete : .limited
+            return list?.isComplete == true && !isUnproven && !keptChanging ? .complete : .limited
         case .retryLater, .stopped:
             return .incomplete
         case .drained:
             if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
+            if list?.isAtWindow == true, list?.failures.isEmpty == true, !isUnproven, !keptChanging { return .limited }
             if options.work == .refresh { return list?.isComplete == true ? .complete : .incomplete }
             if !options.work.refreshesHead { return isPartDone ? .complete : .incomplete }
             if isUnproven || keptChanging { return .unproven }

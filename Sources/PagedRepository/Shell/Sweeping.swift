@@ -149,6 +149,13 @@ extension SyncRun {
     private func endSweep(
         at position: Int, _ list: ListOutline, _ edits: [ListEdit], _ page: FetchedPage
     ) async throws(StorageError) {
+        if let window = list.record.window, window <= position, list.length > position {
+            // The origin returns nothing behind its result window: what is held there stays.
+            queue.clear()
+            guard try await commit(edits + [.setWindow(position), .setSweep(nil)], [], list) else { return }
+            sweeping.isDone = true
+            return reconciled(.swept, list)
+        }
         let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
         let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
         if lost > 0, !isCounted, !isWitnessed(question(sweeping.position).lowerBound, end: position) {

@@ -13,6 +13,8 @@ extension SyncRun {
         var fruitless: Set<Int> = []
         /// Where an origin that counts more was found, twice, to have nothing; what lies behind is not asked for (R44).
         var emptyFrom: Int?
+        /// Positions that the origin refused to return, for good.
+        var refused: Set<Int> = []
         /// Positions that answered once with less than is held, or is counted.
         var doubtful: Set<Int> = []
         /// What was said at a place of where the list ends, and is not believed before page one has shown that the

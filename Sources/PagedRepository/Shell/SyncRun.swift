@@ -92,6 +92,8 @@ final class SyncRun {
     /// The origin repeats itself: nothing proves where its list ends.
     var isUnproven = false
     var pagesWithoutNews = 0
+    /// Where the last pass found nothing, although the origin counts more. One question tells whether it still does.
+    var suspectedEnd: Int?
     /// How a chain is walked through what is held (R22, R23); nil when it is only gone on with.
     var tailWalk: TailWalk?
     /// Page one changed, and what it means is being found out.
@@ -212,6 +214,7 @@ final class SyncRun {
             }
             passCount += 1
             lastRepeats = pass.repeats
+            suspectedEnd = pass.emptyFrom
             // Progress is items: a list that moves faster than one pass still comes in.
             restarts = pass.newItems > 0 && !pass.hasReplaced ? 0 : restarts + 1
             guard restarts <= options.restarts else {
@@ -242,6 +245,7 @@ final class SyncRun {
         let overlap = min(options.overlap, source.largestOverlap ?? .max)
         return LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: overlap).filter {
             !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max && !barred.contains($0.offset)
+                && $0.offset <= suspectedEnd ?? .max
         }
     }
 
