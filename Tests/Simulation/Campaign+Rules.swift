@@ -39,6 +39,15 @@ extension Campaign {
         public var mode: Simulation.Mode
         public var seed: UInt64
         public var kind = OriginKind.ordinary
+        /// See `Simulation.isStrict`.
+        public var isStrict = false
+
+        /// What is lived.
+        public var simulation: Simulation {
+            var simulation = Simulation(seed: seed, mode: mode, subject: subject, kind: kind)
+            simulation.isStrict = isStrict
+            return simulation
+        }
     }
 
     public static let kept = [

@@ -142,6 +142,9 @@ public struct Campaign: Sendable {
         }
     }
 
+    /// What a violation begins with: R5, G3, Outcome.
+    private static func rule(_ violation: String) -> Substring { violation.prefix { $0 != ":" } }
+
     private func describe(_ simulation: Simulation, _ outcome: Simulation.Outcome) async throws -> String {
         let (small, violations) = try await shrink(simulation, outcome)
         let kind = simulation.plan.kind
@@ -154,9 +157,10 @@ public struct Campaign: Sendable {
             """
     }
 
-    /// Simpler plans that still fail, as long as there are any.
+    /// Simpler plans that still break the same rule, as long as there are any.
     public func shrink(_ simulation: Simulation, _ outcome: Simulation.Outcome) async throws -> (Simulation, [String]) {
         var best = (simulation, outcome.violations)
+        let rule = Campaign.rule(outcome.violations.first ?? "")
         var tries = 0
         search: while tries < 300 {
             for plan in best.0.plan.smaller {
@@ -165,8 +169,9 @@ public struct Campaign: Sendable {
                 var smaller = best.0
                 smaller.plan = plan
                 let outcome = try await live(smaller)
-                guard !outcome.violations.isEmpty else { continue }
-                best = (smaller, outcome.violations)
+                let same = outcome.violations.filter { Campaign.rule($0) == rule }
+                guard !same.isEmpty else { continue }
+                best = (smaller, same)
                 continue search
             }
             break

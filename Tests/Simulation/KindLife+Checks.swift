@@ -46,7 +46,7 @@ extension KindLife {
         // An item that came twice may be held twice until a sweep; the end of the life looks at that.
         if plan.kind == .replicas { try await lookAtReplicas(before, now, options, report) }
         guard let report, report.outcome == .complete, report.list?.record.allowsDuplicates == false,
-            !isPart || report.list?.isComplete == true, mustKnow(before, now, options)
+            !isPart || report.list?.isComplete == true, mustKnow(before, now, options, report)
         else { return }
         if let difference = difference(now.held) { find("G2: called complete: \(difference)", report, now) }
     }
@@ -72,13 +72,13 @@ extension KindLife {
     ///
     /// A change behind page one that leaves page one and the total as they are is seen by no request
     /// (Documentation/Reconciliation.md, Limits).
-    private func mustKnow(_ before: Sight, _ now: Sight, _ options: SyncOptions) -> Bool {
+    private func mustKnow(_ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport) -> Bool {
         guard now.lastChange == before.lastChange, origin.hits["shortPage.skipped"] == nil else { return false }
         let isBehind = plan.habits.replicaLag > 0 && !origin.isQuiet
         guard !isBehind || before.requests > now.lastChange + plan.habits.replicaLag else { return false }
         if now.lastChange == 0 { return true }
         switch options.work {
-        case .sweep: return !before.isSweeping && !now.isSweeping
+        case .sweep: return !before.isSweeping && !now.isSweeping && report.reconciliation == .swept
         case .everything:
             let seen = ["move", "edit", "delete", "resort", "replaceAll"]
             return [.feed, .uncounted].contains(plan.kind) && seen.allSatisfy { origin.hits[$0] == nil }
@@ -97,11 +97,13 @@ extension KindLife {
             if plan.kind == .clocks { options.patience = .seconds(200_000) }
         }
         for round in 0..<3 where outcome.violations.isEmpty {
+            // A sweep that was cut off goes on behind what it has seen, which may have changed since.
+            let isWhole = try await !sight().isSweeping
             let report = try await sync { $0.work = .sweep }
             let now = try await sight()
             let difference = difference(now.held)
             // R23: one sweep is enough where the list stands still.
-            if round == 0, report?.outcome == .complete, !now.isSweeping, let difference {
+            if round == 0, isWhole, report?.outcome == .complete, !now.isSweeping, let difference {
                 find("R23: after one sweep: \(difference)", report, now)
             }
             if !now.isSweeping, difference == nil { break }

@@ -27,8 +27,7 @@ struct SimulationTests {
 
     @Test("lives that once went wrong go well", arguments: Campaign.kept)
     func kept(life: Campaign.Life) async throws {
-        let outcome = try await Campaign(seeds: 0..<0).live(
-            Simulation(seed: life.seed, mode: life.mode, subject: life.subject, kind: life.kind))
+        let outcome = try await Campaign(seeds: 0..<0).live(life.simulation)
         #expect(outcome.violations == [], "\(life)")
     }
 
