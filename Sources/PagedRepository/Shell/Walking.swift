@@ -52,6 +52,7 @@ extension SyncRun {
             return try await nothingNew(page, at: offset, list)
         }
         let sighting = try await sighting(page, at: offset, query, isEnd: page.next == nil, asked: nil, cursor: cursor)
+        page.content = sighting.content
         guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
             // R24: only what was read before; for ever, that is a loop. As the last page, it is a list in another
             // order.
