@@ -69,14 +69,14 @@ CREATE TABLE page (
     PRIMARY KEY (query, offset)
 ) STRICT, WITHOUT ROWID;
 
--- The items of a page: where each ends and what its id is, and the payloads one behind the other.
+-- The items of a page: where each ends, what its id is and of which type, and the payloads one behind the other.
 CREATE TABLE body (
     id      INTEGER PRIMARY KEY,
     layout  BLOB NOT NULL,
     payload BLOB NOT NULL
 ) STRICT;
 
--- Per page, 16 bytes an item: hash of the id, hash of the content. Scanned to find items, never decoded.
+-- Per page, 16 bytes an item: hash of the id and its type, or of an item without id as JSON; hash of the bytes. Scanned to find items, never decoded.
 CREATE TABLE identity (
     query  INTEGER NOT NULL,
     body   INTEGER NOT NULL,

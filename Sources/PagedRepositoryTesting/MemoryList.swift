@@ -186,18 +186,20 @@ struct MemoryList: Sendable {
         let place = page.offset..<page.offset + max(page.content.count, 1)
         if let held = pages.first(where: { isHeld($0) && !$0.isEmpty && $0.meets(place) }) {
             // R6: the very same page is agreed with; any other does not give way.
-            guard held.offset == new.offset, held.summary.fingerprint == new.summary.fingerprint else {
+            guard held.offset == new.offset, held.isSame(as: new) else {
                 throw .held([held.range])
             }
             guard let agreed = agree(with: page, at: now) else { throw .held([held.range]) }
             return agreed
         }
         let same = pages.firstIndex {
-            !$0.isEmpty && $0.offset == new.offset && $0.summary.fingerprint == new.summary.fingerprint
+            !$0.isEmpty && $0.offset == new.offset && $0.isSame(as: new)
         }
         if let same {
-            // R6: fetched again, and what it was: it counts as held again.
+            // R6: fetched again, and what it was: it counts as held again, with the bytes that it had.
+            let fingerprint = pages[same].summary.fingerprint
             pages[same].summary = new.summary
+            pages[same].summary.fingerprint = fingerprint
             ledger.dropFailures(in: new.range)
             if !quietly { draft.loaded(new.range) }
             return .stored(new.range)

@@ -185,7 +185,7 @@ struct TrapTests {
         let origin = ScriptedOrigin { _, _ in
             HTTPPageResponse(status: 200, headers: [HTTPField("Content-Type", type)], body: body)
         }
-        #expect(try await scripted("http://h/api", origin).first().content.ids == ["1"])
+        #expect(Array(try await scripted("http://h/api", origin).first().content.ids) == ["1"])
     }
 
     @Test(

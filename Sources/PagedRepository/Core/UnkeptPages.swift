@@ -78,7 +78,7 @@ struct UnkeptPages: Equatable {
         fullPage = fullPage ?? page.content.count
         if page.total != .unknown { total = page.total }
         var content = PageContent()
-        for index in news { content.append(page.content.payload(at: index), id: page.content.ids[index]) }
+        for index in news { content.append(contentsOf: page.content.slice(index..<index + 1)) }
         ids.formUnion((0..<content.count).compactMap { content.ids.bytes(at: $0) })
         count += content.count
         pages += 1

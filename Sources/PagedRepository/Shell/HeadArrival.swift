@@ -80,13 +80,12 @@ extension SyncRun {
             }
             // Somebody else may have begun it while page one was under way.
             guard isOurs(list.record) else { return }
-            let page = page.trusted(against: list)
+            var page = page.trusted(against: list)
             if source.access.isRandom, list.contradictsItself { isSuspicious = true }
             if repeatsForTheFirstTime(page, list) { return askAgain() }
             isShrinkConfirmed = doubt(page, list) == .isOver
-            switch HeadVerdict.decide(
-                page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: isShrinkConfirmed)
-            {
+            let cached = try await cached(for: &page, list)
+            switch HeadVerdict.decide(page, end: end(of: page), cached: cached, isConfirmed: isShrinkConfirmed) {
             case .doubtful:
                 return try await setAside(page, list)
             case .firstLoad:
@@ -111,14 +110,16 @@ extension SyncRun {
         return !repeated.isEmpty && repeated != repeatedInHead
     }
 
-    func cached(for page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> HeadVerdict.Cached {
+    /// The list as it is held. The items of `page` that are equal to stored ones as JSON get their bytes.
+    func cached(for page: inout FetchedPage, _ list: ListOutline) async throws(StorageError) -> HeadVerdict.Cached {
         let coverage = list.coverage
         let count = min(page.content.count, coverage.headEnd)
-        let window = try await storage.window(of: list.record.id, 0..<count)
+        let held = (try await storage.window(of: list.record.id, 0..<count)?.parts ?? []).filter(\.isHeld)
+        let identities = held.flatMap { $0.content.identities }
+        if identities != page.content.identities { page.content = page.content.keepingBytes(of: held.map(\.content)) }
         return HeadVerdict.Cached(
             total: list.record.total, headEnd: coverage.headEnd, isEmpty: list.heldPages.isEmpty,
-            readableEnd: list.pages.last?.range.upperBound ?? 0,
-            headIdentities: (window?.parts ?? []).filter(\.isHeld).flatMap { $0.content.identities })
+            readableEnd: list.pages.last?.range.upperBound ?? 0, headIdentities: identities)
     }
 
     /// Where page one itself says that the list ends.

@@ -93,7 +93,7 @@ extension SyncRun {
         }
         var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
         if sighting.repeatsItems { return try await listMovedInSweep(list) }
-        var content = page.content
+        var content = sighting.content
         let overlap = sweeping.position - start
         if overlap > 0, content.count > 0 {
             // R21: the item before is where it was, or something came or went before it.

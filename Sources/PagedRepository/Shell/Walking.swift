@@ -57,6 +57,7 @@ extension SyncRun {
         }
         let sighting = try await sighting(page, at: offset, query, isEnd: page.next == nil, asked: nil, cursor: cursor)
         pass.emptyAnswers = 0
+        page.content = sighting.content
         guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
             // R24: only what was read before; for ever, that is a loop. As the last page, it is a list in another
             // order.
