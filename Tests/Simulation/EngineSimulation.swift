@@ -122,7 +122,7 @@ struct EngineSimulation {
         for _ in 0..<3 {
             guard let process = life.processes.first, wrong.isEmpty else { break }
             let report = try await process.sync(sweep)
-            if report.list?.record.sweep == nil,
+            if report.state?.record.sweep == nil,
                 try await Inspection.differences(world.storage, world.key, world.origin, plan, report).isEmpty
             {
                 break

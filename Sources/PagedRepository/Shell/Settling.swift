@@ -59,39 +59,57 @@ extension SyncRun {
     }
 
     func report(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
+        if let state = try await stateToReport() { return report(ending, state) }
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }
         // What was not there when the run began was brought since.
         let kept = storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
-        var found = outcome(ending, list)
+        var found = outcome(
+            ending, isComplete: list?.isComplete == true, hasFailures: list?.failures.isEmpty == false)
         if query != nil, list == nil { found = .purged }
         if let query, list != nil, found != .failed {
             let damage = try await storage.damage(of: query, thoroughly: options.checksStoredBytes)
             if !damage.isNone { found = .damaged }
         }
+        return report(found, list, list.map { ListState($0) }, kept: kept)
+    }
+
+    /// Of a list whose pages were not read.
+    private func report(_ ending: FetchQueue.Ending, _ state: ListState) -> SyncReport {
+        let held = state.holdings?.pages ?? 0
+        let isHeadNew = state.pageOne.map { $0.summary.validatedAt >= storedSince ?? startedAt } ?? false
+        let found = outcome(
+            ending, isComplete: state.isComplete == true, hasFailures: state.failures?.isEmpty == false)
+        return report(found, nil, state, kept: isHeadNew ? held - 1 : held)
+    }
+
+    private func report(
+        _ outcome: SyncReport.Outcome, _ list: ListOutline?, _ state: ListState?, kept: Int
+    ) -> SyncReport {
         var report = SyncReport(
-            outcome: found, reconciliation: reconciliation, list: list, usage: source.usage,
+            outcome: outcome, reconciliation: reconciliation, list: list, usage: source.usage,
             pagesFetched: pagesFetched, pagesUnchanged: pagesUnchanged, pagesKept: kept, warnings: warnings,
             headFailure: headFailure, duration: clock.now() - startedAt)
+        report.state = state
         report.driftsSeen = driftsSeen
         report.pagesNotStored = pagesNotStored
         report.wasHeard = wasHeard
         return report
     }
 
-    private func outcome(_ ending: FetchQueue.Ending, _ list: ListOutline?) -> SyncReport.Outcome {
+    private func outcome(_ ending: FetchQueue.Ending, isComplete: Bool, hasFailures: Bool) -> SyncReport.Outcome {
         switch ending {
         case .offline:
             return .offline
         case .limited:
-            return list?.isComplete == true ? .complete : .limited
+            return isComplete ? .complete : .limited
         case .retryLater, .stopped:
             return .incomplete
         case .drained:
             if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
-            if options.work == .refresh { return list?.isComplete == true ? .complete : .incomplete }
+            if options.work == .refresh { return isComplete ? .complete : .incomplete }
             if !options.work.refreshesHead { return isPartDone ? .complete : .incomplete }
-            return list?.isComplete == true && list?.failures.isEmpty == true && !keptChanging ? .complete : .incomplete
+            return isComplete && !hasFailures && !keptChanging ? .complete : .incomplete
         }
     }
 }

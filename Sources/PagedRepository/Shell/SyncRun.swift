@@ -99,6 +99,12 @@ final class SyncRun {
     var isShrinkConfirmed = false
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
     var asksUnconditionally = false
+    /// What is known of the list without its pages, until page one is answered.
+    var glance: Glance?
+    /// The last thing that this run stored is that page one is as it was, by the list's state alone.
+    var isConfirmedAtAGlance = false
+    /// The list as it is at the end, where its pages were not read.
+    var settledState: ListState?
     let startedAt: Timestamp
 
     init(
@@ -127,9 +133,14 @@ final class SyncRun {
 
     func run() async throws(StorageError) -> SyncReport {
         tellBegun()
-        if let record = try await storage.query(key) {
+        if let state = try await storage.state(of: key) {
+            let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
+            if sufficesToBegin(state) {
+                begin(with: state)
+                return try await ended(try await passes())
+            }
             try await giveUpDamaged(record)
             if let list = try await storage.outline(of: record.id) {
                 storedSince = list.readAt
@@ -172,6 +183,7 @@ final class SyncRun {
             // What a repair has moved is not the next page.
             if passCount > 0 { goal = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0 }
             if options.work == .refresh { return ending }
+            if try await hasNothingLeft() { return ending }
             while !pass.mustRestart, var list = try await storage.outline(of: query) {
                 if pass.rechecksEnd { list.record.end = nil }
                 guard list.heldPages.count < options.pagesPerQuery else {
