@@ -10,9 +10,10 @@ public struct SyncOptions: Hashable, Sendable {
     public var maxPages: Int?
     /// What is to be brought in, or up to date. Default: everything.
     public var work = Work.everything
-    /// How many items that are held already are asked for again with each page, where the origin takes any offset: what
-    /// is received twice proves that nothing moved in between (R21). Taken out of the page's size. 0…size - 1. Default:
-    /// 1.
+    /// How many items that are held already are asked for again with a page, where the origin takes any offset: what is
+    /// received twice proves that nothing moved in between (R21). Taken out of the page's size, and only from so many
+    /// pages that it costs one item in twenty at most: with one item, from each page of 21 items and more. 0…size - 1.
+    /// Default: 1.
     public var overlap = 1
     /// When failed pages are tried again. Default: that of `RetrySchedule`.
     public var retry = RetrySchedule()
