@@ -4,9 +4,21 @@ import PageModel
 /// held pages, that of older pages, and the two bounds of every run.
 enum HoldingsCodec {
     static func encode(_ holdings: ListHoldings) -> [UInt8] {
-        var numbers = [holdings.pages, holdings.olderPages]
-        for run in holdings.held.runs { numbers += [run.lowerBound, run.upperBound] }
-        return numbers.flatMap { withUnsafeBytes(of: Int64($0).littleEndian, Array.init) }
+        let runs = holdings.held.runs
+        // Each commit makes one: in one piece of memory.
+        return [UInt8](unsafeUninitializedCapacity: 16 * (1 + runs.count)) { bytes, count in
+            func append(_ number: Int) {
+                let raw = UnsafeMutableRawBufferPointer(bytes)
+                raw.storeBytes(of: Int64(number).littleEndian, toByteOffset: count, as: Int64.self)
+                count += 8
+            }
+            append(holdings.pages)
+            append(holdings.olderPages)
+            for run in runs {
+                append(run.lowerBound)
+                append(run.upperBound)
+            }
+        }
     }
 
     /// Returns nil when the bytes are none that `encode` makes.
