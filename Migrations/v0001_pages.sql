@@ -113,6 +113,7 @@ CREATE TABLE ledger (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX ledger_due ON ledger (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX ledger_failing ON ledger (query, offset) WHERE state IN ('failed_retryable', 'failed_permanent');
 
 -- One row for each version of a list: the newest one is the list's version. Written by the commit that it records.
 CREATE TABLE journal (
@@ -123,6 +124,7 @@ CREATE TABLE journal (
     cost    INTEGER NOT NULL, -- about the bytes of this entry
     kept    INTEGER NOT NULL, -- the sum of the costs of the list's entries when this one was written
     changes BLOB NOT NULL, -- inserted, deleted, moved, edited items, with the bytes of what is gone; empty: no item changed
+    holdings BLOB, -- of the list in this version: numbers of pages, and the held runs; NULL: only its pages tell
     seal    INTEGER NOT NULL,
     PRIMARY KEY (query, counter)
 ) STRICT, WITHOUT ROWID;

@@ -170,6 +170,12 @@ public struct QueryRecord: Hashable, Sendable {
     /// How long the list is, by what the origin says of it.
     public var extent: ListExtent { ListExtent(total: total, end: end) }
 
+    /// Whether the origin counts more items than its result window lets it return.
+    public var isCutOff: Bool {
+        guard let window, let total = total.exactCount else { return false }
+        return window < total
+    }
+
     /// Whether page one has to be had again before anything of the list counts as fresh.
     public var isInvalidated: Bool { invalidatedAt != nil }
 }

@@ -33,6 +33,8 @@ extension CommitTransaction {
                 var revived = row
                 revived.summary = summary(of: page, held.fingerprint)
                 try PageTable.store(revived, of: query, in: connection)
+                holdings?.remove(held.range, isHeld: false)
+                holdings?.add(held.range, isHeld: true)
                 try stored(page, quietly: quietly)
                 return nil
             }

@@ -144,7 +144,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         if let fetched = latest, !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
             return fetched
         }
-        let failure = report.headFailure ?? report.list?.failures.first?.failure
+        let failure = report.headFailure ?? report.failures.first?.failure
         throw ListFailure(
             .next, failure ?? FetchFailure(.transport, "nothing came", isRetryable: true),
             nextAttemptAt: report.nextAttemptAt)

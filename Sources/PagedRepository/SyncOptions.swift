@@ -10,9 +10,10 @@ public struct SyncOptions: Hashable, Sendable {
     public var maxPages: Int?
     /// What is to be brought in, or up to date. Default: everything.
     public var work = Work.everything
-    /// How many items that are held already are asked for again with each page, where the origin takes any offset: what
-    /// is received twice proves that nothing moved in between (R21). Taken out of the page's size. 0…size - 1. Default:
-    /// 1.
+    /// How many items that are held already are asked for again with a page, where the origin takes any offset: what is
+    /// received twice proves that nothing moved in between (R21). Taken out of the page's size, and only from so many
+    /// pages that it costs one item in twenty at most: with one item, from each page of 21 items and more. 0…size - 1.
+    /// Default: 1.
     public var overlap = 1
     /// When failed pages are tried again. Default: that of `RetrySchedule`.
     public var retry = RetrySchedule()
@@ -42,8 +43,12 @@ public struct SyncOptions: Hashable, Sendable {
     /// before stays as it was (R14), and is not confirmed. Default: false.
     public var storesDespiteNoStore = false
     /// Whether a run reads every byte that is stored of the list before it fetches and when it ends, to fetch again
-    /// what is damaged. When false, a run only looks whether the items of each page can be found. Default: false.
+    /// what is damaged. When false, a run only looks whether the items of each page can be found; a refresh that finds
+    /// nothing new in a complete list looks at page one alone. Default: false.
     public var checksStoredBytes = false
+    /// Whether `SyncReport.list` is read in any case. When false, a run that found nothing new reads no page of the list
+    /// but page one, and leaves it nil. Default: false.
+    public var reportsOutline = false
     /// How often in a row a list that changes while it is read is reconciled without anything new having come in. 0….
     /// Default: 3.
     public var restarts = 3
@@ -147,12 +152,15 @@ public struct SyncReport: Hashable, Sendable {
     /// Which limit was reached. Returns nil unless `outcome` is `limited`.
     public var limit: Limit? {
         guard outcome == .limited else { return nil }
-        return list?.isAtWindow == true ? .originWindow : .pages
+        return (list?.isAtWindow ?? state?.isAtWindow) == true ? .originWindow : .pages
     }
     /// What the refresh of page one found.
     public var reconciliation: Reconciliation
-    /// The list as it is now; nil when nothing was ever stored for it.
+    /// The list as it is now, page by page; nil when nothing was ever stored for it, and where the run found nothing new
+    /// and had no other reason to read the pages: see `SyncOptions.reportsOutline`.
     public var list: ListOutline?
+    /// The list as it is now, in short; nil when nothing was ever stored for it.
+    public var state: ListState?
     /// What the source has cost in this run.
     public var usage: SourceUsage
     /// Answers whose items were taken.
@@ -191,6 +199,7 @@ public struct SyncReport: Hashable, Sendable {
         self.outcome = outcome
         self.reconciliation = reconciliation
         self.list = list
+        state = list.map { ListState($0) }
         self.usage = usage
         self.pagesFetched = pagesFetched
         self.pagesUnchanged = pagesUnchanged
@@ -201,9 +210,10 @@ public struct SyncReport: Hashable, Sendable {
     }
 
     /// The soonest scheduled retry.
-    public var nextAttemptAt: Timestamp? {
-        list?.ledger.filter(\.state.isFailure).compactMap(\.nextAttemptAt).min()
-    }
+    public var nextAttemptAt: Timestamp? { failures.compactMap(\.nextAttemptAt).min() }
+
+    /// Ledger entries of failing pages, soonest next attempt first.
+    var failures: [LedgerEntry] { list?.failures ?? state?.failures ?? [] }
 }
 
 /// What happens during a synchronisation, for progress displays.

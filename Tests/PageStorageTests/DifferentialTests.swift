@@ -85,6 +85,7 @@ struct DifferentialTests {
         let moment = plans.moment
         let agrees = [
             try await sqlite.outline(of: query)?.anonymous(names[0]) == list,
+            try await isStateKept(sqlite, query), try await isStateKept(memory, query),
             try await sqlite.summaries().map(\.bytes) == memory.summaries().map(\.bytes),
             try await sqlite.window(of: query, 0..<100_000) == window,
             try await sqlite.window(of: query, range) == memory.window(of: query, range),
@@ -96,6 +97,19 @@ struct DifferentialTests {
         ]
         for (index, holds) in agrees.enumerated() { #expect(holds, "reading number \(index)") }
         return agrees.allSatisfy { $0 }
+    }
+}
+
+extension DifferentialTests {
+    /// Whether the state that is kept up with each commit is the one that the outline says.
+    private func isStateKept(_ storage: any PageStorage, _ query: QueryID) async throws -> Bool {
+        guard let list = try await storage.outline(of: query),
+            var state = try await storage.state(of: list.record.key)
+        else { return false }
+        let counted = ListState(list)
+        #expect(state.pageOne?.identities?.count == counted.pageOne?.summary.count)
+        state.pageOne?.identities = nil
+        return state == counted
     }
 }
 

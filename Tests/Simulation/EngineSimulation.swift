@@ -136,7 +136,7 @@ struct EngineSimulation {
             guard let process = life.processes.first, wrong.isEmpty else { break }
             let report = try await process.sync(sweep)
             last = report
-            if report.list?.record.sweep == nil, try await differences(world, report).isEmpty { break }
+            if report.state?.record.sweep == nil, try await differences(world, report).isEmpty { break }
         }
         wrong += watched.findings + life.findings
         wrong += try await differences(world, last)

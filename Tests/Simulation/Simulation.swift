@@ -188,7 +188,7 @@ public struct Simulation: Sendable {
             // The check digit: where totals tell the truth, a list that is called complete is as long as the origin's.
             if plan.totals == .exact, plan.identity == .ids, ![.cursor, .link].contains(plan.style),
                 reports.last?.outcome == .complete,
-                let count = reports.last?.list?.coverage.count, count != origin.items.count
+                let count = reports.last?.state?.holdings?.held.count, count != origin.items.count
             {
                 outcome.violations.append("G2: called complete with \(count) of \(origin.items.count) items")
             }
@@ -309,7 +309,7 @@ extension Simulation.Outcome {
         }
         if clock.slept.contains(.seconds(2)) { hit("R20 asked once more") }
         if report.driftsSeen > 0 { hit("R21 drift seen while loading") }
-        if report.list?.record.end != nil { hit("R24 the end found") }
+        if report.state?.record.end != nil { hit("R24 the end found") }
     }
 }
 

@@ -71,13 +71,15 @@ enum QueryTable {
         _ id: QueryID, in connection: Connection
     ) throws(StorageError) -> CommittedList? {
         do throws(StorageError) {
-            return try connection.first(byID, id.rawValue) { row throws(StorageError) in
+            var found = try connection.first(byID, id.rawValue) { row throws(StorageError) in
                 CommittedList(
                     record: try whole(row, connection), tail: JournalTail(counter: row.int(21), kept: row.int(23)))
             }
+            if let record = found?.record { found?.holdings = try JournalTable.holdings(of: record, in: connection) }
+            return found
         } catch {
             guard error.isUnreadableRow, let record = try find(id, in: connection) else { throw error }
-            return CommittedList(record: record, tail: nil)
+            return CommittedList(record: record)
         }
     }
 

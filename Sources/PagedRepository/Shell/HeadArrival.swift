@@ -22,13 +22,12 @@ extension SyncRun {
 
     /// R16: a 304 confirms the page; it confirms the total only if that was validated too, or stands on the 304.
     private func headConfirmed(_ total: Total, _ validator: Validator?) async throws(StorageError) {
+        if try await isConfirmedAtAGlance(total, validator) { return }
         guard !isSuspicious, let query, let list = try await storage.outline(of: query), !list.contradictsItself,
             let head = list.heldPages.first(where: { $0.offset == 0 })
         else { return askAgain() }
         let known = list.record.total
-        guard
-            total == .unknown ? (head.validator?.coversTotal ?? false) || known == .unknown : total.count == known.count
-        else { return askAgain() }
+        guard head.validator?.covers(total, known: known) ?? (total.count == known.count) else { return askAgain() }
 
         adopt(head, list)
         pagesUnchanged += 1
@@ -46,7 +45,9 @@ extension SyncRun {
     /// Goes by page one as it is held. A page with a validator is as it was received (R1); any other may have been
     /// joined.
     func adopt(_ head: PageSummary, _ list: ListOutline) {
-        pageSize = fullPage(head.count, isWhole: list.record.end == head.count)
+        // A page one that was stored by another run may be longer than what this run asks for.
+        let size = source.access == .offsets ? min(head.count, options.pageSize ?? .max) : head.count
+        pageSize = fullPage(size, isWhole: list.record.end == head.count)
         isPageSizeSure = head.validator != nil
         pageOne = (head.count, head.cursorOut, list.record.total)
     }
@@ -64,6 +65,7 @@ extension SyncRun {
     }
 
     private func judge(_ page: FetchedPage) async throws(StorageError) {
+        if try await isUnchangedAtAGlance(page) { return }
         let known: QueryID
         if let query { known = query } else { known = try await storage.register(key).id }
         query = known
@@ -136,7 +138,10 @@ extension SyncRun {
     }
 
     /// R16: nothing new.
-    private func confirm(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> Bool {
+    /// - Parameter premise: page one, where only that was looked at of the list. Default: nil.
+    func confirm(
+        _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePremise? = nil
+    ) async throws(StorageError) -> Bool {
         let all = 0..<page.content.count
         var edits: [ListEdit] = []
         if list.heldPages.contains(where: { $0.range == all && $0.count > 0 }) {
@@ -158,7 +163,7 @@ extension SyncRun {
                 if page.total.exactCount == nil || list.record.total.exactCount == nil { pass.rechecksEnd = true }
             }
         }
-        return try await commitHead(edits + [.setEnd(end)], page, list)
+        return try await commitHead(edits + [.setEnd(end)], page, list, restingOn: premise)
     }
 
     /// Stores page one where nothing, or nothing that counts, is held. False when somebody else was faster.
@@ -190,13 +195,19 @@ extension SyncRun {
     }
 
     /// Commits what page one meant. False when the list is not the one that was looked at any more.
-    func commitHead(_ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> Bool {
+    func commitHead(
+        _ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePremise? = nil
+    ) async throws(StorageError) -> Bool {
         var edits = edits
         if let lesson = page.lesson { edits.append(.describe(paging: lesson.paging, source: lesson.source)) }
-        let plan = CommitPlan(
+        var plan = CommitPlan(
             query: list.record.id, version: list.record.version,
             edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [.succeeded(offset: 0, lease: leases[0])],
             askedUnder: leases[0])
+        if let premise {
+            plan.premises = [premise]
+            plan.extent = list.record.extent
+        }
         guard case .committed = try await apply(plan) else { return false }
         return true
     }
@@ -220,9 +231,13 @@ extension SyncRun {
 
     /// Notes what page one meant for the list. The strongest finding of a run is the one that is reported.
     func reconciled(_ finding: SyncReport.Reconciliation, _ list: ListOutline) {
+        reconciled(finding, held: list.coverage.count, length: list.record.end ?? list.record.total.count)
+    }
+
+    func reconciled(_ finding: SyncReport.Reconciliation, held: Int, length: Int?) {
         if finding.weight > reconciliation.weight { reconciliation = finding }
-        heldItems = list.coverage.count
-        knownLength = list.record.end ?? list.record.total.count
+        heldItems = held
+        knownLength = length
         progress(.reconciled(reconciliation))
     }
 }

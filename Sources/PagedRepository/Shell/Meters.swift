@@ -123,7 +123,8 @@ extension ListEdit {
             1
         case .rearrange(let rearrangement):
             rearrangement.pieces.count { if case .written = $0 { true } else { false } }
-        case .verify, .confirm, .beginGeneration, .demote, .truncate, .dropOlderGenerations, .setTotal, .setEnd, .setWindow,
+        case .verify, .confirm, .beginGeneration, .demote, .truncate, .dropOlderGenerations, .setTotal, .setEnd,
+            .setWindow,
             .validated,
             .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .describe:
             0

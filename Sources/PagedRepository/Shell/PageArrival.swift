@@ -46,6 +46,9 @@ extension SyncRun {
         if let total = list.record.total.count, arrived.upperBound > total {
             // R20: more items than the origin counts.
             edits.append(.setTotal(.estimate(arrived.upperBound)))
+        } else if ending == .more, page.saysMore, list.record.total.exactCount == arrived.upperBound {
+            // R24: the origin's own word that more follows wins over a total that is reached.
+            edits.append(.setTotal(.estimate(arrived.upperBound + 1)))
         }
         guard try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) else {
             return try await spanArrived(answer, range, overlap: overlap, looks: looks + 1)

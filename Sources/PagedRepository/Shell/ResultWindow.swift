@@ -30,16 +30,15 @@ extension SyncRun {
     func isWindow(_ list: ListOutline, end: Int) -> Bool {
         guard end > 0 else { return false }
         if let refused = pass.refused.min(), refused <= end { return true }
-        return list.heldPages.last.map { $0.range.upperBound == end && end % max(pageSize, 1) == 0 } ?? false
+        let size = max(pageSize, 1)
+        guard let last = list.heldPages.last, last.range.upperBound == end else { return false }
+        return source.access == .chain ? list.heldPages.count > 1 && last.count >= size : end % size == 0
     }
 
     /// Remembers the window. The list is `limited` from now on, and nothing behind the window is asked for.
     func end(atWindow end: Int, _ total: Int, _ list: ListOutline) async throws(StorageError) -> Bool {
         warn("the origin counts \(total) items and returns only the first \(end)")
-        let plan = CommitPlan(
-            query: list.record.id, version: list.record.version, edits: [.setWindow(end)], extent: list.record.extent)
-        if case .committed = try await apply(plan) { return true }
-        return false
+        return try await finish([.setWindow(end)], list)
     }
 }
 

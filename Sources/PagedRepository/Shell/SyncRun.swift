@@ -53,6 +53,8 @@ final class SyncRun {
     var givenUp: Set<Int> = []
     /// Somebody else has a page in flight that this run wanted (R30).
     var isElsewhere = false
+    /// How often this run has waited for pages that others have in flight.
+    var waitsForOthers = 0
     /// When, and under what, the answer that is being handled was asked for.
     var asked: Asked
     /// Whether the answer that is being handled has ended its lease by what it stored.
@@ -91,6 +93,8 @@ final class SyncRun {
     var wholeWalk: WholeWalk?
     /// The origin repeats itself: nothing proves where its list ends.
     var isUnproven = false
+    /// The exact totals of this run's answers.
+    var totals = TotalSeries()
     var pagesWithoutNews = 0
     /// Where the last pass found nothing, although the origin counts more. One question tells whether it still does.
     var suspectedEnd: Int?
@@ -110,6 +114,12 @@ final class SyncRun {
     var isShrinkConfirmed = false
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
     var asksUnconditionally = false
+    /// What is known of the list without its pages, until page one is answered.
+    var glance: Glance?
+    /// The last thing that this run stored is that page one is as it was, by the list's state alone.
+    var isConfirmedAtAGlance = false
+    /// The list as it is at the end, where its pages were not read.
+    var settledState: ListState?
     let startedAt: Timestamp
 
     init(
@@ -138,9 +148,14 @@ final class SyncRun {
 
     func run() async throws(StorageError) -> SyncReport {
         tellBegun()
-        if let record = try await storage.query(key) {
+        if let state = try await storage.state(of: key) {
+            let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
+            if sufficesToBegin(state) {
+                begin(with: state)
+                return try await ended(try await passes())
+            }
             try await giveUpDamaged(record)
             if let list = try await storage.outline(of: record.id) {
                 storedSince = list.readAt
@@ -183,6 +198,7 @@ final class SyncRun {
             // What a repair has moved is not the next page.
             if passCount > 0 { goal = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0 }
             if options.work == .refresh { return ending }
+            if try await hasNothingLeft() { return ending }
             while !pass.mustRestart, var list = try await storage.outline(of: query) {
                 if pass.rechecksEnd { list.record.end = nil }
                 guard list.heldPages.count < options.pagesPerQuery else {
@@ -205,6 +221,8 @@ final class SyncRun {
                 ending = try await drive()
                 if tailWalk == .whole, !pass.mustRestart { tailWalk = nil }
                 if ending != .drained || headFailure != nil { return ending }
+                // The origin repeats itself: another pass would not prove more.
+                if isUnproven { return ending }
                 if isElsewhere { await waitForOthers() }
             }
             if !pass.mustRestart, try await settle() {
@@ -285,7 +303,10 @@ final class SyncRun {
     /// A pause before looking again. Leases end with their owner, or after a while: nobody waits for ever.
     func waitForOthers() async {
         isElsewhere = false
-        try? await clock.sleep(until: clock.now() + .milliseconds(50))
+        waitsForOthers += 1
+        // From 50 ms on, doubling, up to 5 s: a lease may last for hours.
+        let pause = min(Duration.milliseconds(50) * (1 << min(waitsForOthers / 8, 10)), .seconds(5))
+        try? await clock.sleep(until: clock.now() + pause)
     }
 
     // MARK: Words

@@ -216,14 +216,14 @@ extension SyncRun {
 extension ListOutline {
     /// Where it ends, and how long it is, are two things: somebody stopped half way through finding out why.
     var contradictsItself: Bool {
-        guard let end = record.end, let total = record.total.exactCount else { return false }
+        guard let end = record.end, let total = record.total.exactCount, !isAtWindow else { return false }
         return end != total
     }
 
     /// One run, as long as the origin counts; where it does not count, one run to a known end.
     var isExplained: Bool {
         guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
-        return record.total.exactCount.map { $0 == end } ?? true
+        return isAtWindow || record.total.exactCount.map { $0 == end } ?? true
     }
 }
 
