@@ -170,10 +170,10 @@ public struct QueryRecord: Hashable, Sendable {
     /// How long the list is, by what the origin says of it.
     public var extent: ListExtent { ListExtent(total: total, end: end) }
 
-    /// Whether the origin counts more items than its result window lets it return.
+    /// Whether the origin counts more items than its result window lets it return, or refuses to say.
     public var isCutOff: Bool {
-        guard let window, let total = total.exactCount else { return false }
-        return window < total
+        guard let window else { return false }
+        return window < total.exactCount ?? .max
     }
 
     /// Whether page one has to be had again before anything of the list counts as fresh.

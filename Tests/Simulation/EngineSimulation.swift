@@ -110,7 +110,7 @@ struct EngineSimulation {
         let expectation = plan.expectation(length: world.origin.length, size: plan.usualSize)
         if plan.identity == .ids, expectation.outcomes == ["complete"],
             let record = try await world.storage.query(world.key),
-            let list = try await world.storage.outline(of: record.id), !list.isComplete,
+            let list = try await world.storage.outline(of: record.id), !list.isComplete, !list.isAtWindow,
             !list.failures.contains(where: { $0.state == .failedPermanent })
         {
             wrong.append(

@@ -73,7 +73,7 @@ enum QueryTable {
         do throws(StorageError) {
             var found = try connection.first(byID, id.rawValue) { row throws(StorageError) in
                 CommittedList(
-                    record: try whole(row, connection), tail: JournalTail(counter: row.int(21), kept: row.int(23)))
+                    record: try whole(row, connection), tail: JournalTail(counter: row.int(22), kept: row.int(24)))
             }
             if let record = found?.record { found?.holdings = try JournalTable.holdings(of: record, in: connection) }
             return found

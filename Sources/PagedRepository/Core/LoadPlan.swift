@@ -25,13 +25,14 @@ enum LoadPlan {
             else { return [] }
             return [.follow(cursor, offset: coverage.headEnd)]
         case .offsets, .grid:
-            guard let length = list.record.end ?? list.record.total.exactCount else {
+            guard let length = list.record.end ?? list.record.total.exactCount ?? list.record.window else {
                 // Nobody knows where the list ends: one page at a time, and the answer tells.
                 let end = coverage.runs.last?.upperBound ?? 0
                 return spans(coverage.gaps(below: end), access, size, overlap, list)
                     + openEnd(end, access, size, overlap, list)
             }
-            return spans(coverage.gaps(below: min(length, list.record.window ?? .max)), access, size, overlap, list)
+            let gaps = coverage.gaps(below: min(length, list.record.window ?? .max))
+            return spans(gaps, access, size, overlap, list)
         }
     }
 

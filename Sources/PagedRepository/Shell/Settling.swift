@@ -15,9 +15,15 @@ extension SyncRun {
             // The origin counts more than it gives, and has nothing at the places where the rest should be. It may have
             // lost them just now: page one once more tells (R20).
             guard passCount > 0, isOwnTotal else { return false }
-            if isWindow(list, end: reached) { return try await end(atWindow: reached, total, list) }
+            if isWindow(list, end: reached, total: total) { return try await end(atWindow: reached, total, list) }
             warn("the origin counts \(total) items but gives \(reached)")
             return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
+        }
+        if source.access.isRandom, record.total.exactCount == nil, let refused = pass.refused.min(), refused <= reached,
+            missingTargets(of: list).isEmpty
+        {
+            guard passCount > 0 else { return false }
+            return try await end(atWindow: reached, nil, list)
         }
         if source.access == .chain, let end = record.end, end == reached, let total = record.total.exactCount,
             total != end
@@ -27,7 +33,7 @@ extension SyncRun {
             if list.isAtWindow, isOwnTotal { return true }
             if passCount == 0 { return false }
             if isWalkedWhole(to: end), isOwnTotal {
-                if isWindow(list, end: end), total - end >= pageSize {
+                if isWindow(list, end: end, total: total) {
                     return try await self.end(atWindow: end, total, list)
                 }
                 warn("the origin counts \(total) items but gives \(end)")

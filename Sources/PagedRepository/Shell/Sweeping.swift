@@ -234,7 +234,7 @@ extension SyncRun {
             if ending != .drained || pass.mustRestart { return ending }
         }
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
-        guard sweeping.isAtEnd, list.isComplete else {
+        guard sweeping.isAtEnd, list.isComplete || list.isAtWindow else {
             // R23: a chain is swept when the walk has come to its end.
             return .drained
         }

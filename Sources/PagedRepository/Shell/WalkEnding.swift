@@ -24,7 +24,7 @@ extension SyncRun {
         pass.rechecksEnd = false
         let isWalkedWhole = pass.unbrokenTo == offset || pass.hasRewalked && pass.walkedTo == offset
         wholeWalk = isWalkedWhole && !pass.hasChanged ? WholeWalk(end: position, total: pageOne.total.count) : nil
-        if isWalkedWhole { sweeping.isAtEnd = true }
+        sweeping.isAtEnd = true
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
         let lease = leases[offset]
         let ledger: LedgerEdit =
@@ -63,6 +63,7 @@ extension SyncRun {
     func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
         if page.content.isEmpty { pass.emptyAnswers += 1 } else { pagesWithoutNews += 1 }
         guard let next = page.next else {
+            sweeping.isAtEnd = true
             pass.rechecksEnd = false
             // R14, R25: what is held from there on, and came again, is not behind the end.
             let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
@@ -106,7 +107,9 @@ extension SyncRun {
             let end = list.record.end ?? (tailWalk == .whole ? .max : nil), end > pageOne.count
         else { return [] }
         if tailWalk != .whole {
-            guard list.coverage.headEnd == end, !list.isExplained, !isWalkedWhole(to: end) else { return [] }
+            // What this very pass has walked is not walked again before page one has been fetched once more.
+            guard list.coverage.headEnd == end, !list.isExplained, !isWalkedWhole(to: end), pass.unbrokenTo != end
+            else { return [] }
             tailWalk = .untilExplained
         }
         pass.hasRewalked = true

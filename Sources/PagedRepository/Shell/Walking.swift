@@ -52,6 +52,8 @@ extension SyncRun {
             page.next = nil
         }
         guard !page.content.isEmpty else {
+            // R24: an exact total that is reached, and an empty page behind it, are the end, whatever is handed over.
+            if list.record.total.exactCount == offset, page.hasMore != true { page.next = nil }
             if page.next == nil { return try await chainEnded(at: offset, cursor, list, edits: []) }
             return try await nothingNew(page, at: offset, list)
         }

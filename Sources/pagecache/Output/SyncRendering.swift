@@ -148,6 +148,7 @@ struct SyncRendering {
             ("key", .string(key.text)),
             ("paging", .string(list?.record.paging ?? "")),
             ("outcome", .string(report.outcome.rawValue)),
+            ("limited_by", .optional(report.limit?.rawValue)),
             ("reconciliation", .string(report.reconciliation.rawValue)),
             ("requests", .int(report.usage.requests)),
             ("pages_fetched", .int(report.pagesFetched)),
