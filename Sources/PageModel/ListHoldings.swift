@@ -19,7 +19,9 @@ public struct ListHoldings: Hashable, Sendable {
     }
 
     /// The holdings of these pages.
-    /// - Parameter generation: the list's; pages of other generations do not count as held.
+    /// - Parameters:
+    ///   - pages: the pages of the list, of any generation, in order.
+    ///   - generation: the list's; pages of other generations do not count as held.
     public init(_ pages: some Sequence<PageSummary>, generation: Int) {
         var ranges: [Range<Int>] = []
         var (held, older) = (0, 0)

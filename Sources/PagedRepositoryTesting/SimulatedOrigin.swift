@@ -78,7 +78,9 @@ public final class SimulatedOrigin: PageSource {
     public func settle() { state.withLock { $0.server.settle() } }
 
     /// One more event happens.
-    /// - Parameter requests: 1 for the next request, 2 for the one behind it.
+    /// - Parameters:
+    ///   - happening: the change, or the fault.
+    ///   - requests: 1 for the next request, 2 for the one behind it.
     public func add(_ happening: OriginEvent.Happening, after requests: Int = 1) {
         state.withLock { $0.server.add(OriginEvent(request: $0.requests.count + requests, happening)) }
     }
