@@ -149,7 +149,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "Simulator",
-            dependencies: ["PagedRepositoryTesting", "Simulation"],
+            dependencies: ["Simulation"],
             path: "Tests/Simulator",
             swiftSettings: settings
         ),

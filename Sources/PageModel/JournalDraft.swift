@@ -119,10 +119,9 @@ extension JournalRearrangement {
         added = added.without(new.indices.compactMap { staying[$0] ? new[$0].position : nil })
         var isMatched = [Bool](repeating: false, count: old.count)
         for (index, candidate) in new.enumerated() {
-            let ids = pages[candidate.page].ids
-            let (id, type) = (ids[candidate.index], ids.type(at: candidate.index) ?? .string)
+            let id = pages[candidate.page].ids[candidate.index]
             guard let partner = partners[index] else {
-                inserted.append(Insertion(position: candidate.position, id: id, idType: type))
+                inserted.append(Insertion(position: candidate.position, id: id))
                 continue
             }
             isMatched[partner] = true
@@ -131,7 +130,7 @@ extension JournalRearrangement {
                 let item = takenOut[before.page].content.item(at: before.index)
                 edited.append(Edit(from: before.position, to: candidate.position, before: item))
             } else if !staying[index] {
-                moved.append(Move(from: before.position, to: candidate.position, id: id, idType: type))
+                moved.append(Move(from: before.position, to: candidate.position, id: id))
             }
         }
         for (index, candidate) in old.enumerated() where !isMatched[index] {
@@ -175,6 +174,11 @@ extension JournalRearrangement {
         }
         return staying
     }
+}
+
+extension PageContent {
+    /// The item at `index`, with a copy of its payload.
+    fileprivate func item(at index: Int) -> Item { Item(payload: Array(payload(at: index)), id: ids[index]) }
 }
 
 extension [Range<Int>] {

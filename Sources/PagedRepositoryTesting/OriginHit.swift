@@ -44,8 +44,7 @@ extension OriginChange {
     var hit: OriginHit {
         switch self {
         case .insert: .insert
-        // Seen from outside it is one.
-        case .delete, .hide: .delete
+        case .delete: .delete
         case .move: .move
         case .edit: .edit
         case .resort: .resort

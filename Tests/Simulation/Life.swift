@@ -33,8 +33,7 @@ struct Life {
         self.random = random
         var copy = random
         apart = SeededGenerator(seed: copy.next() ^ 0x51ee9)
-        let isSleeper = apart.next() % 4 == 0
-        sleeps = isSleeper || plan.kind == .clocks
+        sleeps = apart.next() % 4 == 0
         hasOwnClocks = apart.next() % 3 == 0
         setsClocks = self.random.next() % 4 == 0
         staysWhole = isCalm

@@ -15,8 +15,7 @@ extension JSONDocument {
             guard element.end - element.start <= limits.item else {
                 throw FetchFailure(.hostile, "an item is larger than \(limits.item) bytes", isRetryable: false)
             }
-            let identifier = id.flatMap { value(at: $0, below: element) }.flatMap { self.identifier($0) }
-            content.append(raw(element), id: identifier?.text, type: identifier?.type ?? .string)
+            content.append(raw(element), id: id.flatMap { value(at: $0, below: element) }.flatMap { identifier($0) })
         }
         return content
     }

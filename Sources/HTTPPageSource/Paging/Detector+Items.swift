@@ -87,10 +87,10 @@ extension Detector {
     }
 
     func isUnique(_ pointer: JSONPointer, _ elements: [JSONValue]) -> Bool {
-        var seen: [IDType: Set<String>] = [:]
+        var seen: Set<String> = []
         for element in elements {
             guard let id = document.value(at: pointer, below: element).flatMap({ document.identifier($0) }),
-                seen[id.type, default: []].insert(id.text).inserted
+                seen.insert(id).inserted
             else { return false }
         }
         return !elements.isEmpty

@@ -124,9 +124,8 @@ extension ListEdit {
         case .rearrange(let rearrangement):
             rearrangement.pieces.count { if case .written = $0 { true } else { false } }
         case .verify, .confirm, .beginGeneration, .demote, .truncate, .dropOlderGenerations, .setTotal, .setEnd,
-            .setWindow,
             .validated,
-            .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .describe:
+            .invalidated, .setFreshFor, .allowDuplicates, .setSweep, .describe:
             0
         }
     }
