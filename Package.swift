@@ -149,7 +149,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "Simulator",
-            dependencies: ["Simulation"],
+            dependencies: ["PagedRepositoryTesting", "Simulation"],
             path: "Tests/Simulator",
             swiftSettings: settings
         ),

@@ -38,6 +38,7 @@ CREATE TABLE query (
     sweep_cursor      TEXT,
     sweep_started_at  INTEGER,
     pinned            INTEGER NOT NULL,
+    origin_window     INTEGER, -- the origin gives nothing from this position on, though it counts more; NULL: none is known
     seal              INTEGER NOT NULL,
     UNIQUE (scope, key, name_hash) -- one record for each name; the hash is here so that the index alone binds a name to its id
 ) STRICT;
@@ -68,14 +69,14 @@ CREATE TABLE page (
     PRIMARY KEY (query, offset)
 ) STRICT, WITHOUT ROWID;
 
--- The items of a page: where each ends and what its id is, and the payloads one behind the other.
+-- The items of a page: where each ends, what its id is and of which type, and the payloads one behind the other.
 CREATE TABLE body (
     id      INTEGER PRIMARY KEY,
     layout  BLOB NOT NULL,
     payload BLOB NOT NULL
 ) STRICT;
 
--- Per page, 16 bytes an item: hash of the id, hash of the content. Scanned to find items, never decoded.
+-- Per page, 16 bytes an item: hash of the id and its type, or of an item without id as JSON; hash of the bytes. Scanned to find items, never decoded.
 CREATE TABLE identity (
     query  INTEGER NOT NULL,
     body   INTEGER NOT NULL,
@@ -112,6 +113,7 @@ CREATE TABLE ledger (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX ledger_due ON ledger (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX ledger_failing ON ledger (query, offset) WHERE state IN ('failed_retryable', 'failed_permanent');
 
 -- One row for each version of a list: the newest one is the list's version. Written by the commit that it records.
 CREATE TABLE journal (
@@ -122,6 +124,7 @@ CREATE TABLE journal (
     cost    INTEGER NOT NULL, -- about the bytes of this entry
     kept    INTEGER NOT NULL, -- the sum of the costs of the list's entries when this one was written
     changes BLOB NOT NULL, -- inserted, deleted, moved, edited items, with the bytes of what is gone; empty: no item changed
+    holdings BLOB, -- of the list in this version: numbers of pages, and the held runs; NULL: only its pages tell
     seal    INTEGER NOT NULL,
     PRIMARY KEY (query, counter)
 ) STRICT, WITHOUT ROWID;

@@ -112,6 +112,8 @@ public enum ListEdit: Hashable, Sendable {
     case setTotal(Total)
     /// Where the list ends; nil re-opens it (R24).
     case setEnd(Int?)
+    /// Where the origin's result window ends; `nil` means that no window is known.
+    case setWindow(Int?)
     /// The head was confirmed now: the list's own age starts again. It is not invalidated any more, if the head was
     /// asked for since: see `CommitPlan.askedUnder`.
     case validated
@@ -120,8 +122,9 @@ public enum ListEdit: Hashable, Sendable {
     case invalidated
     /// For how long the origin calls page one fresh, kept within 0 and a year; nil where it does not say.
     case setFreshFor(Duration?)
-    /// Ids repeat in this list for good; R5 is not enforced any more (R25).
-    case allowDuplicates
+    /// Whether ids repeat in this list (R25). R5 is not enforced while they do. `false` is refused with
+    /// `CommitOutcome.duplicates` where an id is held twice.
+    case setAllowsDuplicates(Bool)
     /// How far the running sweep has come; nil when it is over (R31).
     case setSweep(SweepProgress?)
     /// How the origin pages, and how to ask it again.

@@ -19,16 +19,21 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
         withID(at: index) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    /// The id of the item at `index` in UTF-8, for comparing: as texts, two ways to write one letter are equal, as ids
-    /// they are not (R5).
+    /// What the id of the item at `index` is at the origin; nil where the item has none.
+    public func type(at index: Int) -> IDType? {
+        places[index].idWord < 0 ? nil : places[index].idType
+    }
+
+    /// A byte for the type of the id of the item at `index`, and the id in UTF-8, for comparing: as texts, two ways to
+    /// write one letter are equal, as ids they are not (R5).
     package func bytes(at index: Int) -> [UInt8]? {
-        withID(at: index) { $0.map { Array($0) } }
+        withID(at: index) { id in id.map { [places[index].idType.rawValue] + $0 } }
     }
 
     /// Calls `body` with the id of the item at `index` in UTF-8; with nil where it has none.
     private func withID<Value>(at index: Int, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
         let place = places[index]
-        guard place.idCount >= 0 else { return body(nil) }
+        guard place.idWord >= 0 else { return body(nil) }
         return text.withUnsafeBytes {
             body(UnsafeRawBufferPointer(rebasing: $0[place.idStart..<place.idStart + place.idCount]))
         }
@@ -36,23 +41,24 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
 }
 
 extension ItemIDs: ExpressibleByArrayLiteral {
-    /// Those of a page that has nothing but ids.
+    /// Those of a page that has nothing but ids, all of them strings.
     public init(arrayLiteral ids: String?...) {
         self = PageContent(ids.map { Item(payload: [], id: $0) }).ids
     }
 }
 
 extension ItemIDs: Hashable {
-    /// Byte by byte: two ways to write one letter are two ids.
+    /// By type, and byte by byte: two ways to write one letter are two ids.
     public static func == (one: ItemIDs, other: ItemIDs) -> Bool {
         guard one.count == other.count else { return false }
         return one.indices.allSatisfy { index in
-            one.withID(at: index) { mine in
-                other.withID(at: index) { theirs in
-                    guard let mine, let theirs else { return mine == nil && theirs == nil }
-                    return mine.elementsEqual(theirs)
+            one.type(at: index) == other.type(at: index)
+                && one.withID(at: index) { mine in
+                    other.withID(at: index) { theirs in
+                        guard let mine, let theirs else { return mine == nil && theirs == nil }
+                        return mine.elementsEqual(theirs)
+                    }
                 }
-            }
         }
     }
 
@@ -61,7 +67,7 @@ extension ItemIDs: Hashable {
         hasher.combine(count)
         for index in indices {
             withID(at: index) { id in
-                hasher.combine(id?.count ?? -1)
+                hasher.combine(places[index].idWord)
                 if let id { hasher.combine(bytes: id) }
             }
         }

@@ -58,11 +58,18 @@ public struct JournalRearrangement: Hashable, Sendable {
         public var position: Int
         /// Its id; nil where the origin gives none.
         public var id: String?
+        /// What the id is at the origin.
+        public var idType: IDType
 
         /// An insertion at this position.
-        public init(position: Int, id: String?) {
+        /// - Parameters:
+        ///   - position: in the new list.
+        ///   - id: nil where the origin gives none.
+        ///   - idType: what the id is at the origin. Default: a string.
+        public init(position: Int, id: String?, idType: IDType = .string) {
             self.position = position
             self.id = id
+            self.idType = idType
         }
     }
 
@@ -74,12 +81,20 @@ public struct JournalRearrangement: Hashable, Sendable {
         public var to: Int
         /// Its id; nil where the origin gives none.
         public var id: String?
+        /// What the id is at the origin.
+        public var idType: IDType
 
         /// A move between these positions.
-        public init(from: Int, to: Int, id: String?) {
+        /// - Parameters:
+        ///   - from: in the old list.
+        ///   - to: in the new list.
+        ///   - id: nil where the origin gives none.
+        ///   - idType: what the id is at the origin. Default: a string.
+        public init(from: Int, to: Int, id: String?, idType: IDType = .string) {
             self.from = from
             self.to = to
             self.id = id
+            self.idType = idType
         }
     }
 

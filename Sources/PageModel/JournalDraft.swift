@@ -119,9 +119,10 @@ extension JournalRearrangement {
         added = added.without(new.indices.compactMap { staying[$0] ? new[$0].position : nil })
         var isMatched = [Bool](repeating: false, count: old.count)
         for (index, candidate) in new.enumerated() {
-            let id = pages[candidate.page].ids[candidate.index]
+            let ids = pages[candidate.page].ids
+            let (id, type) = (ids[candidate.index], ids.type(at: candidate.index) ?? .string)
             guard let partner = partners[index] else {
-                inserted.append(Insertion(position: candidate.position, id: id))
+                inserted.append(Insertion(position: candidate.position, id: id, idType: type))
                 continue
             }
             isMatched[partner] = true
@@ -130,7 +131,7 @@ extension JournalRearrangement {
                 let item = takenOut[before.page].content.item(at: before.index)
                 edited.append(Edit(from: before.position, to: candidate.position, before: item))
             } else if !staying[index] {
-                moved.append(Move(from: before.position, to: candidate.position, id: id))
+                moved.append(Move(from: before.position, to: candidate.position, id: id, idType: type))
             }
         }
         for (index, candidate) in old.enumerated() where !isMatched[index] {
@@ -174,11 +175,6 @@ extension JournalRearrangement {
         }
         return staying
     }
-}
-
-extension PageContent {
-    /// The item at `index`, with a copy of its payload.
-    fileprivate func item(at index: Int) -> Item { Item(payload: Array(payload(at: index)), id: ids[index]) }
 }
 
 extension [Range<Int>] {

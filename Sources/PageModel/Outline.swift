@@ -67,6 +67,13 @@ public struct ListOutline: Hashable, Sendable {
     /// Whether every position of the list is held, and the end is known.
     public var isComplete: Bool {
         (record.end != nil || record.total.exactCount != nil) && gaps.isEmpty && record.validatedAt != nil
+            && !record.isCutOff
+    }
+
+    /// Whether every position that the origin returns is held, and its result window leaves out the rest.
+    public var isAtWindow: Bool {
+        guard let window = record.window, record.isCutOff, record.validatedAt != nil else { return false }
+        return coverage.gaps(below: window).isEmpty
     }
 
     /// Held share of the list, 0…1; nil where its length is unknown.

@@ -4,15 +4,19 @@ public struct PageContent: Sendable {
     package struct Place: Sendable {
         /// Where its payload ends in `bytes`; it begins where the one before ends, and the first at 0.
         package var end: Int
-        /// Where its id begins in `text`.
+        /// Where its id begins in `text`; of an item without one, its key, or 0 where the key has not been computed.
         package var idStart: Int
-        /// Bytes of its id; below 0 where it has none.
-        package var idCount: Int
+        /// Twice the bytes of its id, and one more where the id is a number; -1 where it has none.
+        package var idWord: Int
 
-        package init(end: Int, idStart: Int, idCount: Int) {
+        /// Bytes of its id; below 0 where it has none.
+        package var idCount: Int { idWord >> 1 }
+        package var idType: IDType { idWord & 1 == 0 ? .string : .number }
+
+        package init(end: Int, idStart: Int, idWord: Int) {
             self.end = end
             self.idStart = idStart
-            self.idCount = idCount
+            self.idWord = idWord
         }
     }
 
@@ -34,7 +38,7 @@ public struct PageContent: Sendable {
     public init(_ items: [Item]) {
         self.init()
         for item in items {
-            append(item.payload[...], id: item.id)
+            append(item.payload[...], id: item.id, type: item.idType)
         }
     }
 
@@ -42,7 +46,7 @@ public struct PageContent: Sendable {
     /// - Parameters:
     ///   - bytes: all payloads, one behind the other.
     ///   - ends: where each of them ends; the first starts at 0.
-    ///   - ids: of each item; nil where the origin has none.
+    ///   - ids: of each item, strings; nil where the origin has none.
     public init?(bytes: [UInt8], ends: [Int], ids: [String?]) {
         guard ends.count == ids.count, (ends.last ?? 0) == bytes.count else { return nil }
         self.bytes = bytes
@@ -52,8 +56,8 @@ public struct PageContent: Sendable {
         var start = 0
         for (end, id) in zip(ends, ids) {
             guard end >= start else { return nil }
+            addPlace(start..<end, id: id, .string)
             start = end
-            addPlace(end: end, id: id)
         }
     }
 
@@ -83,15 +87,23 @@ public struct PageContent: Sendable {
     /// - Parameters:
     ///   - payload: its bytes, as they are.
     ///   - id: what tells it apart; nil where the origin has no ids.
-    public mutating func append(_ payload: ArraySlice<UInt8>, id: String?) {
+    ///   - type: what the id is at the origin. Default: a string.
+    public mutating func append(_ payload: ArraySlice<UInt8>, id: String?, type: IDType = .string) {
+        let start = bytes.count
         bytes.append(contentsOf: payload)
-        addPlace(end: bytes.count, id: id)
+        addPlace(start..<bytes.count, id: id, type)
     }
 
-    private mutating func addPlace(end: Int, id: String?) {
+    /// - Parameter range: where in `bytes` the payload lies.
+    private mutating func addPlace(_ range: Range<Int>, id: String?, _ type: IDType) {
+        guard let id else {
+            let key = bytes.withUnsafeBytes { ItemIdentity.key(of: UnsafeRawBufferPointer(rebasing: $0[range])) }
+            return places.append(Place(end: range.upperBound, idStart: Int(bitPattern: UInt(key)), idWord: -1))
+        }
         let start = text.count
-        if let id { text.append(contentsOf: id.utf8) }
-        places.append(Place(end: end, idStart: start, idCount: id == nil ? -1 : text.count - start))
+        text.append(contentsOf: id.utf8)
+        let word = (text.count - start) << 1 | Int(type.rawValue)
+        places.append(Place(end: range.upperBound, idStart: start, idWord: word))
     }
 
     /// The payload of the item at `index`, without a copy.
@@ -117,7 +129,7 @@ public struct PageContent: Sendable {
         append(0..<other.count, of: other)
     }
 
-    private mutating func append(_ range: Range<Int>, of other: PageContent) {
+    mutating func append(_ range: Range<Int>, of other: PageContent) {
         guard !range.isEmpty else { return }
         let begins = other.byteRange(of: range.lowerBound).lowerBound
         let moved = bytes.count - begins
@@ -125,15 +137,20 @@ public struct PageContent: Sendable {
         // Only once: what is joined part by part has to grow by more than it needs.
         if places.isEmpty { places.reserveCapacity(range.count) }
         for place in other.places[range] {
-            let start = text.count
+            let start = place.idWord < 0 ? place.idStart : text.count
             if place.idCount > 0 { text.append(contentsOf: other.text[place.idStart..<place.idStart + place.idCount]) }
-            places.append(Place(end: place.end + moved, idStart: start, idCount: place.idCount))
+            places.append(Place(end: place.end + moved, idStart: start, idWord: place.idWord))
         }
     }
 
     /// The items, each with a copy of its payload.
     public var items: [Item] {
-        (0..<count).map { Item(payload: Array(payload(at: $0)), id: ids[$0]) }
+        (0..<count).map { item(at: $0) }
+    }
+
+    /// The item at `index`, with a copy of its payload.
+    package func item(at index: Int) -> Item {
+        Item(payload: Array(payload(at: index)), id: ids[index], idType: places[index].idType)
     }
 
     /// The identity of each item, in order.
@@ -145,9 +162,13 @@ public struct PageContent: Sendable {
                     let payload = UnsafeRawBufferPointer(rebasing: buffer[start..<place.end])
                     start = place.end
                     let content = ItemIdentity.content(of: payload)
-                    guard place.idCount >= 0 else { return ItemIdentity(key: content, content: content) }
+                    guard place.idWord >= 0 else {
+                        let known = UInt64(UInt(bitPattern: place.idStart))
+                        let key = known == 0 ? ItemIdentity.key(of: payload) : known
+                        return ItemIdentity(key: key, content: content)
+                    }
                     let id = UnsafeRawBufferPointer(rebasing: text[place.idStart..<place.idStart + place.idCount])
-                    return ItemIdentity(key: ItemIdentity.key(ofID: id), content: content)
+                    return ItemIdentity(key: ItemIdentity.key(ofID: id, place.idType), content: content)
                 }
             }
         }
@@ -185,20 +206,28 @@ public struct Item: Hashable, Sendable {
     public var payload: [UInt8]
     /// What the origin tells it apart by; nil where it does not.
     public var id: String?
+    /// What the id is at the origin; `string` where there is none.
+    public var idType: IDType
 
     /// An item of these bytes.
-    public init(payload: [UInt8], id: String? = nil) {
+    /// - Parameters:
+    ///   - payload: its bytes.
+    ///   - id: its id. Default: none.
+    ///   - idType: what the id is at the origin. Default: a string.
+    public init(payload: [UInt8], id: String? = nil, idType: IDType = .string) {
         self.payload = payload
         self.id = id
+        self.idType = id == nil ? .string : idType
     }
 }
 
 /// What tells items apart without looking at payloads: a hash of the id (or of the content, where there is no id),
-/// and a hash of the content, which changes when the item is edited.
+/// and a hash of the bytes, which changes when the item is edited.
 public struct ItemIdentity: Hashable, Sendable {
-    /// Hash of the item's id; of its content when it has none.
+    /// Hash of the item's id, and of the id's type. Of an item without an id, hash of its payload: as JSON, whatever the
+    /// order of its members, where the payload is an array, an object or a string; else of its bytes.
     public var key: UInt64
-    /// Hash of the item's payload.
+    /// Hash of the payload's bytes.
     public var content: UInt64
 
     private static let idSeed: UInt64 = 0x69_64
@@ -209,22 +238,30 @@ public struct ItemIdentity: Hashable, Sendable {
         self.content = content
     }
 
-    /// The identity of an item with this id and content hash.
-    public init(id: String?, content: UInt64) {
-        self.content = content
-        key = id.map { XXH64.hash($0, seed: ItemIdentity.idSeed) } ?? content
-    }
+    /// The key of an item whose id is this string.
+    public static func key(ofID id: String) -> UInt64 { key(ofID: id, type: .string) }
 
     /// The key of an item with this id.
-    public static func key(ofID id: String) -> UInt64 {
-        XXH64.hash(id, seed: idSeed)
+    /// - Parameters:
+    ///   - id: the id's text.
+    ///   - type: what the id is at the origin.
+    public static func key(ofID id: String, type: IDType) -> UInt64 {
+        XXH64.hash(id, seed: seed(type))
     }
 
     /// The content hash of an item with this payload.
     package static func content(of payload: UnsafeRawBufferPointer) -> UInt64 { XXH3.hash(payload) }
 
-    /// The key of an item with this id in UTF-8.
-    static func key(ofID id: UnsafeRawBufferPointer) -> UInt64 {
-        XXH64.hash(id, seed: idSeed)
+    /// The key of an item without an id that has this payload.
+    static func key(of payload: UnsafeRawBufferPointer) -> UInt64 {
+        JSONDigest.hash(of: payload) ?? content(of: payload)
     }
+
+    /// The key of an item with this id in UTF-8.
+    static func key(ofID id: UnsafeRawBufferPointer, _ type: IDType) -> UInt64 {
+        XXH64.hash(id, seed: seed(type))
+    }
+
+    /// What is hashed before an id: a byte for its type.
+    private static func seed(_ type: IDType) -> UInt64 { idSeed << 8 | UInt64(type.rawValue) }
 }

@@ -19,6 +19,14 @@ public protocol PageStorage: Sendable {
     /// - Throws: `StorageError`, as every reading does.
     func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord?
 
+    /// The state of the list with this key; nil when there is none. Costs the same however many pages the list has: the
+    /// rows of the record and of page one, and those of failing pages.
+    ///
+    /// Where the storage does not know what the list holds without reading its pages, `holdings` is nil: in more than
+    /// 64 runs, or after damage.
+    /// - Throws: `StorageError`, as every reading does.
+    func state(of key: QueryKey) async throws(StorageError) -> ListState?
+
     /// The record of every query that is whole, by id. Costs a row a query, however long the lists are.
     /// - Throws: `StorageError`, as every reading does.
     func records() async throws(StorageError) -> [QueryRecord]

@@ -125,7 +125,7 @@ public struct QueryRecord: Hashable, Sendable {
     public var freshFor: Duration?
     /// When the query was registered.
     public var createdAt: Timestamp
-    /// True once the origin repeated ids in one list for good: R5 is then not enforced (R25).
+    /// True while the ids of the list repeat at the origin: R5 is not enforced then (R25). A sweep takes it back.
     public var allowsDuplicates: Bool
     /// How the origin pages, in one word, for people; empty until it is known.
     public var paging: String
@@ -136,6 +136,9 @@ public struct QueryRecord: Hashable, Sendable {
     public var sweep: SweepProgress?
     /// Exempt from eviction (R40).
     public var isPinned: Bool
+    /// The origin returns nothing at this position and behind it, although it counts more items: the end of its result
+    /// window. `nil` means that no window is known.
+    public var window: Int?
     /// Which content the read returned (R51). A storage stores it; it is not part of a plan.
     public var contentVersion: ContentVersion
 
@@ -144,7 +147,7 @@ public struct QueryRecord: Hashable, Sendable {
         id: QueryID, key: QueryKey, version: ListVersion, total: Total, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
         isPinned: Bool = false, invalidatedAt: Timestamp? = nil, freshFor: Duration? = nil,
-        contentVersion: ContentVersion = .none
+        window: Int? = nil, contentVersion: ContentVersion = .none
     ) {
         self.id = id
         self.key = key
@@ -160,11 +163,18 @@ public struct QueryRecord: Hashable, Sendable {
         self.source = source
         self.sweep = sweep
         self.isPinned = isPinned
+        self.window = window
         self.contentVersion = contentVersion
     }
 
     /// How long the list is, by what the origin says of it.
     public var extent: ListExtent { ListExtent(total: total, end: end) }
+
+    /// Whether the origin counts more items than its result window lets it return, or refuses to say.
+    public var isCutOff: Bool {
+        guard let window else { return false }
+        return window < total.exactCount ?? .max
+    }
 
     /// Whether page one has to be had again before anything of the list counts as fresh.
     public var isInvalidated: Bool { invalidatedAt != nil }

@@ -3,15 +3,15 @@ import PageModel
 /// A page's items as they lie in the `body` row: the payloads as they are, and a layout that says where each ends and
 /// what its id is.
 ///
-/// Layout, format 2: the byte 2; the number of items; for each item the length of its payload, then 0 for "no id" or
-/// the length of the id plus one and the id. Numbers are LEB128.
+/// Layout, format 3: the byte 3; the number of items; for each item the length of its payload, then 0 for "no id", or
+/// twice the length of the id, one more where the id is a number, plus one; and the id. Numbers are LEB128.
 enum BodyCodec {
-    static let format: UInt8 = 2
+    static let format: UInt8 = 3
 
     static func layout(of content: PageContent) -> [UInt8] {
         // No number in it is larger than the largest of these, or takes more bytes.
         let (letters, longest) = content.places.reduce((0, 0)) {
-            ($0.0 + max($1.idCount, 0), max($0.1, $1.idCount + 1))
+            ($0.0 + max($1.idCount, 0), max($0.1, $1.idWord + 1))
         }
         let width = (Int.bitWidth - max(content.bytes.count, content.count, longest, 1).leadingZeroBitCount + 6) / 7
         return Array(unsafeUninitializedCapacity: 1 + letters + width * (1 + 2 * content.count)) { buffer, used in
@@ -23,7 +23,7 @@ enum BodyCodec {
                 for place in content.places {
                     writer.put(number: place.end - start)
                     start = place.end
-                    writer.put(number: place.idCount + 1)
+                    writer.put(number: place.idWord + 1)
                     if place.idCount > 0 {
                         writer.put(
                             UnsafeRawBufferPointer(rebasing: text[place.idStart..<place.idStart + place.idCount]))
@@ -61,12 +61,14 @@ enum BodyCodec {
         places.reserveCapacity(count)
         var end = 0
         for _ in 0..<count {
-            guard let length = reader.number(), let idLength = reader.number() else { return nil }
+            guard let length = reader.number(), let idWord = reader.number() else { return nil }
             let (sum, overflow) = end.addingReportingOverflow(length)
             guard !overflow, sum <= payload else { return nil }
             end = sum
-            places.append(PageContent.Place(end: end, idStart: reader.position, idCount: idLength - 1))
-            guard reader.skip(max(idLength - 1, 0)) else { return nil }
+            // The key of an item without an id is computed when it is needed.
+            places.append(
+                PageContent.Place(end: end, idStart: idWord == 0 ? 0 : reader.position, idWord: idWord - 1))
+            guard reader.skip(max(idWord - 1, 0) >> 1) else { return nil }
         }
         guard reader.position == layout.count, end == payload else { return nil }
         return places

@@ -30,7 +30,8 @@ extension CommitTransaction {
         // Nothing is pushed onto what has yet to move: what moves back goes last first, what moves forward first first.
         let backwards = moves.reversed().filter { $0.distance > 0 }
         for move in backwards + moves.filter({ $0.distance < 0 }) {
-            try PageTable.shift(move, revision: record.version.revision + 1, of: query, in: connection)
+            let isWhole = try PageTable.shift(move, revision: record.version.revision + 1, of: query, in: connection)
+            if isWhole { holdings?.move(move.range, by: move.distance) } else { holdings = nil }
             try LedgerTable.shift(move, query: query, in: connection)
         }
         session.identities.move(moves, in: query)
@@ -83,6 +84,8 @@ extension CommitTransaction {
         for var row in try rows(meeting: range) where row.summary.generation == record.version.generation {
             row.summary.generation -= 1
             try PageTable.store(row, of: query, in: connection)
+            holdings?.remove(row.summary.range, isHeld: true)
+            holdings?.add(row.summary.range, isHeld: false)
         }
         changes.append(.demoted(range))
         journal.dropped(range)

@@ -20,19 +20,21 @@ extension CommitTransaction {
             let held = row.summary
             if held.generation == record.version.generation, held.count > 0 {
                 // Somebody else stored this very page meanwhile: then there is nothing to do but to agree (R6).
-                if held.offset == page.offset, held.fingerprint == fingerprint {
+                if held.offset == page.offset, try holds(row, page.content, fingerprint) {
                     try agree(row, with: page)
                     return nil
                 }
                 return .duplicates([held.range])
             }
-            if held.offset == page.offset, held.count > 0, held.fingerprint == fingerprint,
-                try BodyTable.content(of: row, in: connection) == page.content
+            if held.offset == page.offset, held.count == page.content.count, held.count > 0,
+                try BodyTable.content(of: row, in: connection)?.isSame(as: page.content) ?? false
             {
                 // R6: fetched again, and what it was: it counts as held again, and no item is written anew.
                 var revived = row
-                revived.summary = summary(of: page, fingerprint)
+                revived.summary = summary(of: page, held.fingerprint)
                 try PageTable.store(revived, of: query, in: connection)
+                holdings?.remove(held.range, isHeld: false)
+                holdings?.add(held.range, isHeld: true)
                 try stored(page, quietly: quietly)
                 return nil
             }
@@ -49,6 +51,13 @@ extension CommitTransaction {
         // G1: what lies behind was seen next to something, but not to this.
         if isBehind || !there.isEmpty || page.content.isEmpty { try doubt(page.range.upperBound) }
         return nil
+    }
+
+    /// Whether a page that counts as held is this one, in its bytes or as JSON.
+    private func holds(_ row: PageRow, _ content: PageContent, _ fingerprint: UInt64) throws(StorageError) -> Bool {
+        if row.summary.fingerprint == fingerprint { return true }
+        guard row.summary.count == content.count else { return false }
+        return try BodyTable.content(of: row, in: connection)?.isSame(as: content) ?? false
     }
 
     private mutating func stored(_ page: PageWrite, quietly: Bool) throws(StorageError) {
@@ -84,6 +93,16 @@ extension CommitTransaction {
             cursorIn: page.cursorIn, cursorOut: page.cursorOut, validator: page.validator)
     }
 
+    /// R5: the refusal that names the first page with an id that an earlier page holds; nil where no id is held twice.
+    mutating func firstRepeat() throws(StorageError) -> CommitOutcome? {
+        var keys: Set<UInt64> = []
+        for row in try rows(meeting: 0..<Int.max) where row.summary.generation == record.version.generation {
+            let identities = try BodyTable.content(of: row, in: connection)?.identities ?? []
+            if !identities.allSatisfy({ keys.insert($0.key).inserted }) { return .duplicates([row.summary.range]) }
+        }
+        return nil
+    }
+
     /// R5: no id twice. Pages of older generations that hold one of these items give way (R19); a page that counts as
     /// held does not, and then the plan is refused.
     private mutating func makeRoom(
@@ -113,10 +132,18 @@ extension CommitTransaction {
         // Damaged bytes cannot tell; then the hash is believed, and the page is fetched again.
         guard let stored = try BodyTable.content(of: row, in: connection) else { return true }
         let ids = Set((0..<content.count).compactMap { content.ids.bytes(at: $0) })
-        let anonymous = Set((0..<content.count).filter { content.ids[$0] == nil }.map { content.payload(at: $0) })
-        return (0..<stored.count).contains { index in
-            stored.ids.bytes(at: index).map { ids.contains($0) } ?? anonymous.contains(stored.payload(at: index))
+        let keys = content.identities.map(\.key)
+        let anonymous = Dictionary(grouping: (0..<content.count).filter { content.ids.type(at: $0) == nil }) {
+            keys[$0]
         }
+        for (index, identity) in stored.identities.enumerated() {
+            if let id = stored.ids.bytes(at: index) {
+                if ids.contains(id) { return true }
+            } else if anonymous[identity.key]?.contains(where: { content.isSame($0, as: index, of: stored) }) ?? false {
+                return true
+            }
+        }
+        return false
     }
 
     /// The total that the validator of page one covers is not the list's any more.

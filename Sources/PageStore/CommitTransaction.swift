@@ -12,6 +12,8 @@ struct CommitTransaction {
     /// What the journal will record (R48).
     var journal: JournalDraft
     private var tail: JournalTail?
+    /// What the list holds, kept up with each row; `nil` where that is not known.
+    var holdings: ListHoldings?
     /// True once positions moved: the revision goes up by one, however many edits moved them.
     var moved = false
     /// The leases that were taken at the end, if any were asked for.
@@ -71,12 +73,13 @@ struct CommitTransaction {
         self.plan = plan
         record = list.record
         tail = list.tail
+        holdings = list.holdings
         journal = JournalDraft(session.journalBound)
     }
 
     /// Nil when everything was applied; otherwise why nothing may be.
     private mutating func run(claiming request: LeaseRequest?) throws(StorageError) -> CommitOutcome? {
-        let before = record
+        let (before, heldBefore) = (record, holdings)
         changes.reserveCapacity(plan.edits.count + 1)
         var editing = LedgerEditing(query, at: moment, in: session)
         if plan.movesLedgerRows { try editing.recognise(plan.ledger) }
@@ -98,12 +101,14 @@ struct CommitTransaction {
         if moved { record.version.revision += 1 }
         if record != before { try QueryTable.save(record, in: connection) }
         // R51: in the same transaction, once for all that the plan changed.
-        if changes.contains(where: \.isSeenByReaders) {
-            (record.contentVersion, tail) = try session.advance(query, journal, after: tail, at: now)
+        if changes.contains(where: \.isSeenByReaders) || holdings != heldBefore {
+            if holdings == nil { try recount() }
+            (record.contentVersion, tail) = try session.advance(
+                query, journal, after: tail, holdings: holdings, at: now)
         }
         if let request { grant = try LedgerWriting.grant(leases, request, record, at: moment, in: session) }
         session.identities.settle(query, at: record.contentVersion)
-        session.leave(CommittedList(record: record, tail: tail))
+        session.leave(CommittedList(record: record, tail: tail, holdings: holdings?.kept))
         if !changes.isEmpty {
             session.note(
                 ChangeSet(
@@ -125,6 +130,7 @@ struct CommitTransaction {
         case .beginGeneration:
             record.version = ListVersion(generation: record.version.generation + 1, revision: 0)
             changes.append(.generationBegan)
+            holdings?.beginGeneration()
             journal.generationBegan()
         case .demote(let range):
             try demote(range)
@@ -144,6 +150,11 @@ struct CommitTransaction {
             guard record.end != end else { break }
             record.end = end
             changes.append(.end(end))
+        case .setWindow(let window):
+            try check(window)
+            guard record.window != window else { break }
+            record.window = window
+            changes.append(.described)
         case .validated:
             record.validatedAt = now
             if let invalidatedAt = record.invalidatedAt, CommitPlan.isAsked(grantedAt, since: invalidatedAt, now: now) {
@@ -163,9 +174,10 @@ struct CommitTransaction {
             guard record.sweep != progress else { break }
             record.sweep = progress
             changes.append(.described)
-        case .allowDuplicates:
-            guard !record.allowsDuplicates else { break }
-            record.allowsDuplicates = true
+        case .setAllowsDuplicates(let allows):
+            guard record.allowsDuplicates != allows else { break }
+            if !allows, let repeated = try firstRepeat() { return repeated }
+            record.allowsDuplicates = allows
             changes.append(.described)
         case .describe(let paging, let source):
             guard record.paging != paging || record.source != source else { break }
@@ -203,6 +215,7 @@ struct CommitTransaction {
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }
             // Which positions are lost is not known.
             journal.beginAnew()
+            holdings = nil
             session.identities.forget(query)
         }
     }
@@ -225,6 +238,7 @@ struct CommitTransaction {
         let row = try BodyTable.insert(content, identities: identities, for: summary, of: query, in: connection)
         try PageTable.store(row, of: query, in: connection)
         session.identities.add(row.body, at: summary.offset, identities, in: query)
+        holdings?.add(summary.range, isHeld: summary.generation == record.version.generation)
         return row.body
     }
 
@@ -250,6 +264,20 @@ struct CommitTransaction {
         try BodyTable.delete(row.body, of: query, in: connection)
         try PageTable.delete(at: row.summary.offset, of: query, in: connection)
         session.identities.remove(row.body, in: query)
+        holdings?.remove(row.summary.range, isHeld: row.summary.generation == record.version.generation)
+    }
+
+    /// Counts what the list holds anew, from its pages: once for each time that page one or the end is settled.
+    private mutating func recount() throws(StorageError) {
+        let isSettled = plan.edits.contains { edit in
+            switch edit {
+            case .validated, .setEnd: true
+            default: false
+            }
+        }
+        guard isSettled else { return }
+        let rows = try PageTable.read(of: query, in: connection).rows
+        holdings = ListHoldings(rows.lazy.map(\.summary), generation: record.version.generation)
     }
 }
 

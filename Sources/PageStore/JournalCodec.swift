@@ -3,7 +3,7 @@ import PageModel
 /// How the changes of a journal entry are written in its row: a byte for the format, then numbers in LEB128 and texts
 /// with their lengths before them.
 enum JournalCodec {
-    private static let format: UInt8 = 1
+    private static let format: UInt8 = 2
 
     static func encode(_ changes: [JournalChange]) -> [UInt8] {
         guard !changes.isEmpty else { return [] }
@@ -71,15 +71,15 @@ enum JournalCodec {
             put(range.upperBound)
         }
 
-        /// 0 for no id, or the length of the id plus one and the id.
-        mutating func put(id: String?) {
+        /// 0 for no id, or twice the length of the id, one more for a number, plus one; and the id.
+        mutating func put(id: String?, _ type: IDType) {
             guard let id else { return put(0) }
-            put(id.utf8.count + 1)
+            put(id.utf8.count << 1 + Int(type.rawValue) + 1)
             bytes.append(contentsOf: id.utf8)
         }
 
         mutating func put(_ item: Item) {
-            put(id: item.id)
+            put(id: item.id, item.idType)
             put(item.payload.count)
             bytes.append(contentsOf: item.payload)
         }
@@ -98,12 +98,12 @@ enum JournalCodec {
             }
             put(parts.inserted) {
                 $0.put($1.position)
-                $0.put(id: $1.id)
+                $0.put(id: $1.id, $1.idType)
             }
             put(parts.moved) {
                 $0.put($1.from)
                 $0.put($1.to)
-                $0.put(id: $1.id)
+                $0.put(id: $1.id, $1.idType)
             }
             put(parts.edited) {
                 $0.put($1.from)
@@ -150,15 +150,16 @@ enum JournalCodec {
             return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
         }
 
-        mutating func id() -> String?? {
-            guard let length = number() else { return nil }
-            guard length > 0 else { return .some(nil) }
-            return take(length - 1).map { String(decoding: $0, as: UTF8.self) }
+        mutating func id() -> (text: String?, type: IDType)? {
+            guard let number = number() else { return nil }
+            guard number > 0 else { return (nil, .string) }
+            let word = number - 1
+            return take(word >> 1).map { (String(decoding: $0, as: UTF8.self), word & 1 == 0 ? .string : .number) }
         }
 
         mutating func item() -> Item? {
             guard let id = id(), let length = number(), let payload = take(length) else { return nil }
-            return Item(payload: Array(payload), id: id)
+            return Item(payload: Array(payload), id: id.text, idType: id.type)
         }
 
         mutating func list<Element>(_ each: (inout Reader) -> Element?) -> [Element]? {
@@ -181,11 +182,11 @@ enum JournalCodec {
                 }),
                 let inserted = list({ reader -> JournalRearrangement.Insertion? in
                     guard let position = reader.place(), let id = reader.id() else { return nil }
-                    return JournalRearrangement.Insertion(position: position, id: id)
+                    return JournalRearrangement.Insertion(position: position, id: id.text, idType: id.type)
                 }),
                 let moved = list({ reader -> JournalRearrangement.Move? in
                     guard let from = reader.place(), let to = reader.place(), let id = reader.id() else { return nil }
-                    return JournalRearrangement.Move(from: from, to: to, id: id)
+                    return JournalRearrangement.Move(from: from, to: to, id: id.text, idType: id.type)
                 }),
                 let edited = list({ reader -> JournalRearrangement.Edit? in
                     guard let from = reader.place(), let to = reader.place(), let before = reader.item() else {

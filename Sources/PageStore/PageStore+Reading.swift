@@ -7,6 +7,10 @@ extension PageStore {
         }
     }
 
+    public func state(of key: QueryKey) async throws(StorageError) -> ListState? {
+        try await read(isBrief: true) { reading throws(StorageError) in try reading.state(of: key) }
+    }
+
     public func records() async throws(StorageError) -> [QueryRecord] {
         try await read { reading throws(StorageError) in try QueryTable.all(in: reading.connection) }
     }

@@ -11,7 +11,7 @@ extension PageStore {
                 var (record, isNew) = try QueryTable.register(key, at: moment.now, in: session.connection)
                 guard isNew else { return record }
                 record.contentVersion = try session.advance(
-                    record.id, JournalDraft(session.journalBound), at: moment.now
+                    record.id, JournalDraft(session.journalBound), holdings: ListHoldings(), at: moment.now
                 ).version
                 session.note(
                     ChangeSet(

@@ -29,6 +29,27 @@ struct StoreReading {
         return QuerySummary(outline: outline, bytes: try PageTable.bytes(of: query, in: connection))
     }
 
+    /// The list as far as a refresh needs it that finds nothing new.
+    func state(of key: QueryKey) throws(StorageError) -> ListState? {
+        guard let record = try QueryTable.find(key, in: connection) else { return nil }
+        var state = ListState(
+            record: record, holdings: try JournalTable.holdings(of: record, in: connection),
+            failures: try LedgerTable.failures(
+                of: record.id, most: ListState.mostFailures, in: connection, at: moment),
+            lastLedgerOffset: try LedgerTable.last(of: record.id, in: connection), readAt: moment.now)
+        if let row = try PageTable.row(at: 0, of: record.id, in: connection),
+            row.summary.generation == record.version.generation
+        {
+            let content = try BodyTable.content(of: row, in: connection)
+            if content != nil, row.summary.count > 0 { accesses.read(row.body) }
+            state.pageOne = ListState.PageOne(summary: row.summary, identities: content?.identities)
+        } else if state.holdings?.held.headEnd ?? 0 > 0 {
+            // The record of page one is damaged: the other pages have to be looked at, too.
+            state.holdings = nil
+        }
+        return state
+    }
+
     func outline(of query: QueryID) throws(StorageError) -> ListOutline? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
         return try outline(record)

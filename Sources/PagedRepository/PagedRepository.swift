@@ -144,25 +144,38 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         if let fetched = latest, !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
             return fetched
         }
-        let failure = report.headFailure ?? report.list?.failures.first?.failure
+        let failure = report.headFailure ?? report.failures.first?.failure
         throw ListFailure(
             .next, failure ?? FetchFailure(.transport, "nothing came", isRetryable: true),
             nextAttemptAt: report.nextAttemptAt)
     }
 
     /// The item with this id, if the list holds it; nil otherwise. The origin is not asked.
+    /// - Parameters:
+    ///   - id: the id's text.
+    ///   - type: what the id is at the origin. Default: nil, either; where the list holds both a string and a number of
+    ///     this text, the item whose id is the string is returned.
+    ///   - key: the list.
     /// - Throws: `StorageError`.
-    public func item(id: String, in key: QueryKey) async throws(StorageError) -> Value? {
+    public func item(id: String, type: IDType? = nil, in key: QueryKey) async throws(StorageError) -> Value? {
+        for type in type.map({ [$0] }) ?? [.string, .number] {
+            if let item = try await find(id, type, in: key) { return item }
+        }
+        return nil
+    }
+
+    private func find(_ id: String, _ type: IDType, in key: QueryKey) async throws(StorageError) -> Value? {
         let source = source(key)
         guard let query = try await world.storage.query(key), (try? source.takeUp(query)) != nil else { return nil }
-        let identity = ItemIdentity.key(ofID: id)
+        let identity = ItemIdentity.key(ofID: id, type: type)
         // The list may move between the look for the place and the look at it: then it is looked for again.
         for _ in 0..<8 {
             guard let place = try await world.storage.locate([identity], in: query.id)[identity],
                 let window = try await world.storage.window(of: query.id, place.position..<place.position + 1),
                 (try? source.takeUp(window.record)) != nil
             else { return nil }
-            guard let part = window.parts.first, part.content.ids.first == id else { continue }
+            guard let part = window.parts.first, part.content.ids.first == id, part.content.ids.type(at: 0) == type
+            else { continue }
             return try? world.builder.codec.decode(part.content.payload(at: 0))
         }
         return nil

@@ -10,9 +10,10 @@ public struct SyncOptions: Hashable, Sendable {
     public var maxPages: Int?
     /// What is to be brought in, or up to date. Default: everything.
     public var work = Work.everything
-    /// How many items that are held already are asked for again with each page, where the origin takes any offset: what
-    /// is received twice proves that nothing moved in between (R21). Taken out of the page's size. 0…size - 1. Default:
-    /// 1.
+    /// How many items that are held already are asked for again with a page, where the origin takes any offset: what is
+    /// received twice proves that nothing moved in between (R21). Taken out of the page's size, and only from so many
+    /// pages that it costs one item in twenty at most: with one item, from each page of 21 items and more. 0…size - 1.
+    /// Default: 1.
     public var overlap = 1
     /// When failed pages are tried again. Default: that of `RetrySchedule`.
     public var retry = RetrySchedule()
@@ -42,15 +43,23 @@ public struct SyncOptions: Hashable, Sendable {
     /// before stays as it was (R14), and is not confirmed. Default: false.
     public var storesDespiteNoStore = false
     /// Whether a run reads every byte that is stored of the list before it fetches and when it ends, to fetch again
-    /// what is damaged. When false, a run only looks whether the items of each page can be found. Default: false.
+    /// what is damaged. When false, a run only looks whether the items of each page can be found; a refresh that finds
+    /// nothing new in a complete list looks at page one alone. Default: false.
     public var checksStoredBytes = false
+    /// Whether `SyncReport.list` is read in any case. When false, a run that found nothing new reads no page of the list
+    /// but page one, and leaves it nil. Default: false.
+    public var reportsOutline = false
     /// How often in a row a list that changes while it is read is reconciled without anything new having come in. 0….
     /// Default: 3.
     public var restarts = 3
     /// A list is not followed beyond this many pages (R43). 1…. Default: 1,000,000.
     public var pagesPerQuery = 1_000_000
-    /// Pages in a row without a new id after which an origin counts as repeating itself (R24). 1…. Default: 3.
-    public var loopGuard = 3
+    /// Answers in a row of whose items at least nine in ten were received before in the same pass, after which an
+    /// origin counts as repeating itself (R24). 1…. Default: 20.
+    public var loopGuard = 20
+    /// Answers in a row without items, each under a new cursor, after which an origin counts as endless (R24). 1….
+    /// Default: 1,000.
+    public var emptyPageLimit = 1_000
 
     /// The defaults.
     public init() {}
@@ -89,10 +98,13 @@ public struct SyncReport: Hashable, Sendable {
     public enum Outcome: String, Hashable, Sendable {
         /// Every position of the list is held.
         case complete
-        /// The budget of pages was reached.
+        /// A limit was reached: the budget of pages, or the origin's result window. See `SyncReport.limit`.
         case limited
         /// Something is missing; what can be retried is scheduled in the ledger.
         case incomplete
+        /// Everything that the origin gave is held, and its answers contradict each other: nothing proves that the list
+        /// is whole. It repeats itself, or did not stand still for long enough (R24, R25).
+        case unproven
         /// The origin could not be reached.
         case offline
         /// The origin's answer cannot be used, and trying again will not help.
@@ -127,12 +139,28 @@ public struct SyncReport: Hashable, Sendable {
         case resumed
     }
 
+    /// What kept a run from the whole list; the raw values are those of the tool's JSON.
+    public enum Limit: String, Hashable, Sendable {
+        /// `SyncOptions.maxPages`.
+        case pages
+        /// The origin returns no items behind a position, although it counts more (`QueryRecord.window`).
+        case originWindow = "origin_window"
+    }
+
     /// How it ended.
     public var outcome: Outcome
+    /// Which limit was reached. Returns nil unless `outcome` is `limited`.
+    public var limit: Limit? {
+        guard outcome == .limited else { return nil }
+        return (list?.isAtWindow ?? state?.isAtWindow) == true ? .originWindow : .pages
+    }
     /// What the refresh of page one found.
     public var reconciliation: Reconciliation
-    /// The list as it is now; nil when nothing was ever stored for it.
+    /// The list as it is now, page by page; nil when nothing was ever stored for it, and where the run found nothing new
+    /// and had no other reason to read the pages: see `SyncOptions.reportsOutline`.
     public var list: ListOutline?
+    /// The list as it is now, in short; nil when nothing was ever stored for it.
+    public var state: ListState?
     /// What the source has cost in this run.
     public var usage: SourceUsage
     /// Answers whose items were taken.
@@ -171,6 +199,7 @@ public struct SyncReport: Hashable, Sendable {
         self.outcome = outcome
         self.reconciliation = reconciliation
         self.list = list
+        state = list.map { ListState($0) }
         self.usage = usage
         self.pagesFetched = pagesFetched
         self.pagesUnchanged = pagesUnchanged
@@ -181,9 +210,10 @@ public struct SyncReport: Hashable, Sendable {
     }
 
     /// The soonest scheduled retry.
-    public var nextAttemptAt: Timestamp? {
-        list?.ledger.filter(\.state.isFailure).compactMap(\.nextAttemptAt).min()
-    }
+    public var nextAttemptAt: Timestamp? { failures.compactMap(\.nextAttemptAt).min() }
+
+    /// Ledger entries of failing pages, soonest next attempt first.
+    var failures: [LedgerEntry] { list?.failures ?? state?.failures ?? [] }
 }
 
 /// What happens during a synchronisation, for progress displays.

@@ -9,6 +9,16 @@ extension MemoryList {
             ledger: ledger.entries(at: moment).filter { range?.contains($0.offset) ?? true }, readAt: moment.now)
     }
 
+    /// The list as far as a refresh needs it that finds nothing new.
+    func state(at moment: StorageMoment) -> ListState {
+        var state = ListState(outline(at: moment))
+        state.holdings = state.holdings?.kept
+        if let head = pages.first(where: { $0.offset == 0 && isHeld($0) }) {
+            state.pageOne?.identities = head.content.identities
+        }
+        return state
+    }
+
     func window(_ range: Range<Int>, at moment: StorageMoment) -> ListWindow {
         let parts = pages.filter { !$0.isEmpty && $0.meets(range) }.map { page in
             let wanted = page.range.clamped(to: range)

@@ -127,6 +127,9 @@ struct MemoryList: Sendable {
             guard record.end != end else { return nil }
             record.end = end
             return .end(end)
+        case .setWindow(let window):
+            try check(window)
+            return described { $0.window = window }
         case .validated:
             record.validatedAt = now
             if let invalidatedAt = record.invalidatedAt, CommitPlan.isAsked(grantedAt, since: invalidatedAt, now: now) {
@@ -137,8 +140,9 @@ struct MemoryList: Sendable {
             return described { $0.invalidatedAt = now }
         case .setFreshFor(let duration):
             return described { $0.freshFor = duration?.keptFreshness }
-        case .allowDuplicates:
-            return described { $0.allowsDuplicates = true }
+        case .setAllowsDuplicates(let allows):
+            if !allows, record.allowsDuplicates { try checkUniqueKeys() }
+            return described { $0.allowsDuplicates = allows }
         case .setSweep(let sweep):
             try check(sweep?.position)
             return described { $0.sweep = sweep }
@@ -182,18 +186,20 @@ struct MemoryList: Sendable {
         let place = page.offset..<page.offset + max(page.content.count, 1)
         if let held = pages.first(where: { isHeld($0) && !$0.isEmpty && $0.meets(place) }) {
             // R6: the very same page is agreed with; any other does not give way.
-            guard held.offset == new.offset, held.summary.fingerprint == new.summary.fingerprint else {
+            guard held.offset == new.offset, held.isSame(as: new) else {
                 throw .held([held.range])
             }
             guard let agreed = agree(with: page, at: now) else { throw .held([held.range]) }
             return agreed
         }
         let same = pages.firstIndex {
-            !$0.isEmpty && $0.offset == new.offset && $0.summary.fingerprint == new.summary.fingerprint
+            !$0.isEmpty && $0.offset == new.offset && $0.isSame(as: new)
         }
         if let same {
-            // R6: fetched again, and what it was: it counts as held again.
+            // R6: fetched again, and what it was: it counts as held again, with the bytes that it had.
+            let fingerprint = pages[same].summary.fingerprint
             pages[same].summary = new.summary
+            pages[same].summary.fingerprint = fingerprint
             ledger.dropFailures(in: new.range)
             if !quietly { draft.loaded(new.range) }
             return .stored(new.range)
@@ -243,6 +249,13 @@ struct MemoryList: Sendable {
         let held = pages.filter { isHeld($0) && !keys.isDisjoint(with: $0.keys) }
         guard held.isEmpty else { throw .held(held.map(\.range)) }
         pages.removeAll { !keys.isDisjoint(with: $0.keys) }
+    }
+
+    private func checkUniqueKeys() throws(Refusal) {
+        var keys: Set<UInt64> = []
+        for page in pages where isHeld(page) && !page.keys.allSatisfy({ keys.insert($0).inserted }) {
+            throw .held([page.range])
+        }
     }
 
     private mutating func confirm(_ offset: Int, _ validator: Validator?, at now: Timestamp) -> Change? {

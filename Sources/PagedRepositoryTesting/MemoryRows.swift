@@ -45,6 +45,11 @@ struct MemoryPage: Sendable {
     /// When it was last read or fetched (R40).
     var usedAt: Timestamp { max(summary.fetchedAt, readAt ?? summary.fetchedAt) }
 
+    /// Whether both hold the same items, in their bytes or as JSON.
+    func isSame(as other: MemoryPage) -> Bool {
+        summary.fingerprint == other.summary.fingerprint || content.isSame(as: other.content)
+    }
+
     /// Whether it holds one of these positions. A page without items lies at its offset all the same, and is found
     /// there by a range without positions, too.
     func meets(_ positions: Range<Int>) -> Bool {
@@ -102,11 +107,12 @@ struct MemoryPage: Sendable {
         return part
     }
 
-    /// A byte for the format and the number of items; per item the length of its payload, then 0 for "no id", or the
-    /// length of the id plus one and the id.
+    /// A byte for the format and the number of items; per item the length of its payload, then 0 for "no id", or twice
+    /// the length of the id, one more for a number, plus one; and the id.
     private static func layoutSize(of content: PageContent) -> Int {
         (0..<content.count).reduce(1 + size(content.count)) { sum, index in
-            let id = content.ids[index].map { size($0.utf8.count + 1) + $0.utf8.count } ?? 1
+            let place = content.places[index]
+            let id = size(place.idWord + 1) + max(place.idCount, 0)
             return sum + size(content.byteRange(of: index).count) + id
         }
     }

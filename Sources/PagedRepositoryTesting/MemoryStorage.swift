@@ -76,6 +76,16 @@ public final class MemoryStorage: PageStorage {
         state.withLock { $0.list(key)?.record }
     }
 
+    public func state(of key: QueryKey) async throws(StorageError) -> ListState? {
+        state.withLock { state in
+            guard let list = state.list(key) else { return nil }
+            if list.pages.contains(where: { $0.offset == 0 && list.isHeld($0) }) {
+                state.lists[list.record.id]?.markRead(0..<1)
+            }
+            return list.state(at: moment)
+        }
+    }
+
     public func records() async throws(StorageError) -> [QueryRecord] {
         state.withLock { $0.inOrder.map(\.record) }
     }

@@ -49,6 +49,9 @@ public enum OriginChange: Hashable, Sendable {
     case replaceAll(count: Int)
     /// New items behind the last.
     case append(count: Int)
+    /// This item and those behind it, `count` in all, are left out of answers from now on. They keep their places, and
+    /// pages are cut as if they were there.
+    case hide(at: OriginPlace, count: Int)
 }
 
 /// What can go wrong with one request.
@@ -71,6 +74,8 @@ public enum OriginFault: Hashable, Sendable {
     /// Half of the items (rounded up) that belong into the answer, and a live next behind them. A position, a sort key
     /// or an offset goes on behind what was given; a page number does not, and the other half is skipped.
     case shortPage
+    /// The first item of the answer comes a second time, as its last.
+    case twice
     /// What a page handed over is not taken any more, with this status (410, 400). Only cursors expire: any other
     /// request is answered as if nothing were wrong.
     case cursorExpired(status: Int)

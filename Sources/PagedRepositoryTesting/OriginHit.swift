@@ -44,7 +44,8 @@ extension OriginChange {
     var hit: OriginHit {
         switch self {
         case .insert: .insert
-        case .delete: .delete
+        // Seen from outside it is one.
+        case .delete, .hide: .delete
         case .move: .move
         case .edit: .edit
         case .resort: .resort

@@ -10,7 +10,10 @@ extension OriginPlan: CustomStringConvertible {
         if identity != .ids { traits.append("ids \(identity.rawValue)") }
         if pastEnd != .emptyPage { traits.append("past the end \(pastEnd.rawValue)") }
         if saysHasMore { traits.append("says hasMore") }
-        return (["seed \(seed): " + traits.joined(separator: ", ")] + events.map { "  \($0)" }).joined(separator: "\n")
+        traits += habits.parts
+        let name = kind == .ordinary ? "" : ", \(kind.rawValue)"
+        return (["seed \(seed)\(name): " + traits.joined(separator: ", ")] + events.map { "  \($0)" }).joined(
+            separator: "\n")
     }
 }
 
@@ -25,6 +28,7 @@ extension OriginPlan.Totals: CustomStringConvertible {
         case .zero: "zero"
         case .tooLow(let less): "\(less) too low"
         case .tooHigh(let more): "\(more) too high"
+        case .jittering(let most): "jittering by \(most)"
         }
     }
 }
@@ -48,6 +52,7 @@ extension OriginChange: CustomStringConvertible {
         case .resort(let seed): "resort by \(seed)"
         case .replaceAll(let count): "replace all by \(count)"
         case .append(let count): "append \(count)"
+        case .hide(let place, let count): "hide \(count) at \(place)"
         }
     }
 }
@@ -63,6 +68,7 @@ extension OriginFault: CustomStringConvertible {
         case .emptyAnswer: "empty answer"
         case .emptyAnswers(let duration): "empty answers for \(duration)"
         case .shortPage: "short page"
+        case .twice: "an item twice"
         case .cursorExpired(let status): "cursor expired, \(status)"
         }
     }

@@ -57,7 +57,7 @@ extension SeededGenerator {
         }
     }
 
-    fileprivate mutating func events(_ plan: OriginPlan, _ knobs: OriginKnobs) -> [OriginEvent] {
+    mutating func events(_ plan: OriginPlan, _ knobs: OriginKnobs) -> [OriginEvent] {
         guard knobs.hasChanges || knobs.hasFaults, knobs.requests > 0 else { return [] }
         var hasEmptyAnswer = false
         let requests = (0..<number(in: knobs.events)).map { _ in number(in: 1...knobs.requests) }.sorted()

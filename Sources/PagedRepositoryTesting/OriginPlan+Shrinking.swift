@@ -6,6 +6,7 @@ extension OriginPlan {
     /// event's place that is not the start; and how far each feature is from the plainest.
     public var weight: Int {
         max(count, 0) + max(pageSize, 0) + events.reduce(0) { $0 + $1.weight } + style.weight + totals.weight
+            + habits.weight
             + [
                 largestPage < OriginPlan.noLargestPage, validators != .none, pastEnd != .emptyPage, saysHasMore,
                 identity != .ids,
@@ -43,6 +44,7 @@ extension OriginPlan {
     private var withPlainerFeatures: [OriginPlan] {
         Style.allCases.filter { $0.weight < style.weight }.map { style in with { $0.style = style } }
             + totals.smaller.map { totals in with { $0.totals = totals } }
+            + habits.smaller.map { habits in with { $0.habits = habits } }
             + [
                 with { $0.largestPage = OriginPlan.noLargestPage },
                 with { $0.validators = .none },
@@ -75,7 +77,9 @@ extension OriginPlan.Totals {
         switch self {
         case .exact: 0
         case .none, .zero, .capped: 1
-        case .lagging(let number), .estimated(let number), .tooLow(let number), .tooHigh(let number): 1 + max(number, 0)
+        case .lagging(let number), .estimated(let number), .tooLow(let number), .tooHigh(let number),
+            .jittering(let number):
+            1 + max(number, 0)
         }
     }
 
@@ -87,6 +91,7 @@ extension OriginPlan.Totals {
             case .estimated(let number): number.smaller(orBy: 1).map { .estimated(within: $0) }
             case .tooLow(let number): number.smaller(orBy: 1).map { .tooLow(by: $0) }
             case .tooHigh(let number): number.smaller(orBy: 1).map { .tooHigh(by: $0) }
+            case .jittering(let number): number.smaller(orBy: 1).map { .jittering(by: $0) }
             }
         return [.exact] + less
     }
@@ -109,7 +114,8 @@ extension OriginEvent {
 extension OriginChange {
     fileprivate var weight: Int {
         switch self {
-        case .insert(let place, let count), .delete(let place, let count): max(count, 0) + place.weight
+        case .insert(let place, let count), .delete(let place, let count), .hide(let place, let count):
+            max(count, 0) + place.weight
         case .move(let from, let to): from.weight + to.weight
         case .edit(let place): place.weight
         case .resort: 1
@@ -127,6 +133,10 @@ extension OriginChange {
         case .delete(let place, let count):
             count.smaller(orBy: 1).filter { $0 > 0 }.map { .delete(at: place, count: $0) } + [
                 .delete(at: .start, count: count)
+            ]
+        case .hide(let place, let count):
+            count.smaller(orBy: 1).filter { $0 > 0 }.map { .hide(at: place, count: $0) } + [
+                .hide(at: .start, count: count)
             ]
         case .move(let from, let to): [.move(from: .start, to: to), .move(from: from, to: .start)]
         case .edit: [.edit(at: .start)]

@@ -23,13 +23,16 @@ extension OriginPlan.Totals {
             return .exact(max(length - less, 0))
         case .tooHigh(let more):
             return .exact(length + more)
+        case .jittering(let most):
+            var chance = SeededGenerator(seed: seed, stream: UInt64(request))
+            return .exact(max(length + chance.number(in: -max(most, 0)...max(most, 0)), 0))
         }
     }
 
     /// What it is when such a total is not the truth.
     var hit: OriginHit? {
         switch self {
-        case .exact: nil
+        case .exact, .jittering: nil
         case .lagging: .lag
         case .capped: .capped
         case .estimated: .estimated

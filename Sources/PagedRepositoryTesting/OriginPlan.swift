@@ -40,6 +40,8 @@ public struct OriginPlan: Hashable, Sendable {
         case tooLow(by: Int)
         /// So many too many, told as exact: a total beyond the end.
         case tooHigh(by: Int)
+        /// Up to so many too many or too few, another error with each request, told as exact.
+        case jittering(by: Int)
     }
 
     /// What the origin gives to recognise an answer again. A tag changes with the items of the page, with what is
@@ -99,6 +101,10 @@ public struct OriginPlan: Hashable, Sendable {
     public var saysHasMore: Bool
     /// What tells its items apart.
     public var identity: Identity
+    /// What it does with every answer that most origins do not do.
+    public var habits = OriginHabits()
+    /// The kind that it was drawn for. It changes nothing about the origin.
+    public var kind = OriginKind.ordinary
     /// Ascending by request; events at one request happen in this order.
     public var events: [OriginEvent]
 

@@ -84,15 +84,18 @@ struct OriginAddress: Equatable {
     }
 
     /// What is handed over with an answer that gave the items in `given`.
-    func next(behind given: Range<Int>, _ plan: OriginPlan, _ list: SimulatedList) -> PageCursor? {
-        guard given.upperBound < list.count else { return nil }
+    /// - Parameter length: how many items of the list can be fetched.
+    func next(behind given: Range<Int>, _ plan: OriginPlan, _ list: SimulatedList, length: Int) -> PageCursor? {
+        guard given.upperBound < length || plan.goesOn(behind: given) else { return nil }
+        let overlap = given.count > plan.habits.overlap ? plan.habits.overlap : 0
         switch plan.style {
         case .offset, .page:
             return nil
         case .cursor:
-            return OriginToken.position(given.upperBound).cursor
+            return OriginToken.position(given.upperBound - overlap).cursor
         case .keyset:
-            return given.isEmpty ? nil : OriginToken.behind(list.entries[given.upperBound - 1].key).cursor
+            guard !given.isEmpty else { return token?.cursor }
+            return OriginToken.behind(list.entries[given.upperBound - 1 - overlap].key).cursor
         case .link:
             guard case .page(let number, let size) = token else { return nil }
             return OriginToken.page(number + 1, size: size).cursor

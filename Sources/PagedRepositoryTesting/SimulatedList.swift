@@ -8,34 +8,92 @@ struct SimulatedList: Sendable {
         /// Counts its edits, from 1.
         var version: Int
         var key: SortKey
+        /// Whether it is left out of answers.
+        var isHidden = false
     }
 
     private let identity: OriginPlan.Identity
+    private let habits: OriginHabits
+    private let seed: UInt64
+    private let pageSize: Int
     /// Ascending by key.
     private(set) var entries: [Entry] = []
     /// How many items were ever made: names are not given twice (but see `OriginPlan.Identity.repeating`).
     private var made = 0
 
-    init(count: Int, identity: OriginPlan.Identity) {
-        self.identity = identity
-        insert(count, at: 0)
+    init(_ plan: OriginPlan) {
+        identity = plan.identity
+        habits = plan.habits
+        seed = plan.seed
+        pageSize = max(plan.pageSize, 1)
+        insert(plan.count, at: 0)
     }
 
+    /// How many items there are, the hidden ones included.
     var count: Int { entries.count }
 
-    var items: [Item] { entries.map(item) }
+    /// How many items the origin shows.
+    var shownCount: Int { entries.count { !$0.isHidden } }
 
-    func content(_ range: Range<Int>) -> PageContent { PageContent(entries[range].map(item)) }
+    /// What the origin shows.
+    var items: [Item] { entries.filter { !$0.isHidden }.map { item($0) } }
+
+    /// The items of an answer.
+    /// - Parameter answer: the number of the answer, where each is written in its own way.
+    func content(_ range: Range<Int>, answer: Int = 0) -> PageContent {
+        PageContent(entries[range].filter { !$0.isHidden }.map { item($0, answer: answer) })
+    }
 
     /// The index of the first item behind this key.
     func index(behind key: SortKey) -> Int { entries.firstIndex { $0.key > key } ?? entries.endIndex }
 
-    private func item(_ entry: Entry) -> Item {
-        switch identity {
+    private func item(_ entry: Entry, answer: Int = 0) -> Item {
+        if habits.shufflesMembers || habits.hasAlikeIDs { return spelled(entry, answer) }
+        return switch identity {
         case .ids, .repeating:
             Item(payload: Array(#"{"id":"i\#(entry.name)","v":\#(entry.version)}"#.utf8), id: "i\(entry.name)")
         case .none:
             Item(payload: Array(#"{"n":\#(entry.name),"v":\#(entry.version)}"#.utf8))
+        }
+    }
+
+    /// An item as an origin writes it that keeps its members in a table without order.
+    private func spelled(_ entry: Entry, _ answer: Int) -> Item {
+        let isText = habits.hasAlikeIDs ? !entry.name.isMultiple(of: 2) : true
+        let number = habits.hasAlikeIDs ? "\(entry.name / 2)" : "i\(entry.name)"
+        let id = isText ? "\"\(number)\"" : number
+        var members = [#""id":\#(id)"#, #""v":\#(entry.version)"#, #""n":\#(entry.name)"#]
+        if habits.shufflesMembers { members.swapAt(answer % 3, (answer + entry.name) / 3 % 3) }
+        return Item(
+            payload: Array("{\(members.joined(separator: ","))}".utf8), id: habits.hasAlikeIDs ? id : number)
+    }
+
+    /// The item as it is compared: with its members in one order.
+    static func canonical(_ item: Item) -> Item {
+        var item = item
+        let text = String(decoding: item.payload, as: UTF8.self).dropFirst().dropLast()
+        item.payload = Array("{\(text.split(separator: ",").sorted().joined(separator: ","))}".utf8)
+        return item
+    }
+
+    /// The same items in an order that depends on the number alone.
+    func reordered(_ number: Int) -> SimulatedList {
+        var list = self
+        _ = list.resort(seed ^ (UInt64(number) &* 0x9e37))
+        return list
+    }
+
+    /// Whether an item is hidden from the moment on at which it is made.
+    private func isHidden(_ name: Int) -> Bool {
+        func isDrawn(_ number: Int, _ percent: Int) -> Bool {
+            var chance = SeededGenerator(seed: seed ^ 0x41d3, stream: UInt64(number))
+            return chance.isLikely(percent)
+        }
+        return switch habits.hiding {
+        case .nothing: false
+        case .some(let percent): !name.isMultiple(of: pageSize) && isDrawn(name, percent)
+        // Page one is not empty at first.
+        case .groups(let count, let percent): name >= count && isDrawn(name / max(count, 1), percent)
         }
     }
 
@@ -53,6 +111,11 @@ struct SimulatedList: Sendable {
             let range = start..<min(start + max(count, 0), self.count)
             entries.removeSubrange(range)
             return !range.isEmpty
+        case .hide(let place, let count):
+            let start = place.number(of: self.count)
+            let hidden = (start..<min(start + max(count, 0), self.count)).filter { !entries[$0].isHidden }
+            for index in hidden { entries[index].isHidden = true }
+            return !hidden.isEmpty
         case .move(let from, let to):
             return move(from.number(of: count), to.number(of: count))
         case .edit(let place):
@@ -77,7 +140,7 @@ struct SimulatedList: Sendable {
             let isTwin = identity == .repeating && made % 7 == 6 && names.contains(made - 4)
             let name = isTwin ? made - 4 : made
             names.insert(name)
-            return Entry(name: name, version: 1, key: key)
+            return Entry(name: name, version: 1, key: key, isHidden: isHidden(name))
         }
         entries.insert(contentsOf: new, at: index)
         return !new.isEmpty

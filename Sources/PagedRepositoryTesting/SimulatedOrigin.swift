@@ -77,10 +77,32 @@ public final class SimulatedOrigin: PageSource {
     /// lag become true after their lag; totals that lie go on lying.
     public func settle() { state.withLock { $0.server.settle() } }
 
+    /// One more event happens.
+    /// - Parameters:
+    ///   - happening: the change, or the fault.
+    ///   - requests: 1 for the next request, 2 for the one behind it.
+    public func add(_ happening: OriginEvent.Happening, after requests: Int = 1) {
+        state.withLock { $0.server.add(OriginEvent(request: $0.requests.count + requests, happening)) }
+    }
+
     // MARK: What it holds, and what it said
 
-    /// What the list holds now.
+    /// The item as it is compared: with its JSON members in one order, where the origin has none.
+    public func canonical(_ item: Item) -> Item {
+        plan.habits.shufflesMembers ? SimulatedList.canonical(item) : item
+    }
+
+    /// What the list shows now.
     public var items: [Item] { state.withLock { $0.server.list.items } }
+
+    /// What the list showed at first.
+    package var original: [Item] { SimulatedList(plan).items }
+
+    /// How many items there are, the hidden ones included.
+    package var length: Int { state.withLock { $0.server.list.count } }
+
+    /// The same items as they are compared.
+    public var canonicalItems: [Item] { items.map(canonical) }
 
     /// Every request so far, in order of arrival.
     public var requests: [PageRequest] { state.withLock { $0.requests } }
@@ -105,10 +127,11 @@ public final class SimulatedOrigin: PageSource {
     public var hits: [String: Int] {
         state.withLock { state in
             Dictionary(uniqueKeysWithValues: state.server.hits.map { ($0.key.rawValue, $0.value) })
+                .merging(state.server.tricks.map { ("habit.\($0.key.rawValue)", $0.value) }, uniquingKeysWith: +)
         }
     }
 
-    /// Everything that `hits` can count.
+    /// Everything that `hits` can count at an origin without habits.
     public static let countable: [String] = OriginHit.allCases.map(\.rawValue)
 
     // MARK: Time

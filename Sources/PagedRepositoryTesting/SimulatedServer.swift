@@ -7,6 +7,8 @@ struct SimulatedServer: Sendable {
     private(set) var list: SimulatedList
     private(set) var given = AnswerRecord()
     private(set) var hits: [OriginHit: Int] = [:]
+    /// The same of what the habits did.
+    private(set) var tricks: [OriginTrick: Int] = [:]
     /// The last request before which something changed; 0 when nothing has.
     private(set) var lastChange = 0
     /// Not yet happened, ascending by request.
@@ -15,13 +17,17 @@ struct SimulatedServer: Sendable {
     private var faults: [Int: OriginFault]
     /// Until when every list seems empty.
     private var emptyUntil: Timestamp?
-    /// The length of the list at first, and when each request was answered.
+    /// The length of the list at first, and when each request was answered, as totals count.
     private var lengths: [Int]
+    /// The list before the last change, as long as a replica has it.
+    private var older: SimulatedList?
+    /// How many requests were answered.
+    private var answered = 0
 
     init(_ plan: OriginPlan) {
         self.plan = plan
-        list = SimulatedList(count: plan.count, identity: plan.identity)
-        lengths = [list.count]
+        list = SimulatedList(plan)
+        lengths = [plan.habits.countsHidden ? list.count : list.shownCount]
         var changes: [(request: Int, change: OriginChange)] = []
         faults = [:]
         // The sort is stable.
@@ -39,6 +45,17 @@ struct SimulatedServer: Sendable {
         changes = []
         faults = [:]
         emptyUntil = nil
+        older = nil
+    }
+
+    /// The event happens at the request with this number, in addition to what is planned.
+    mutating func add(_ event: OriginEvent) {
+        switch event.happening {
+        case .change(let change):
+            let index = changes.firstIndex { $0.request > event.request } ?? changes.endIndex
+            changes.insert((event.request, change), at: index)
+        case .fault(let fault): faults[event.request] = faults[event.request] ?? fault
+        }
     }
 
     /// Whether everything planned has happened.
@@ -48,11 +65,14 @@ struct SimulatedServer: Sendable {
     mutating func answer(_ request: PageRequest, number: Int, at now: Timestamp?) throws(FetchFailure) -> PageAnswer {
         while let next = changes.first, next.request <= number {
             changes.removeFirst()
+            let before = list
             guard list.apply(next.change) else { continue }
             note(next.change.hit)
+            if plan.habits.replicaLag > 0, lastChange != number { older = before }
             lastChange = number
         }
-        lengths.append(list.count)
+        let list = view(number)
+        lengths.append(plan.habits.countsHidden ? list.count : list.shownCount)
         let fault = faults.removeValue(forKey: number)
         if let failure = fault.flatMap({ failure(for: $0, request) }) { throw failure }
         if case .emptyAnswers(let duration) = fault, let now { emptyUntil = now + duration }
@@ -60,14 +80,31 @@ struct SimulatedServer: Sendable {
             note(fault == .emptyAnswer ? .emptyAnswer : .emptyMinute)
             return .page(FetchedPage(content: PageContent(), total: .exact(0), hasMore: plan.saysHasMore ? false : nil))
         }
-        let address: OriginAddress
+        var address: OriginAddress
         do throws(FetchFailure) {
             address = try OriginAddress(request, plan, list)
         } catch {
             note(.cursorUnknown)
             throw error
         }
-        return answer(request, number, address, isShort: fault == .shortPage)
+        if let trick = address.turn(back: list, plan) { note(trick) }
+        if let window = plan.habits.window, address.start >= window, plan.habits.refusesBehindWindow {
+            note(.refusedBehindWindow)
+            throw .status(422, message: "only the first \(window) items can be fetched")
+        }
+        return answer(request, number, address, list, fault)
+    }
+
+    /// The list as the replica that answers has it.
+    private mutating func view(_ number: Int) -> SimulatedList {
+        answered += 1
+        if let older, answered.isMultiple(of: 2), number < lastChange + plan.habits.replicaLag {
+            note(.behind)
+            return older
+        }
+        guard plan.habits.order == .everywhere else { return list }
+        note(.reordered)
+        return list.reordered(number)
     }
 
     /// Whether this answer is that of an origin in a bad minute.
@@ -100,37 +137,42 @@ struct SimulatedServer: Sendable {
             guard case .cursor = request.target else { return nil }
             note(.cursorExpired)
             return .status(status, message: "the cursor has expired")
-        case .emptyAnswer, .emptyAnswers, .shortPage:
+        case .emptyAnswer, .emptyAnswers, .shortPage, .twice:
             return nil
         }
     }
 
     private mutating func answer(
-        _ request: PageRequest, _ number: Int, _ address: OriginAddress, isShort: Bool
+        _ request: PageRequest, _ number: Int, _ address: OriginAddress, _ list: SimulatedList, _ fault: OriginFault?
     ) -> PageAnswer {
         noteFeatures(of: request, address)
-        if address.start >= list.count, address.start > 0 {
-            guard plan.pastEnd == .emptyPage || plan.style == .keyset else {
+        let length = min(list.count, plan.habits.window ?? .max)
+        if address.start >= length, address.start > 0 {
+            guard plan.pastEnd == .emptyPage || plan.style == .keyset || length < list.count else {
                 note(.pastEnd)
                 return .pastEnd
             }
             note(.pastEndEmpty)
+            if length < list.count { note(.emptyBehindWindow) }
         }
-        let start = min(address.start, list.count)
-        let whole = start..<min(start + address.size, list.count)
+        let start = min(address.start, length)
+        let whole = start..<min(start + address.size, length)
+        let isShort = fault == .shortPage
         let part = isShort ? start..<start + (whole.count + 1) / 2 : whole
         if part != whole {
             note(.shortPage)
             if plan.style == .link { note(.shortPageSkipped) }
         }
+        let next = address.next(behind: part, plan, list, length: length)
+        let more = plan.habits.tail == .plain ? part.upperBound < length : next != nil
+        let content = content(part, of: list, number, isTwice: fault == .twice)
         var page = FetchedPage(
-            content: list.content(part), total: plan.totals.report(lengths, request: number, seed: plan.seed),
-            next: address.next(behind: part, plan, list), hasMore: plan.saysHasMore ? part.upperBound < list.count : nil
-        )
+            content: content, total: plan.totals.report(lengths, request: number, seed: plan.seed), next: next,
+            hasMore: plan.saysHasMore ? more : nil)
         if page.total != .exact(list.count), let hit = plan.totals.hit { note(hit) }
 
-        // Half a page is not what a tag could stand for.
-        if part == whole, let tag = validator(of: page, request) {
+        // Half a page is not what a tag could stand for, nor is one with an item too many.
+        if part == whole, fault != .twice, let tag = validator(of: page, request) {
             if isNotModified(request, tag) {
                 note(.notModified)
                 if given.total(with: tag) != page.total { note(.notModifiedTotalChanged) }
@@ -143,9 +185,28 @@ struct SimulatedServer: Sendable {
         return .page(page)
     }
 
+    /// The items of an answer, as the habits leave them.
+    private mutating func content(
+        _ part: Range<Int>, of list: SimulatedList, _ number: Int, isTwice: Bool
+    ) -> PageContent {
+        var items = list.content(part, answer: number).items
+        if items.count < part.count { note(items.isEmpty ? .emptied : .hidden) }
+        if plan.habits.order == .withinPages {
+            note(.reordered)
+            var chance = SeededGenerator(seed: plan.seed, stream: UInt64(number))
+            for index in items.indices.dropFirst().reversed() { items.swapAt(index, chance.number(below: index + 1)) }
+        }
+        if isTwice, let first = items.first {
+            note(.twice)
+            items.append(first)
+        }
+        return PageContent(items)
+    }
+
     // MARK: What happened
 
     mutating func note(_ hit: OriginHit) { hits[hit, default: 0] += 1 }
+    mutating func note(_ trick: OriginTrick) { tricks[trick, default: 0] += 1 }
 
     private mutating func noteFeatures(of request: PageRequest, _ address: OriginAddress) {
         if let size = request.size {

@@ -134,7 +134,7 @@ struct TrapTests {
         let report = try await sync.run()
         #expect(report.list?.failures.first?.failure?.failureClass == .loop)
         #expect(report.list?.coverage.count == 20)
-        #expect(origin.requests.count < 20)
+        #expect(origin.requests.count <= 2 * 21 + 2)
     }
 
     @Test("a next link that drops what page one was asked with: put back where the answers differ")
@@ -185,7 +185,7 @@ struct TrapTests {
         let origin = ScriptedOrigin { _, _ in
             HTTPPageResponse(status: 200, headers: [HTTPField("Content-Type", type)], body: body)
         }
-        #expect(try await scripted("http://h/api", origin).first().content.ids == ["1"])
+        #expect(Array(try await scripted("http://h/api", origin).first().content.ids) == ["1"])
     }
 
     @Test(

@@ -74,7 +74,7 @@ struct ExitTests {
             #expect(ended.status == 75 || ended.status == 65, "\(ended.status): \(ended.errors)")
             #expect((ended.json["failures"] as? [[String: Any]])?.first?["error_class"] as? String == "loop")
             #expect(try await bench.shown() == (1...circle.items).map(GoodList.item))
-            #expect(bench.origin.requests.count <= 40)
+            #expect(bench.origin.requests.count <= 50)
         }
     }
 

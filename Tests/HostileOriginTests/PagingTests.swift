@@ -59,12 +59,12 @@ struct PagingTests {
 
             let report = try await bench.sync()
             #expect(report.headFailure == nil)
-            #expect(report.outcome == .incomplete, "it is not called whole")
+            #expect(report.outcome == .unproven, "it is not called whole")
             let failure = try #require(report.list?.failures.first)
             #expect(failure.failure?.failureClass == .loop, "\(failure.failure?.message ?? "")")
             #expect(failure.state == .failedPermanent && failure.nextAttemptAt == nil)
             #expect(failure.offset == circle.items)
-            #expect(bench.asked.count <= 40, "\(bench.asked.map(\.target))")
+            #expect(bench.asked.count <= 50, "\(bench.asked.map(\.target))")
             try await bench.expectUnharmed(GoodList.payloads(1...circle.items), report)
         }
     }

@@ -185,7 +185,7 @@ struct PageContentTests {
         #expect(Array(cut.ids.reversed()) == [nil, "", "é"])
         // One that lies behind what is no id at all.
         let stored = PageContent(
-            bytes: [2], places: [.init(end: 1, idStart: 3, idCount: 2)], text: [0, 0, 0] + Array("é".utf8) + [9])
+            bytes: [2], places: [.init(end: 1, idStart: 3, idWord: 4)], text: [0, 0, 0] + Array("é".utf8) + [9])
         #expect(stored == first.slice(1..<2))
         #expect(stored.hashValue == first.slice(1..<2).hashValue)
         #expect(stored.fingerprint == first.slice(1..<2).fingerprint)

@@ -92,7 +92,7 @@ struct CommitTests {
     func duplicatesInside(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         #expect(try await bench.put(0, items(["a", "b", "a"])) == .duplicates([0..<3]))
-        try await bench.commit([.allowDuplicates])
+        try await bench.commit([.setAllowsDuplicates(true)])
         #expect(try await bench.put(0, items(["a", "b", "a"])) == .committed(ListVersion(generation: 1, revision: 0)))
         #expect(try await bench.list.record.allowsDuplicates)
     }

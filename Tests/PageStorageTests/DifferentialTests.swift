@@ -85,6 +85,7 @@ struct DifferentialTests {
         let moment = plans.moment
         let agrees = [
             try await sqlite.outline(of: query)?.anonymous(names[0]) == list,
+            try await isStateKept(sqlite, query), try await isStateKept(memory, query),
             try await sqlite.summaries().map(\.bytes) == memory.summaries().map(\.bytes),
             try await sqlite.window(of: query, 0..<100_000) == window,
             try await sqlite.window(of: query, range) == memory.window(of: query, range),
@@ -96,6 +97,19 @@ struct DifferentialTests {
         ]
         for (index, holds) in agrees.enumerated() { #expect(holds, "reading number \(index)") }
         return agrees.allSatisfy { $0 }
+    }
+}
+
+extension DifferentialTests {
+    /// Whether the state that is kept up with each commit is the one that the outline says.
+    private func isStateKept(_ storage: any PageStorage, _ query: QueryID) async throws -> Bool {
+        guard let list = try await storage.outline(of: query),
+            var state = try await storage.state(of: list.record.key)
+        else { return false }
+        let counted = ListState(list)
+        #expect(state.pageOne?.identities?.count == counted.pageOne?.summary.count)
+        state.pageOne?.identities = nil
+        return state == counted
     }
 }
 
@@ -284,7 +298,7 @@ struct RandomPlans {
             return .setTotal(
                 [.exact(end), .estimate(end), .unknown, .exact(-1)].randomElement(using: &random) ?? .unknown)
         case 22: return .setEnd(coin() ? nil : end)
-        case 23: return number(0...25) == 0 ? .allowDuplicates : .validated
+        case 23: return number(0...25) < 2 ? .setAllowsDuplicates(number(0...1) == 0) : .validated
         case 24: return .rearrange(rearrangement(end, held))
         case 25: return .describe(paging: "p\(number(0...3))", source: "s")
         case 26: return .invalidated

@@ -11,15 +11,18 @@ struct BodyCodecTests {
         func number(_ value: Int) -> [UInt8] {
             value < 128 ? [UInt8(value)] : [UInt8(value % 128) | 128] + number(value / 128)
         }
-        return [2] + number(content.count)
+        func id(_ text: String, _ type: IDType) -> [UInt8] {
+            number(text.utf8.count * 2 + (type == .number ? 2 : 1)) + Array(text.utf8)
+        }
+        return [3] + number(content.count)
             + content.items.flatMap { item in
-                number(item.payload.count) + (item.id.map { number($0.utf8.count + 1) + Array($0.utf8) } ?? [0])
+                number(item.payload.count) + (item.id.map { id($0, item.idType) } ?? [0])
             }
     }
 
     private static let ids: [String?] = [
         nil, "", "1", "an id", "naïve 🦆", "\u{0}", String(repeating: "i", count: 126),
-        String(repeating: "i", count: 127),
+        String(repeating: "i", count: 127), String(repeating: "i", count: 62), String(repeating: "i", count: 63),
         String(repeating: "long ", count: 5_000),
     ]
 
@@ -31,7 +34,8 @@ struct BodyCodecTests {
         let items = (0..<Int.random(in: 0...200, using: &random)).map { _ in
             Item(
                 payload: Array(repeating: 7, count: sizes.randomElement(using: &random)!),
-                id: BodyCodecTests.ids.randomElement(using: &random)!)
+                id: BodyCodecTests.ids.randomElement(using: &random)!,
+                idType: Bool.random(using: &random) ? .number : .string)
         }
         let content = PageContent(items)
         let layout = BodyCodec.layout(of: content)
@@ -86,18 +90,18 @@ struct BodyCodecTests {
     func misfits() {
         let lengths = BodyCodecTests.lengths
         let largest: [UInt8] = Array(repeating: 0xff, count: 8) + [0x7f]
-        let whole: [UInt8] = [2, 2, 2, 3, 105, 100, 1, 0]
+        let whole: [UInt8] = [3, 2, 2, 5, 105, 100, 1, 0]
         #expect(lengths(whole, 3) == [[2, 2], [1, -1]])
         #expect(lengths(whole, 2) == nil)
         #expect(lengths(whole, 4) == nil)
         #expect(lengths(whole + [0], 3) == nil)
-        #expect(lengths([1] + whole.dropFirst(), 3) == nil)
+        #expect(lengths([2] + whole.dropFirst(), 3) == nil)
         // An id that ends a byte behind the layout, and one that ends nowhere.
-        #expect(lengths([2, 1, 1, 4, 105, 100], 1) == nil)
-        #expect(lengths([2, 1, 1] + largest + [105, 100], 1) == nil)
+        #expect(lengths([3, 1, 1, 7, 105, 100], 1) == nil)
+        #expect(lengths([3, 1, 1] + largest + [105, 100], 1) == nil)
         // Lengths, each of which is a number, and whose sum is none.
-        #expect(lengths([2, 2] + largest + [0] + largest + [0], 1) == nil)
-        #expect(lengths([2] + largest, 1) == nil)
+        #expect(lengths([3, 2] + largest + [0] + largest + [0], 1) == nil)
+        #expect(lengths([3] + largest, 1) == nil)
     }
 
     @Test("no cut of it is taken for a whole one")

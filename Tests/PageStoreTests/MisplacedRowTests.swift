@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Rows in the wrong part of a tree")
 struct MisplacedRowTests {
-    @Test("a commit around a row that a scan returns and no search finds ends with damaged", .timeLimit(.minutes(1)))
+    @Test("a commit around a row that a scan returns and no search finds ends with damaged", .timeLimit(.minutes(5)))
     func misplaced() async throws {
         let tree = try await DamagedTree()
         var bytes = try tree.bytes

@@ -28,7 +28,8 @@ final class CountingStorage: RelayedStorage {
         switch call {
         case .records: count(nil)
         case .outline(let query), .excerpt(let query), .window(let query), .list(let query): count(query)
-        case .register, .query, .summaries, .locate, .changes, .commit, .claim, .record, .heartbeat, .due, .purge,
+        case .register, .query, .state, .summaries, .locate, .changes, .commit, .claim, .record, .heartbeat, .due,
+            .purge,
             .setPinned, .evict:
             break
         }

@@ -115,7 +115,7 @@ extension ListSyncTests {
             }
         }
         let report = try await ListSync(storage: bench.store, source: Deaf(), key: bench.key, clock: clock).run()
-        #expect(report.outcome == .incomplete)
+        #expect(report.outcome == .unproven)
         #expect(report.list?.failures.first?.failure?.failureClass == .loop)
         #expect(report.list?.record.allowsDuplicates == false)
         #expect(report.usage.requests < 20)
@@ -175,9 +175,10 @@ extension ListSyncTests {
             }
         }
         let report = try await ListSync(storage: bench.store, source: Loop(), key: bench.key, clock: clock).run()
-        #expect(report.outcome == .incomplete)
+        #expect(report.outcome == .unproven)
         #expect(report.list?.failures.first?.failure?.failureClass == .loop)
-        #expect(report.usage.requests < 10)
+        // Twenty answers that repeat, once behind what was stored and once from page one.
+        #expect(report.usage.requests <= 2 * 21)
         #expect(try await bench.held == names(0..<10))
     }
 }

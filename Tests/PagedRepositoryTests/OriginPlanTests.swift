@@ -50,6 +50,7 @@ struct OriginPlanTests {
                 case .resort, .replaceAll: Issue.record("\(change) is a bulk change")
                 case .insert(_, let count), .delete(_, let count), .append(let count): #expect((1...3).contains(count))
                 case .move, .edit: break
+                case .hide: Issue.record("\(change) is of another kind")
                 }
             }
         }

@@ -203,7 +203,7 @@ struct PagedListTests {
 
     @Test("X15: pages that overlap by an item are put together without it")
     func overlapping() async throws {
-        let origin = StagedOrigin()
+        let origin = StagedOrigin(48, size: 24)
         let list = list(origin) { $0.sync.overlap = 1 }
         try await list.load()
         while list.current.hasMore { _ = try await list.loadNext() }

@@ -90,6 +90,7 @@ struct DamagedRunTests {
         var options = SyncOptions()
         options.pageSize = 10
         options.overlap = 0
+        options.checksStoredBytes = true
         return try await ListSync(
             storage: storage, source: origin, key: QueryKey("list"), options: options, clock: storage.manualClock
         ).run()

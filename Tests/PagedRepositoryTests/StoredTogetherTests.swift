@@ -138,7 +138,7 @@ struct StoredTogetherTests {
         "a page costs one transaction: its commit takes the lease of the next one, and tells what is to be known of its place"
     )
     func oneEach() async throws {
-        let origin = ListOrigin((0..<280).map { "i\($0)" })
+        let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
         let storage = NotedStorage(MemoryStorage(clock: clock))
         let (report, held) = try await load(origin, into: storage, concurrency: 1)
         #expect(report.outcome == .complete)
@@ -154,15 +154,15 @@ struct StoredTogetherTests {
         "while a page is stored the next one is asked for, and never more at a time than the run may",
         .timeLimit(.minutes(1)), arguments: [1, 4])
     func whileStored(concurrency: Int) async throws {
-        let origin = ListOrigin((0..<280).map { "i\($0)" })
+        let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
         let slow = Mutex(0)
         let inTime = Mutex(0)
-        // The disk is so slow that no page is stored before the next one has been asked for: 10..<19 is the second of
-        // 31, each then nine items on. Those that are asked for first find no lease taken ahead, and behind the last
+        // The disk is so slow that no page is stored before the next one has been asked for: 28..<55 is the second of
+        // 31, each then 27 items on. Those that are asked for first find no lease taken ahead, and behind the last
         // one comes nothing.
         let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, _ in
             let stored =
-                plan.edits.compactMap { if case .put(let page) = $0 { (page.offset - 1) / 9 } else { nil } }.max() ?? 0
+                plan.edits.compactMap { if case .put(let page) = $0 { (page.offset - 1) / 27 } else { nil } }.max() ?? 0
             guard (concurrency + 1..<30).contains(stored) else { return }
             slow.withLock { $0 += 1 }
             for _ in 0..<10_000 where origin.requests.count < stored + 2 { await Task.yield() }
@@ -183,7 +183,7 @@ struct StoredTogetherTests {
 
     @Test("R1: what has come together is stored together, in order of position", .timeLimit(.minutes(1)))
     func together() async throws {
-        let origin = ListOrigin((0..<118).map { "i\($0)" })
+        let origin = ListOrigin((0..<352).map { "i\($0)" }, size: 28)
         let storage = NotedStorage(MemoryStorage(clock: clock))
         let (report, held) = try await load(GatheringOrigin(origin, few: 4, of: 12), into: storage, concurrency: 4)
         #expect(report.outcome == .complete)
@@ -200,7 +200,7 @@ struct StoredTogetherTests {
         "a failure among what has come takes nothing from the others, and what they make room for is asked for",
         .timeLimit(.minutes(1)))
     func failureAmongThem() async throws {
-        let origin = ListOrigin((0..<280).map { "i\($0)" })
+        let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
         let failed = Mutex(false)
         origin.before { number, _ in
             guard number == 4, !failed.withLock({ $0 }) else { return }
@@ -221,7 +221,7 @@ struct StoredTogetherTests {
         "R28: a pause that the origin asks for with one of them holds for what the others make room for",
         .timeLimit(.minutes(1)))
     func pauseAmongThem() async throws {
-        let origin = ListOrigin((0..<280).map { "i\($0)" })
+        let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
         let start = clock.now()
         let clock = clock
         let times = Mutex<[Timestamp]>([])
@@ -246,7 +246,7 @@ struct StoredTogetherTests {
         "R21: what was compared with a page that a neighbour replaces meanwhile is looked at anew",
         .timeLimit(.minutes(1)))
     func replacedMeanwhile() async throws {
-        let origin = ListOrigin((0..<118).map { "i\($0)" })
+        let origin = ListOrigin((0..<352).map { "i\($0)" }, size: 28)
         let (clock, neighbour) = (clock, Neighbour())
         let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, store throws(StorageError) in
             guard neighbour.comes(before: plan) else { return }
@@ -269,7 +269,7 @@ struct StoredTogetherTests {
         "R4, R21: a neighbour who brings one of them meanwhile costs a second look, and no request",
         .timeLimit(.minutes(1)))
     func neighbour() async throws {
-        let origin = ListOrigin((0..<118).map { "i\($0)" })
+        let origin = ListOrigin((0..<352).map { "i\($0)" }, size: 28)
         let (clock, neighbour) = (clock, Neighbour())
         let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, store throws(StorageError) in
             guard neighbour.comes(before: plan) else { return }

@@ -1,3 +1,5 @@
+public import PagedRepositoryTesting
+
 extension Campaign {
     /// What a campaign must have met to prove anything.
     public static func rules(of subject: Simulation.Subject) -> [String] {
@@ -36,6 +38,16 @@ extension Campaign {
         public var subject: Simulation.Subject
         public var mode: Simulation.Mode
         public var seed: UInt64
+        public var kind = OriginKind.ordinary
+        /// See `Simulation.isStrict`.
+        public var isStrict = false
+
+        /// What is lived.
+        public var simulation: Simulation {
+            var simulation = Simulation(seed: seed, mode: mode, subject: subject, kind: kind)
+            simulation.isStrict = isStrict
+            return simulation
+        }
     }
 
     public static let kept = [

@@ -1,6 +1,6 @@
 import PageModel
 import PageStore
-import PagedRepositoryTesting
+public import PagedRepositoryTesting
 import Foundation
 
 /// Many lives, some of them in SQLite; the first that goes wrong is made as small as it can be.
@@ -10,10 +10,37 @@ public struct Campaign: Sendable {
     public var sqliteEvery: UInt64 = 10
 
     public var subject: Simulation.Subject
+    /// Which kinds of origin there are lives of.
+    public var kinds: Kinds
+    /// Whether ordinary lives are held to `OriginExpectation`, too.
+    public var isStrict = false
+    /// After so many failures each worker only counts them.
+    public var shrinksAtMost = 5
 
-    public init(seeds: Range<UInt64>, subject: Simulation.Subject = .runs) {
+    /// Which kinds of origin a campaign has lives of.
+    public enum Kinds: Hashable, Sendable {
+        /// This kind alone.
+        case only(OriginKind)
+        /// All of them, equally often.
+        case each
+    }
+
+    public init(seeds: Range<UInt64>, subject: Simulation.Subject = .runs, kinds: Kinds = .only(.ordinary)) {
         self.seeds = seeds
         self.subject = subject
+        self.kinds = kinds
+    }
+
+    /// The life of one seed.
+    public func simulation(_ seed: UInt64, _ mode: Simulation.Mode) -> Simulation {
+        let kind: OriginKind =
+            switch kinds {
+            case .only(let kind): kind
+            case .each: OriginKind(drawnBy: seed)
+            }
+        var simulation = Simulation(seed: seed, mode: mode, subject: subject, kind: kind)
+        simulation.isStrict = isStrict
+        return simulation
     }
 
     public struct Report: Sendable {
@@ -21,6 +48,14 @@ public struct Campaign: Sendable {
         /// A line for each seed that failed, with what to type to see it again.
         public var failures: [String] = []
         public var lives = 0
+        /// Lives and failures of each kind, and the first failures in one line each.
+        public var kinds: [OriginKind: Tally] = [:]
+
+        public struct Tally: Sendable {
+            public var lives = 0
+            public var failures = 0
+            public var first: [(seed: UInt64, violation: String)] = []
+        }
 
         public var table: String {
             hits.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)" }.joined(separator: "\n")
@@ -33,12 +68,17 @@ public struct Campaign: Sendable {
                 group.addTask {
                     var report = Report()
                     for seed in seeds where seed % UInt64(workers) == worker && report.failures.count < stopAfter {
-                        let simulation = Simulation(seed: seed, mode: mode, subject: subject)
+                        let simulation = simulation(seed, mode)
                         let outcome = try await live(simulation)
                         report.lives += 1
                         report.hits.merge(outcome.hits, uniquingKeysWith: +)
+                        report.tally(simulation, outcome)
                         if !outcome.violations.isEmpty {
-                            report.failures.append(try await describe(simulation, outcome))
+                            let isShrunk = report.failures.count < shrinksAtMost
+                            report.failures.append(
+                                isShrunk
+                                    ? try await describe(simulation, outcome)
+                                    : "seed \(seed), \(simulation.plan.kind.rawValue): \(outcome.violations[0])")
                         }
                     }
                     return report
@@ -48,6 +88,7 @@ public struct Campaign: Sendable {
                 whole.hits.merge(part.hits, uniquingKeysWith: +)
                 whole.failures += part.failures
                 whole.lives += part.lives
+                whole.add(part.kinds)
             }
         }
     }
@@ -101,18 +142,25 @@ public struct Campaign: Sendable {
         }
     }
 
+    /// What a violation begins with: R5, G3, Outcome.
+    private static func rule(_ violation: String) -> Substring { violation.prefix { $0 != ":" } }
+
     private func describe(_ simulation: Simulation, _ outcome: Simulation.Outcome) async throws -> String {
         let (small, violations) = try await shrink(simulation, outcome)
+        let kind = simulation.plan.kind
+        let option = (kind == .ordinary ? "" : " --kind \(kind.rawValue)") + (simulation.isStrict ? " --strict" : "")
         return """
-            seed \(simulation.seed), \(simulation.subject.rawValue), \(simulation.mode.rawValue): \(violations.first ?? "")
-              again: swift run Simulator \(simulation.subject.rawValue) \(simulation.mode.rawValue) \(simulation.seed)
+            seed \(simulation.seed), \(simulation.subject.rawValue), \(simulation.mode.rawValue): \(outcome.violations.first ?? "")
+              again: swift run Simulator \(simulation.subject.rawValue) \(simulation.mode.rawValue) \(simulation.seed)\(option)
+              of the smallest that fails: \(violations.first ?? "")
               the smallest that fails: \(small.plan)
             """
     }
 
-    /// Simpler plans that still fail, as long as there are any.
+    /// Simpler plans that still break the same rule, as long as there are any.
     public func shrink(_ simulation: Simulation, _ outcome: Simulation.Outcome) async throws -> (Simulation, [String]) {
         var best = (simulation, outcome.violations)
+        let rule = Campaign.rule(outcome.violations.first ?? "")
         var tries = 0
         search: while tries < 300 {
             for plan in best.0.plan.smaller {
@@ -121,8 +169,9 @@ public struct Campaign: Sendable {
                 var smaller = best.0
                 smaller.plan = plan
                 let outcome = try await live(smaller)
-                guard !outcome.violations.isEmpty else { continue }
-                best = (smaller, outcome.violations)
+                let same = outcome.violations.filter { Campaign.rule($0) == rule }
+                guard !same.isEmpty else { continue }
+                best = (smaller, same)
                 continue search
             }
             break

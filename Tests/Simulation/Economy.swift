@@ -112,8 +112,10 @@ public enum Economy {
             case .edit: origin.edit(at: position)
             }
         }
+        var options = SyncOptions()
+        options.reportsOutline = true
         let report = try await ListSync(
-            storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }
+            storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 }
         ).run()
         var wrong = 0
         if let list = report.list {

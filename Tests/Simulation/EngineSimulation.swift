@@ -31,17 +31,22 @@ struct EngineSimulation {
         let latency = Duration.milliseconds(Int.random(in: 0...3, using: &random) * 700)
         let origin = SimulatedOrigin(plan, clock: clock, latency: .zero...latency)
         let leases = LeaseWitness(storage)
-        let watched = WatchedStorage(leases, in: life) { storage, query in
+        let isOrdinary = plan.kind == .ordinary
+        let watched = WatchedStorage(leases, in: life, mostSteps: isOrdinary ? 20_000 : 200_000) { storage, query in
             try await Inspection.findings(in: storage, query, origin)
         }
         // Places are asked for twice where the list moves, and where its total has to be understood.
-        let isCalm = plan.events.isEmpty && plan.identity == .ids && [.exact, .none].contains(plan.totals)
+        let isStill = plan.events.isEmpty && plan.identity == .ids && [.exact, .none].contains(plan.totals)
+        let isCalm = isStill && plan.habits == OriginHabits()
         let asked =
             Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
         let log = RequestLog(isCalm: isCalm, fullPage: max(1, min(asked ?? plan.usualSize, plan.usualSize)))
+        let traced = TracedSource(origin, clock, trace)
+        // A process that would ask for ever, at one moment of the simulated time, comes to an end.
+        let rationed = RationedSource(traced, requests: 1_000 + 100 * (plan.count / plan.usualSize + 1))
         let world = World(
             key: key, storage: WitnessedStorage(watched, key: key), origin: origin,
-            source: TracedSource(origin, clock, trace), requests: log, clock: clock, executor: executor, trace: trace)
+            source: isOrdinary ? traced : rationed, requests: log, clock: clock, executor: executor, trace: trace)
 
         var life = Life(world: world, plan: plan, asked: asked, random: random, isCalm: isCalm)
         for _ in 0..<Int.random(in: 1...3, using: &life.random) { life.begin() }
@@ -69,10 +74,15 @@ struct EngineSimulation {
         if life.staysWhole, mode == .safety { outcome.violations += log.repeated }
         // G6: it never changed; what it said on a bad day took nothing away.
         let lost = world.storage.lost
-        if isCalm, origin.hits["shortPage.skipped"] == nil, !lost.isEmpty {
+        let isComparable = plan.habits.order == .stable && !plan.habits.shufflesMembers
+        if isStill, isComparable, origin.hits["shortPage.skipped"] == nil, !lost.isEmpty {
             outcome.violations.append("G6: served before, at the origin still, and gone: \(lost.prefix(5))")
         }
         outcome.requests = origin.usage.requests
+        if rationed.isSpent { outcome.violations.insert("G4: more than \(outcome.requests) requests", at: 0) }
+        if !isOrdinary {
+            outcome.violations = outcome.violations.map { $0.contains("\(plan)") ? $0 : "\($0); \(plan)" }
+        }
         outcome.violations += leases.findings
         outcome.hits = life.hits
         outcome.hits.merge(leases.hits, uniquingKeysWith: +)
@@ -97,8 +107,10 @@ struct EngineSimulation {
         var wrong: [String] = []
         let overdue = try await world.storage.due(within: .seconds(-180), limit: 16).fetches
         wrong += overdue.map { "R28: not tried again when it was due: \($0.entry)" }
-        if plan.identity == .ids, let record = try await world.storage.query(world.key),
-            let list = try await world.storage.outline(of: record.id), !list.isComplete,
+        let expectation = plan.expectation(length: world.origin.length, size: plan.usualSize)
+        if plan.identity == .ids, expectation.outcomes == ["complete"],
+            let record = try await world.storage.query(world.key),
+            let list = try await world.storage.outline(of: record.id), !list.isComplete, !list.isAtWindow,
             !list.failures.contains(where: { $0.state == .failedPermanent })
         {
             wrong.append(
@@ -119,18 +131,33 @@ struct EngineSimulation {
             wrong.append("R31: a sweep that was cut off is not finished: \(String(describing: record.sweep))")
         }
         // The proof: whatever was left to freshness.
+        var last: SyncReport?
         for _ in 0..<3 {
             guard let process = life.processes.first, wrong.isEmpty else { break }
             let report = try await process.sync(sweep)
-            if report.list?.record.sweep == nil,
-                try await Inspection.differences(world.storage, world.key, world.origin, plan, report).isEmpty
-            {
-                break
-            }
+            last = report
+            if report.state?.record.sweep == nil, try await differences(world, report).isEmpty { break }
         }
         wrong += watched.findings + life.findings
-        wrong += try await Inspection.differences(world.storage, world.key, world.origin, plan, nil)
+        wrong += try await differences(world, last)
+        if wrong.isEmpty, plan.kind != .ordinary || self.life.isStrict, let process = life.processes.first {
+            var options = sweep
+            options.work = .everything
+            wrong += try await Inspection.surprises(
+                world.storage, world.key, world.origin, try await process.sync(options))
+        }
         return wrong
+    }
+
+    /// G3: how the list differs from what is expected of a quiet origin.
+    private func differences(_ world: World, _ report: SyncReport?) async throws -> [String] {
+        guard plan.kind != .ordinary else {
+            return try await Inspection.differences(world.storage, world.key, world.origin, plan, report)
+        }
+        guard let record = try await world.storage.query(world.key) else { return [] }
+        let held = try await Inspection.held(world.storage, record.id)
+        let expectation = plan.expectation(length: world.origin.length, size: plan.usualSize)
+        return expectation.difference(held, world.origin).map { ["G3: a quiet origin: \($0)"] } ?? []
     }
 
     // MARK: The end

@@ -69,13 +69,34 @@ enum Inspection {
     ) async throws -> [String] {
         guard let record = try await storage.query(key), !record.allowsDuplicates else { return [] }
         guard plan.identity != .repeating else { return [] }
-        let held = try await held(storage, record.id)
-        let items = origin.items
+        let held = try await held(storage, record.id).map(origin.canonical)
+        let items = origin.canonicalItems
         guard held != items else { return [] }
         let missing = Set(items.compactMap(\.id)).subtracting(held.compactMap(\.id))
         let surplus = Set(held.compactMap(\.id)).subtracting(items.compactMap(\.id))
         return [
             "G3: after a sweep of a quiet origin: \(held.count) held of \(items.count); missing \(missing.sorted().prefix(6)), surplus \(surplus.sorted().prefix(6)); \(report?.outcome.rawValue ?? "") \(report?.reconciliation.rawValue ?? ""), total \(record.total), end \(String(describing: record.end)), sweep \(String(describing: record.sweep)), \(report?.warnings ?? []), \(String(describing: report?.headFailure))"
         ]
+    }
+
+    /// How the end of a life differs from what `OriginExpectation` says of a quiet origin.
+    static func surprises(
+        _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin, _ report: SyncReport?
+    ) async throws -> [String] {
+        guard let report, let record = try await storage.query(key) else { return [] }
+        let expectation = origin.plan.expectation(length: origin.length, size: origin.plan.usualSize)
+        var wrong: [String] = []
+        let state =
+            "\(report.outcome.rawValue) \(report.reconciliation.rawValue), total \(record.total), end \(String(describing: record.end)), held \(report.list?.coverage.count ?? 0), shown \(origin.items.count), \(report.warnings), \(String(describing: report.headFailure))"
+        if !expectation.outcomes.contains(report.outcome.rawValue) {
+            let right = expectation.outcomes.sorted().joined(separator: " or ")
+            wrong.append("Outcome: \(report.outcome.rawValue), and not \(right); \(state)")
+        }
+        if record.allowsDuplicates, !expectation.mayAllowDuplicates {
+            wrong.append("R25: ids are unique, and the list is marked as one whose ids repeat; \(state)")
+            let held = try await held(storage, record.id).map(origin.canonical)
+            if held != origin.canonicalItems { wrong.append("G3: and it is not that of the origin; \(state)") }
+        }
+        return wrong
     }
 }

@@ -33,7 +33,8 @@ struct Life {
         self.random = random
         var copy = random
         apart = SeededGenerator(seed: copy.next() ^ 0x51ee9)
-        sleeps = apart.next() % 4 == 0
+        let isSleeper = apart.next() % 4 == 0
+        sleeps = isSleeper || plan.kind == .clocks
         hasOwnClocks = apart.next() % 3 == 0
         setsClocks = self.random.next() % 4 == 0
         staysWhole = isCalm

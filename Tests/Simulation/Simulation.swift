@@ -30,14 +30,17 @@ public struct Simulation: Sendable {
     /// Is told what is asked, answered and committed, line by line.
     public var trace: (@Sendable (String) -> Void)?
 
-    public init(seed: UInt64, mode: Mode, subject: Subject = .runs) {
+    /// Whether an ordinary life is held to the outcome of `OriginExpectation`, too. Lives of other kinds are in any case.
+    public var isStrict = false
+
+    public init(seed: UInt64, mode: Mode, subject: Subject = .runs, kind: OriginKind = .ordinary) {
         self.seed = seed
         self.mode = mode
         self.subject = subject
-        plan = OriginPlan(seed: seed)
+        plan = OriginPlan(seed: seed, kind: kind)
         // Where the list stands still, what is asked for twice (R30, R31) and what is lost (G6) can be told from what
         // has to be.
-        if subject == .engine, seed % 5 == 3 {
+        if subject == .engine, kind == .ordinary, seed % 5 == 3 {
             plan.events = []
             plan.totals = .exact
         }
@@ -58,6 +61,9 @@ public struct Simulation: Sendable {
     public func run(
         in storage: any PageStorage, clock: ManualClock, on executor: any TaskExecutor = globalConcurrentExecutor
     ) async throws -> Outcome {
+        guard plan.kind == .ordinary else {
+            return try await KindLife(self, in: storage, clock: clock, on: executor).run()
+        }
         var random = SeededGenerator(seed: seed ^ 0x5eed)
         var outcome = Outcome()
         let origin = SimulatedOrigin(plan, clock: clock)
@@ -182,7 +188,7 @@ public struct Simulation: Sendable {
             // The check digit: where totals tell the truth, a list that is called complete is as long as the origin's.
             if plan.totals == .exact, plan.identity == .ids, ![.cursor, .link].contains(plan.style),
                 reports.last?.outcome == .complete,
-                let count = reports.last?.list?.coverage.count, count != origin.items.count
+                let count = reports.last?.state?.holdings?.held.count, count != origin.items.count
             {
                 outcome.violations.append("G2: called complete with \(count) of \(origin.items.count) items")
             }
@@ -201,6 +207,10 @@ public struct Simulation: Sendable {
             }
             outcome.requests = origin.usage.requests - before
             outcome.violations += try await Inspection.differences(watched, key, origin, plan, reports.last)
+            if isStrict, outcome.violations.isEmpty {
+                try await sync { $0.pageSize = asked }
+                outcome.violations += try await Inspection.surprises(watched, key, origin, reports.last)
+            }
             let size = min(asked ?? plan.usualSize, plan.usualSize)
             let pages = origin.items.count / max(1, size - 1) + 1
             if plan.identity == .ids, outcome.violations.isEmpty, outcome.requests > 8 * pages + 60 {
@@ -299,7 +309,7 @@ extension Simulation.Outcome {
         }
         if clock.slept.contains(.seconds(2)) { hit("R20 asked once more") }
         if report.driftsSeen > 0 { hit("R21 drift seen while loading") }
-        if report.list?.record.end != nil { hit("R24 the end found") }
+        if report.state?.record.end != nil { hit("R24 the end found") }
     }
 }
 

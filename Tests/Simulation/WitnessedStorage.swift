@@ -81,8 +81,8 @@ final class WitnessedStorage: RelayedStorage {
         case .register, .commit: try await changing(takesAway: false, body)
         case .purge, .evict: try await changing(takesAway: true, body)
         // None of these is seen in a list.
-        case .query, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .changes, .claim, .record,
-            .heartbeat, .due,
+        case .query, .state, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .changes, .claim,
+            .record, .heartbeat, .due,
             .setPinned:
             try await body()
         }

@@ -1,4 +1,5 @@
 import Foundation
+import PagedRepositoryTesting
 import Simulation
 import Testing
 
@@ -25,10 +26,15 @@ struct SimulationTests {
         #expect(try await Economy.findings() == [])
     }
 
-    @Test("lives that once went wrong go well", arguments: Campaign.kept)
+    @Test("each kind of origin comes to its outcome, with what it shows", arguments: Campaign.provenKinds)
+    func kinds(kind: OriginKind) async throws {
+        let campaign = Campaign(seeds: 0..<max(40, SimulationTests.seeds / 20), kinds: .only(kind))
+        for failure in try await campaign.run(.liveness).failures { Issue.record("\(failure)") }
+    }
+
+    @Test("lives that once went wrong go well", arguments: Campaign.kept + Campaign.mended)
     func kept(life: Campaign.Life) async throws {
-        let outcome = try await Campaign(seeds: 0..<0).live(
-            Simulation(seed: life.seed, mode: life.mode, subject: life.subject))
+        let outcome = try await Campaign(seeds: 0..<0).live(life.simulation)
         #expect(outcome.violations == [], "\(life)")
     }
 

@@ -1,8 +1,9 @@
 import Foundation
+import PagedRepositoryTesting
 import Simulation
 
 // Lives against a simulated origin, and what reconciling costs, from the command line; see CONTRIBUTING.
-let arguments = Array(CommandLine.arguments.dropFirst())
+var arguments = Array(CommandLine.arguments.dropFirst())
 
 // The order of sets and dictionaries decides who is served first: a life that is to be told again needs the same one.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
@@ -14,17 +15,48 @@ if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
 func usage() -> Never {
     print(
         """
-        usage: Simulator runs|engine safety|liveness FIRST [LAST]
+        usage: Simulator runs|engine safety|liveness FIRST [LAST] [--kind KIND|each] [--strict] [--all]
                                             lives; one alone is told in full, and made as small as it can be
+                 --kind KIND                of this kind of origin: \(OriginKind.allCases.map(\.rawValue).joined(separator: ", "))
+                 --kind each                of all kinds, equally often
+                 --strict                   ordinary lives are held to the expected outcome, too
+                 --all                      to the last seed, whatever goes wrong; a line for each kind at the end
                Simulator catch FIRST LAST   all of them, until the first failure: exit 0 when there is one
+               Simulator known              the lives that are known to go wrong, and how each goes now
                Simulator economy            what reconciling costs, as a table
         """)
     exit(64)
 }
 
+/// Takes a flag out of the arguments; true when it was there.
+func takeFlag(_ name: String, of arguments: inout [String]) -> Bool {
+    guard let index = arguments.firstIndex(of: name) else { return false }
+    arguments.remove(at: index)
+    return true
+}
+
+func takeKinds(of arguments: inout [String]) -> Campaign.Kinds {
+    guard let index = arguments.firstIndex(of: "--kind") else { return .only(.ordinary) }
+    guard index + 1 < arguments.count else { usage() }
+    let name = arguments[index + 1]
+    arguments.removeSubrange(index...index + 1)
+    if name == "each" { return .each }
+    guard let kind = OriginKind(rawValue: name) else { usage() }
+    return .only(kind)
+}
+
+let kinds = takeKinds(of: &arguments)
+let isStrict = takeFlag("--strict", of: &arguments)
+let takesAll = takeFlag("--all", of: &arguments)
+
 switch arguments.first {
 case "economy":
     try await Economy.print()
+case "known":
+    for life in Campaign.knownRed {
+        let outcome = try await Campaign(seeds: 0..<0).live(life.simulation)
+        print("\(life.kind.rawValue) \(life.seed): \(outcome.violations.first ?? "goes well")")
+    }
 case "catch":
     guard arguments.count == 3, let first = UInt64(arguments[1]), let last = UInt64(arguments[2]) else { usage() }
     // A few hundred of each at a time: some bugs show in one kind of life only.
@@ -48,12 +80,21 @@ case "runs", "engine":
     guard let subject = Simulation.Subject(rawValue: arguments[0]), arguments.count >= 3,
         let mode = Simulation.Mode(rawValue: arguments[1]), let first = UInt64(arguments[2])
     else { usage() }
-    if arguments.count == 3 { exit(try await tell(Simulation(seed: first, mode: mode, subject: subject))) }
-    guard let last = UInt64(arguments[3]) else { usage() }
+    var campaign = Campaign(seeds: first..<first + 1, subject: subject, kinds: kinds)
+    campaign.isStrict = isStrict
+    if arguments.count == 3 { exit(try await tell(campaign.simulation(first, mode))) }
+    guard let last = UInt64(arguments[3]), last >= first else { usage() }
+    campaign.seeds = first..<last + 1
+    if takesAll { campaign.shrinksAtMost = 0 }
     let started = Date()
-    let report = try await Campaign(seeds: first..<last + 1, subject: subject).run(mode)
+    let report = try await campaign.run(mode, stopAfter: takesAll ? .max : 5)
     print(report.table)
-    for failure in report.failures { print(failure) }
+    if takesAll {
+        print(report.sortTable())
+        print(report.kindTable())
+    } else {
+        for failure in report.failures { print(failure) }
+    }
     print(
         "\(subject.rawValue), \(mode.rawValue): \(report.lives) lives, \(report.failures.count) failures, \(Int(Date().timeIntervalSince(started))) s"
     )

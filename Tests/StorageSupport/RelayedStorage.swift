@@ -2,14 +2,14 @@ public import PageModel
 
 /// A call of a storage that takes a transaction, and the list that it is about where that matters to anybody.
 public enum StorageCall: Hashable, Sendable {
-    case register, query, records, summaries
+    case register, query, state, records, summaries
     case outline(QueryID), excerpt(QueryID), window(QueryID), list(QueryID), locate(QueryID), changes(QueryID)
     case commit, claim, record, heartbeat, due, purge, setPinned, evict
 
     /// Whether it changes nothing.
     public var isReading: Bool {
         switch self {
-        case .query, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .changes, .due: true
+        case .query, .state, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .changes, .due: true
         case .register, .commit, .claim, .record, .heartbeat, .purge, .setPinned, .evict: false
         }
     }
@@ -37,6 +37,9 @@ extension RelayedStorage {
     }
     public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
         try await relay(.query) { () async throws(StorageError) in try await storage.query(key) }
+    }
+    public func state(of key: QueryKey) async throws(StorageError) -> ListState? {
+        try await relay(.state) { () async throws(StorageError) in try await storage.state(of: key) }
     }
     public func records() async throws(StorageError) -> [QueryRecord] {
         try await relay(.records) { () async throws(StorageError) in try await storage.records() }

@@ -84,6 +84,28 @@ struct ShowTests {
         #expect(one.output == #"{"/n":-0.0}"# + "\n")
     }
 
+    @Test("--id 0 finds the number and the string, and says so; in quotes it is the string only")
+    func typedIDs() async throws {
+        let items = [
+            Item(payload: Array(#"{"id":0}"#.utf8), id: "0", idType: .number),
+            Item(payload: Array(#"{"id":"0"}"#.utf8), id: "0"),
+            Item(payload: Array(#"{"id":7}"#.utf8), id: "7", idType: .number),
+        ]
+        try await folder.write(PageContent(items), total: .exact(3), and: [.setEnd(3)])
+        func shown(_ id: String) async throws -> Program.Ended {
+            try await Tool.run(["show", "list", "--store", folder.store, "--id", id])
+        }
+        let both = try await shown("0")
+        #expect(both.status == 0)
+        #expect(both.output == #"{"id":0}"# + "\n" + #"{"id":"0"}"# + "\n")
+        #expect(both.errors.contains("two items have the id 0"))
+        let string = try await shown(#""0""#)
+        #expect(string.output == #"{"id":"0"}"# + "\n")
+        #expect(string.errors == "")
+        #expect(try await shown("7").output == #"{"id":7}"# + "\n")
+        #expect(try await shown(#""7""#).status == 66)
+    }
+
     @Test("at a terminal it is a table without being asked for, in any width", arguments: [20, 80])
     func atTerminal(columns: Int) async throws {
         try await fill()

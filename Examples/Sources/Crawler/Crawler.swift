@@ -41,7 +41,10 @@ struct Crawler {
         _ url: String, _ key: QueryKey, _ transport: AsyncHTTPTransport, into store: PageStore
     ) async throws -> Int32 {
         let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
-        let report = try await ListSync(storage: store, source: source, key: key).run { Progress.tell($0) }
+        var options = SyncOptions()
+        options.reportsOutline = true
+        let sync = ListSync(storage: store, source: source, key: key, options: options)
+        let report = try await sync.run { Progress.tell($0) }
         say(
             "\(report.outcome.rawValue): \(source.usage.requests) requests; \(report.pagesKept) pages were held already"
         )

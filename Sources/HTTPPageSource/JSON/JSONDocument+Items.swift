@@ -15,7 +15,8 @@ extension JSONDocument {
             guard element.end - element.start <= limits.item else {
                 throw FetchFailure(.hostile, "an item is larger than \(limits.item) bytes", isRetryable: false)
             }
-            content.append(raw(element), id: id.flatMap { value(at: $0, below: element) }.flatMap { identifier($0) })
+            let identifier = id.flatMap { value(at: $0, below: element) }.flatMap { self.identifier($0) }
+            content.append(raw(element), id: identifier?.text, type: identifier?.type ?? .string)
         }
         return content
     }

@@ -1,3 +1,5 @@
+import PageModel
+
 // What single values say.
 extension JSONDocument {
     /// The text of a string; nil for anything else. Lone surrogates become U+FFFD.
@@ -34,10 +36,10 @@ extension JSONDocument {
 
     /// What tells an item from others: `scalarText`, but nil for a string with an escaped lone surrogate. It is not
     /// text; two of them would come to the same id, and one item would take the place of the other (R5).
-    func identifier(_ value: JSONValue) -> String? {
+    func identifier(_ value: JSONValue) -> (text: String, type: IDType)? {
         switch kind(of: value) {
-        case .string: unescaped(value).flatMap { $0.hasLoneSurrogate ? nil : $0.text }
-        case .number: String(decoding: raw(value), as: UTF8.self)
+        case .string: unescaped(value).flatMap { $0.hasLoneSurrogate ? nil : ($0.text, .string) }
+        case .number: (String(decoding: raw(value), as: UTF8.self), .number)
         case .object, .array, .boolean, .null: nil
         }
     }

@@ -20,8 +20,8 @@ public enum JSONItems {
     ///   - body: the whole body, decompressed. Its length is the caller's to limit, before it is in memory.
     ///   - items: where the array stands. Default: the whole body is the array.
     ///   - id: where an item's id stands, below the item; an empty pointer says that the item itself is its id. Nil
-    ///     when items have none. An id is a string's text or a number as it is written (`1` and `1.0` are two ids). An
-    ///     item without either has no id, nor has one whose id holds a lone surrogate. Where a member repeats, the
+    ///     when items have none. An id is a string's text or a number as it is written (`1` and `1.0` are two ids), and
+    ///     keeps its type: the number 0 and the string "0" are two ids. An item without either has no id, nor has one whose id holds a lone surrogate. Where a member repeats, the
     ///     first one counts.
     ///   - limits: of which `itemsPerPage` (default 10,000), `item` (default 8 MiB) and `depth` (default 64) are kept
     ///     here.

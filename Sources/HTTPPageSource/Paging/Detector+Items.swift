@@ -87,10 +87,10 @@ extension Detector {
     }
 
     func isUnique(_ pointer: JSONPointer, _ elements: [JSONValue]) -> Bool {
-        var seen: Set<String> = []
+        var seen: [IDType: Set<String>] = [:]
         for element in elements {
             guard let id = document.value(at: pointer, below: element).flatMap({ document.identifier($0) }),
-                seen.insert(id).inserted
+                seen[id.type, default: []].insert(id.text).inserted
             else { return false }
         }
         return !elements.isEmpty

@@ -104,7 +104,7 @@ struct PageReader {
         else { return nil }
         let elements = answer.document.elements(of: list, atMost: index + 1)
         guard index < elements.count else { return nil }
-        return answer.document.value(at: key, below: elements[index]).flatMap { answer.document.identifier($0) }
+        return answer.document.value(at: key, below: elements[index]).flatMap { answer.document.identifier($0)?.text }
     }
 
     private func described(_ pointer: JSONPointer) -> String {

@@ -187,12 +187,16 @@ final class Session {
 
     /// Gives a list its next version, and appends to its journal what changed in it (R48, R51). Call inside `write`,
     /// once for each list that readers see changed.
-    /// - Parameter tail: where its journal ends; nil: it is looked up. Default: nil.
+    /// - Parameters:
+    ///   - tail: where its journal ends; nil: it is looked up. Default: nil.
+    ///   - holdings: what the list holds now; nil where that is not known.
     func advance(
-        _ query: QueryID, _ draft: JournalDraft, after tail: JournalTail? = nil, at now: Timestamp
+        _ query: QueryID, _ draft: JournalDraft, after tail: JournalTail? = nil, holdings: ListHoldings?,
+        at now: Timestamp
     ) throws(StorageError) -> (version: ContentVersion, tail: JournalTail) {
         try JournalTable.append(
-            draft, to: query, after: tail, stamp: stamps.next(), at: now, bound: journalBound, in: connection)
+            draft, to: query, after: tail, stamp: stamps.next(), at: now, bound: journalBound, holdings: holdings,
+            in: connection)
     }
 
     /// Removes what was committed from the log, see `LogMerger.empty`.
@@ -256,4 +260,6 @@ struct CommittedList {
     var record: QueryRecord
     /// `nil` where it has to be looked up.
     var tail: JournalTail?
+    /// `nil` where it is not known.
+    var holdings: ListHoldings?
 }

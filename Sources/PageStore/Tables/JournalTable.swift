@@ -12,14 +12,17 @@ struct JournalTail {
 enum JournalTable {
     private static let newest = SQL("SELECT counter, kept FROM journal WHERE query = ? ORDER BY counter DESC LIMIT 1")
     private static let insert = SQL(
-        "INSERT INTO journal (query, counter, stamp, at, cost, kept, changes, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        "INSERT INTO journal (query, counter, stamp, at, cost, kept, changes, holdings, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    )
     private static let since = SQL(
         """
-        SELECT counter, stamp, at, cost, kept, changes, seal FROM journal
+        SELECT counter, stamp, at, cost, kept, changes, holdings, seal FROM journal
         WHERE query = ?1 AND counter >= ?2 ORDER BY counter LIMIT ?3
         """)
     private static let all = SQL(
-        "SELECT counter, stamp, at, cost, kept, changes, seal FROM journal WHERE query = ?1 ORDER BY counter")
+        "SELECT counter, stamp, at, cost, kept, changes, holdings, seal FROM journal WHERE query = ?1 ORDER BY counter")
+    private static let one = SQL(
+        "SELECT counter, stamp, at, cost, kept, changes, holdings, seal FROM journal WHERE query = ? AND counter = ?")
     private static let ages = SQL("SELECT counter, at, cost FROM journal WHERE query = ? ORDER BY counter")
     private static let deleteUntil = SQL("DELETE FROM journal WHERE query = ? AND counter <= ?")
     private static let deleteAll = SQL("DELETE FROM journal WHERE query = ?")
@@ -31,11 +34,11 @@ enum JournalTable {
     ///   - tail: where the journal ends; nil: it is looked up.
     ///   - stamp: a random number (R51).
     ///   - now: the moment of the commit.
+    ///   - holdings: what the list holds after the commit; nil where that is not known.
     /// - Returns: the version, and where the journal ends now.
     static func append(
         _ draft: JournalDraft, to query: QueryID, after tail: JournalTail?, stamp: UInt64, at now: Timestamp,
-        bound: JournalBound,
-        in connection: Connection
+        bound: JournalBound, holdings: ListHoldings?, in connection: Connection
     ) throws(StorageError) -> (version: ContentVersion, tail: JournalTail) {
         var found = tail
         if found == nil {
@@ -57,7 +60,7 @@ enum JournalTable {
         if draft.beginsAnew { entry.changes = [] }
         let cost = entry.cost
         if kept + cost > bound.bytes { kept -= try prune(query, kept: kept + cost, bound, at: now, in: connection) }
-        try write(entry, cost: cost, kept: kept + cost, of: query, in: connection)
+        try write(entry, holdings?.kept, cost: cost, kept: kept + cost, of: query, in: connection)
         return (entry.version, JournalTail(counter: counter + 1, kept: kept + cost))
     }
 
@@ -78,9 +81,11 @@ enum JournalTable {
     }
 
     private static func write(
-        _ entry: JournalEntry, cost: Int, kept: Int, of query: QueryID, in connection: Connection
+        _ entry: JournalEntry, _ holdings: ListHoldings?, cost: Int, kept: Int, of query: QueryID,
+        in connection: Connection
     ) throws(StorageError) {
         let changes = JournalCodec.encode(entry.changes)
+        let held = holdings.map { HoldingsCodec.encode($0) }
         var seal = Seal(Seal.journal)
         seal.mix(query.rawValue)
         seal.mix(entry.version.counter)
@@ -89,6 +94,7 @@ enum JournalTable {
         seal.mix(cost)
         seal.mix(kept)
         changes.withUnsafeBytes { seal.mix($0) }
+        if let held { held.withUnsafeBytes { seal.mix($0) } } else { seal.mixNull() }
         try connection.run(insert) { statement throws(StorageError) in
             try statement.bind(1, query.rawValue)
             try statement.bind(2, entry.version.counter)
@@ -97,7 +103,8 @@ enum JournalTable {
             try statement.bind(5, cost)
             try statement.bind(6, kept)
             try statement.bind(7, changes)
-            try statement.bind(8, seal.value)
+            if let held { try statement.bind(8, held) } else { try statement.bindNull(8) }
+            try statement.bind(9, seal.value)
         }
     }
 
@@ -139,6 +146,21 @@ enum JournalTable {
         return ListChanges.page(entries, since: version, limit: limit)
     }
 
+    /// What the list holds, as its newest row says; nil where that is not known, or the row is not what was stored.
+    static func holdings(of record: QueryRecord, in connection: Connection) throws(StorageError) -> ListHoldings? {
+        do throws(StorageError) {
+            let found = try connection.first(one, record.id.rawValue, Int64(record.contentVersion.counter)) {
+                row throws(StorageError) -> ListHoldings? in
+                guard entry(row, of: record.id)?.version == record.contentVersion else { return nil }
+                return row.withBlob(6) { HoldingsCodec.decode($0) }
+            }
+            return found ?? nil
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return nil
+        }
+    }
+
     /// Whether every row is what was stored, none is missing in between, and the newest is there.
     static func isSound(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
         var (isSound, last) = (true, Int?.none)
@@ -154,8 +176,8 @@ enum JournalTable {
     private static func entry(_ row: borrowing Row, of query: QueryID) -> JournalEntry? {
         var seal = Seal(Seal.journal)
         seal.mix(query.rawValue)
-        row.mix(6, into: &seal)
-        guard seal.value == row.hash(6), (1...Total.largest).contains(row.int(0)),
+        row.mix(7, into: &seal)
+        guard seal.value == row.hash(7), (1...Total.largest).contains(row.int(0)),
             (0...Total.largest).contains(row.int(4)),
             let changes = row.withBlob(5, { JournalCodec.decode($0) })
         else { return nil }

@@ -85,6 +85,42 @@ enum LedgerTable {
         return due.sorted { $0.at < $1.at }.prefix(max(0, limit)).map(\.fetch)
     }
 
+    /// The entries of failing pages, by offset; nil when there are more than `most`, or they cannot be read.
+    static func failures(
+        of query: QueryID, most: Int, in connection: Connection, at moment: StorageMoment
+    ) throws(StorageError) -> [LedgerEntry]? {
+        do throws(StorageError) {
+            var (count, failures) = (0, [LedgerEntry]())
+            try connection.each(failing, .int(query.rawValue), .int(most + 1)) { row throws(StorageError) in
+                count += 1
+                if let entry = entry(row, at: moment) { failures.append(entry) }
+            }
+            return count <= most ? failures : nil
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return nil
+        }
+    }
+
+    private static let failing = SQL(
+        """
+        SELECT \(columns) FROM ledger INDEXED BY ledger_failing
+        WHERE query = ? AND state IN ('failed_retryable', 'failed_permanent') ORDER BY offset LIMIT ?
+        """)
+
+    /// The highest offset that has an entry; nil where there is none, or it cannot be read.
+    static func last(of query: QueryID, in connection: Connection) throws(StorageError) -> Int? {
+        do throws(StorageError) {
+            return try connection.first(highest, query.rawValue) { row throws(StorageError) in row.optionalInt(0) }
+                ?? nil
+        } catch {
+            guard error.isUnreadableRow else { throw error }
+            return nil
+        }
+    }
+
+    private static let highest = SQL("SELECT max(offset) FROM ledger WHERE query = ?")
+
     /// The offsets that stand in rows which say impossible things.
     static func impossible(of query: QueryID, in connection: Connection) throws(StorageError) -> [Int] {
         var offsets: [Int] = []

@@ -235,9 +235,10 @@ enum PageTable {
 
     /// Moves a stretch of pages. R1: a validator is void once its page has moved; its request would now answer with
     /// other items.
+    /// - Returns: whether every row was whole, and moved.
     static func shift(
         _ move: Rearrangement.Move, revision: Int, of query: QueryID, in connection: Connection
-    ) throws(StorageError) {
+    ) throws(StorageError) -> Bool {
         try Shift.page.run(move, of: query, in: connection) { range throws(StorageError) in
             try connection.run(
                 take, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound), .int(move.distance),

@@ -6,7 +6,7 @@ enum QueryTable {
     static let sealed = """
         id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
         allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, \
-        invalidated_at, fresh_for, q.seal
+        invalidated_at, fresh_for, origin_window, q.seal
         """
     private static let columns = sealed + ", counter, stamp, kept"
     /// Where the file is damaged: a record is read without its version, so that a damaged journal hides no list.
@@ -40,7 +40,7 @@ enum QueryTable {
             scope = ?2, key = ?3, name_hash = ?4, generation = ?5, revision = ?6, total_kind = ?7, total = ?8, list_end = ?9,
             created_at = ?10, validated_at = ?11, allows_duplicates = ?12, paging = ?13, source = ?14,
             sweep_position = ?15, sweep_cursor = ?16, sweep_started_at = ?17, pinned = ?18,
-            invalidated_at = ?19, fresh_for = ?20, seal = ?21
+            invalidated_at = ?19, fresh_for = ?20, origin_window = ?21, seal = ?22
         WHERE id = ?1
         """)
     private static let delete = SQL("DELETE FROM query WHERE id = ?")
@@ -71,13 +71,15 @@ enum QueryTable {
         _ id: QueryID, in connection: Connection
     ) throws(StorageError) -> CommittedList? {
         do throws(StorageError) {
-            return try connection.first(byID, id.rawValue) { row throws(StorageError) in
+            var found = try connection.first(byID, id.rawValue) { row throws(StorageError) in
                 CommittedList(
-                    record: try whole(row, connection), tail: JournalTail(counter: row.int(21), kept: row.int(23)))
+                    record: try whole(row, connection), tail: JournalTail(counter: row.int(22), kept: row.int(24)))
             }
+            if let record = found?.record { found?.holdings = try JournalTable.holdings(of: record, in: connection) }
+            return found
         } catch {
             guard error.isUnreadableRow, let record = try find(id, in: connection) else { throw error }
-            return CommittedList(record: record, tail: nil)
+            return CommittedList(record: record)
         }
     }
 
@@ -182,7 +184,7 @@ enum QueryTable {
             .bool(record.allowsDuplicates), .text(record.paging), .text(record.source),
             .optional(record.sweep?.position),
             .optional(record.sweep?.cursor?.text), .time(record.sweep?.startedAt), .bool(record.isPinned),
-            .time(record.invalidatedAt), .optional(sealed.freshFor), .hash(sealed.seal))
+            .time(record.invalidatedAt), .optional(sealed.freshFor), .optional(record.window), .hash(sealed.seal))
     }
 
     static func delete(_ id: QueryID, in connection: Connection) throws(StorageError) {

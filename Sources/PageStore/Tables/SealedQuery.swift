@@ -12,7 +12,7 @@ struct SealedQuery {
     /// Everything is as it was stored, and possible.
     var isWhole: Bool {
         sealHolds && hasItsName && isInBounds
-            && [record.total.count, record.end, record.sweep?.position].allSatisfy {
+            && [record.total.count, record.end, record.sweep?.position, record.window].allSatisfy {
                 StoredBounds.positions.contains($0 ?? 0)
             }
             && [record.version.generation, record.version.revision].allSatisfy { StoredBounds.counters.contains($0) }
@@ -53,16 +53,17 @@ struct SealedQuery {
             validatedAt: row.optionalTime(10), createdAt: row.time(9), allowsDuplicates: row.bool(11),
             paging: row.text(12), source: row.text(13), sweep: sweep, isPinned: row.bool(17),
             invalidatedAt: row.optionalTime(18), freshFor: row.optionalInt(19).map { .milliseconds($0) },
-            contentVersion: ContentVersion(counter: min(max(row.int(21), 0), Total.largest), stamp: row.hash(22)))
+            window: row.optionalInt(20),
+            contentVersion: ContentVersion(counter: min(max(row.int(22), 0), Total.largest), stamp: row.hash(23)))
         nameHash = row.hash(3)
-        seal = row.hash(20)
+        seal = row.hash(21)
         isInBounds =
             [11, 17].allSatisfy { StoredBounds.flags.contains(row.int($0)) }
             && (sweep != nil || row.optionalInt(14) == nil && row.optionalText(15) == nil)
             && record.total.count == row.optionalInt(7)
             && !hasBlob
         var found = Seal(Seal.query)
-        row.mix(20, into: &found)
+        row.mix(21, into: &found)
         sealHolds = found.value == seal
     }
 
@@ -99,6 +100,7 @@ struct SealedQuery {
         seal.mix(record.isPinned ? 1 : 0)
         seal.mix(record.invalidatedAt)
         seal.mix(freshFor)
+        seal.mix(record.window)
         return seal.value
     }
 }

@@ -32,22 +32,28 @@ struct Shift {
     }
 
     /// - Parameter take: copies the rows of a range to the scratch table, as they shall be.
+    /// - Returns: whether every row of the range was moved; the others are deleted.
+    @discardableResult
     func run(
         _ move: Rearrangement.Move, of query: QueryID, in connection: Connection,
         take: (Range<Int>) throws(StorageError) -> Void
-    ) throws(StorageError) {
+    ) throws(StorageError) -> Bool {
         let distance = move.distance
-        guard distance != 0 else { return }
+        guard distance != 0 else { return true }
+        var isWhole = true
         try connection.run(createScratch)
         var left = move.range
         while !left.isEmpty {
             let range = try portion(of: left, distance, query, connection)
             try take(range)
+            let taken = connection.changes
             try connection.run(delete, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound))
+            isWhole = isWhole && connection.changes == taken
             try connection.run(putBack)
             try connection.run(empty)
             left = distance > 0 ? left.lowerBound..<range.lowerBound : range.upperBound..<left.upperBound
         }
+        return isWhole
     }
 
     /// Moving up begins at the end, moving down at the beginning: there the way is free.

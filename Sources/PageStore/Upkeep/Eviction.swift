@@ -76,7 +76,7 @@ struct Eviction: Sendable {
     static func remove(_ portion: [Candidate], in session: Session) throws(StorageError) -> [Candidate] {
         try session.write { moment throws(StorageError) in
             var removed: [Candidate] = []
-            var changes: [QueryID: [Change]] = [:]
+            var gone: [QueryID: [PageSummary]] = [:]
             for victim in portion {
                 guard let row = try PageTable.row(at: victim.offset, of: victim.query, in: session.connection),
                     row.bytes == victim.bytes, row.summary.fetchedAt <= victim.usedAt
@@ -85,20 +85,26 @@ struct Eviction: Sendable {
                 try PageTable.delete(at: victim.offset, of: victim.query, in: session.connection)
                 // It arrived once; now it is a gap like any other.
                 try LedgerTable.forgetSuccess(at: victim.offset, query: victim.query, in: session.connection)
-                changes[victim.query, default: []].append(.dropped(row.summary.range))
+                gone[victim.query, default: []].append(row.summary)
                 removed.append(victim)
             }
-            for (query, changes) in changes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            for (query, pages) in gone.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
                 session.identities.forget(query)
                 let record = try QueryTable.find(query, in: session.connection)
                 var version: ContentVersion?
-                if record != nil {
+                if let record {
                     var journal = JournalDraft(session.journalBound)
-                    for case .dropped(let range) in changes { journal.dropped(range) }
-                    version = try session.advance(query, journal, at: moment.now).version
+                    var holdings = try JournalTable.holdings(of: record, in: session.connection)
+                    for page in pages {
+                        journal.dropped(page.range)
+                        holdings?.remove(page.range, isHeld: page.generation == record.version.generation)
+                    }
+                    version = try session.advance(query, journal, holdings: holdings, at: moment.now).version
                 }
                 session.note(
-                    ChangeSet(query: query, version: record?.version, contentVersion: version, changes: changes))
+                    ChangeSet(
+                        query: query, version: record?.version, contentVersion: version,
+                        changes: pages.map { .dropped($0.range) }))
             }
             return removed
         }

@@ -79,7 +79,7 @@ struct Repair {
     }
 
     /// The indexes that are not tables of their own, anew from their tables.
-    private static let reindex = "REINDEX sqlite_autoindex_query_1; REINDEX ledger_due"
+    private static let reindex = "REINDEX sqlite_autoindex_query_1; REINDEX ledger_due; REINDEX ledger_failing"
 
     private mutating func mend(_ damage: Verification.Damage) throws(StorageError) {
         // Deleting a row that an index lacks would fail.
@@ -111,6 +111,11 @@ struct Repair {
         for query in damage.lost { try QueryTable.insertUnsealed(damage.names[query]!, as: query, in: connection) }
         for query in damage.queries {
             if let name = damage.names[query.record.id] { try renew(query, name) }
+        }
+        for query in damage.holdings {
+            // They are counted anew with the list's next version.
+            mended += 1
+            changes[query, default: []] += []
         }
         for query in damage.journals {
             mended += 1
@@ -192,7 +197,10 @@ struct Repair {
             try LedgerTable.queue(gap.lowerBound, query: query, at: now, in: connection)
             queued.append(gap.lowerBound)
         }
-        let version = try session.advance(query, journals[query] ?? JournalDraft(session.journalBound), at: now).version
+        let version = try session.advance(
+            query, journals[query] ?? JournalDraft(session.journalBound),
+            holdings: ListHoldings(list.pages, generation: record.version.generation), at: now
+        ).version
         session.note(
             ChangeSet(
                 query: query, version: record.version, contentVersion: version,

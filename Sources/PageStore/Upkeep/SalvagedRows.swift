@@ -71,7 +71,7 @@ struct SalvagedRows {
             try new.transaction(.write) { () throws(StorageError) in
                 _ = try JournalTable.append(
                     draft, to: query, after: JournalTail(counter: counter, kept: 0), stamp: stamp, at: now,
-                    bound: JournalBound(), in: new)
+                    bound: JournalBound(), holdings: nil, in: new)
             }
         }
     }

@@ -30,6 +30,8 @@ struct Verification {
         var ledger: [Place] = []
         /// Lists whose journals are begun anew.
         var journals: [QueryID] = []
+        /// Lists whose holdings are counted anew.
+        var holdings: [QueryID] = []
         var isFileDamaged = false
         /// Rows cannot be read, or do not ascend: what is readable has to go to another file.
         var isTreeDamaged = false
@@ -178,6 +180,7 @@ struct Verification {
     }
 
     private mutating func check(_ record: QueryRecord, isWhole: Bool = true) throws(StorageError) {
+        let before = report.findings.count
         var broken: [Int] = []
         let rows = try PageTable.rows(of: record.id, in: connection) { broken.append($0) }
         for offset in broken {
@@ -237,6 +240,16 @@ struct Verification {
             report.findings.append(
                 Finding(.journal, query: record.id, "the record of the list's changes is not what was stored"))
         }
+        // Of a list that is damaged otherwise they are counted anew in any case.
+        if isWhole, report.findings.count == before { try checkHoldings(of: record, rows) }
+    }
+
+    private mutating func checkHoldings(of record: QueryRecord, _ rows: [PageRow]) throws(StorageError) {
+        let counted = ListHoldings(rows.map(\.summary), generation: record.version.generation)
+        guard let kept = try JournalTable.holdings(of: record, in: connection), kept != counted else { return }
+        damage.holdings.append(record.id)
+        report.findings.append(
+            Finding(.journal, query: record.id, "the record of what the list holds does not agree with its pages"))
     }
 
     private mutating func drop(_ place: Damage.Place, _ kind: Finding.Kind, _ range: Range<Int>, _ message: String) {

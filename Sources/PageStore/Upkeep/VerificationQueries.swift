@@ -75,5 +75,13 @@ enum StoreTrees {
                 "the index of what is due",
                 SQL("SELECT count(*) FROM ledger INDEXED BY ledger_due WHERE next_attempt_at IS NOT NULL")
             ),
+            (
+                "the index of what is failing",
+                SQL(
+                    """
+                    SELECT count(*) FROM ledger INDEXED BY ledger_failing
+                    WHERE state IN ('failed_retryable', 'failed_permanent')
+                    """)
+            ),
         ]
 }

@@ -115,7 +115,8 @@ extension Agenda.List {
         let record = list.record
         self.init(
             query: record.id, isPinned: record.isPinned, validatedAt: record.validatedAt, freshFor: record.freshFor,
-            isInvalidated: record.isInvalidated, isComplete: list.isComplete, isSweeping: record.sweep != nil,
+            isInvalidated: record.isInvalidated, isComplete: list.isComplete || list.isAtWindow,
+            isSweeping: record.sweep != nil,
             headFailure: list.ledger.first { $0.offset == 0 && $0.state.isFailure })
     }
 }

@@ -44,6 +44,11 @@ extension EndOfList {
     }
 }
 
+extension FetchedPage {
+    /// Whether the origin says that more follows: `hasMore`, or where it says nothing a live `next`.
+    var saysMore: Bool { hasMore ?? (next != nil) }
+}
+
 extension Total {
     /// Whether both are exact, and differ: nothing else is a check digit.
     func contradicts(_ other: Total) -> Bool {

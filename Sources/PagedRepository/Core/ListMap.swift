@@ -70,7 +70,7 @@ struct ListMap: Equatable {
             for (index, identity) in sighting.identities.enumerated() {
                 let origin = sighting.offset + index
                 if let known = items[origin] {
-                    guard sightings[known.sighting].identities[known.index] == identity else { return nil }
+                    guard sightings[known.sighting].shows(known.index, asIn: sighting, index) else { return nil }
                     continue
                 }
                 guard keys.updateValue(origin, forKey: identity.key) == nil else { return nil }

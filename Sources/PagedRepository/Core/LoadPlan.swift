@@ -10,9 +10,10 @@ enum LoadPlan {
     ///
     /// - Parameters:
     ///   - size: how many items a page of this origin has.
-    ///   - overlap: how many known items are asked for again with each page, where any offset can be asked for (R21).
+    ///   - overlap: how many known items are asked for again, where any offset can be asked for: with which pages,
+    ///     `Overlap` says (R21).
     static func targets(for list: ListOutline, access: PagingAccess, size: Int, overlap: Int = 0) -> [FetchTarget] {
-        let overlap = max(0, min(overlap, size - 1))
+        let overlap = Overlap(overlap, size: size)
         let coverage = list.coverage
         switch access {
         case .single:
@@ -24,12 +25,14 @@ enum LoadPlan {
             else { return [] }
             return [.follow(cursor, offset: coverage.headEnd)]
         case .offsets, .grid:
-            guard let length = list.record.end ?? list.record.total.exactCount else {
+            guard let length = list.record.end ?? list.record.total.exactCount ?? list.record.window else {
                 // Nobody knows where the list ends: one page at a time, and the answer tells.
-                return spans(coverage.gaps(below: coverage.runs.last?.upperBound ?? 0), access, size, overlap)
-                    + [openEnd(coverage.runs.last?.upperBound ?? 0, access, size, overlap)]
+                let end = coverage.runs.last?.upperBound ?? 0
+                return spans(coverage.gaps(below: end), access, size, overlap, list)
+                    + openEnd(end, access, size, overlap, list)
             }
-            return spans(coverage.gaps(below: length), access, size, overlap)
+            let gaps = coverage.gaps(below: min(length, list.record.window ?? .max))
+            return spans(gaps, access, size, overlap, list)
         }
     }
 
@@ -63,19 +66,21 @@ enum LoadPlan {
     }
 
     /// The page that would begin at or hold `position`, where the list may go on.
-    private static func openEnd(_ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Int) -> FetchTarget {
+    private static func openEnd(
+        _ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Overlap, _ list: ListOutline
+    ) -> [FetchTarget] {
         switch access {
         case .grid(let grid):
             let start = position / grid * grid
-            return .span(start..<start + grid, overlap: 0)
+            return [.span(start..<start + grid, overlap: 0)]
         case .offsets, .chain, .single:
-            return span(from: position, to: .max, size, overlap)
+            return overlap.spans(position..<Int.max, size: size, behind: list.heldPages, most: 1)
         }
     }
 
-    private static func spans(_ gaps: [Range<Int>], _ access: PagingAccess, _ size: Int, _ overlap: Int)
-        -> [FetchTarget]
-    {
+    private static func spans(
+        _ gaps: [Range<Int>], _ access: PagingAccess, _ size: Int, _ overlap: Overlap, _ list: ListOutline
+    ) -> [FetchTarget] {
         switch access {
         case .grid(let grid):
             // Gaps are asked for on the origin's own grid (R21); two gaps in one of its pages are one request.
@@ -88,26 +93,12 @@ enum LoadPlan {
             }
             return starts.map { .span($0..<$0 + grid, overlap: 0) }
         case .offsets, .chain, .single:
+            let pages = gaps.isEmpty ? [] : list.heldPages
             var targets: [FetchTarget] = []
-            for gap in gaps {
-                var position = gap.lowerBound
-                while position < gap.upperBound, targets.count < longest {
-                    let target = span(from: position, to: gap.upperBound, size, overlap)
-                    targets.append(target)
-                    position = target.end
-                }
+            for gap in gaps where targets.count < longest {
+                targets += overlap.spans(gap, size: size, behind: pages, most: longest - targets.count)
             }
             return targets
         }
     }
-
-    /// A page's worth of positions, the overlap taken out of it (R21).
-    private static func span(from position: Int, to end: Int, _ size: Int, _ overlap: Int) -> FetchTarget {
-        let overlap = min(overlap, position)
-        return .span(position..<min(position + size - overlap, end), overlap: overlap)
-    }
-}
-
-extension FetchTarget {
-    fileprivate var end: Int { if case .span(let range, _) = self { range.upperBound } else { offset } }
 }

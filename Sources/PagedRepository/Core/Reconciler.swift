@@ -38,6 +38,8 @@ struct Reconciler: Equatable {
         var isGrid: Bool
         /// Whether places can be asked for at all (R22).
         var isRandom: Bool
+        /// Nothing is asked for behind this position: the end of the origin's result window.
+        var window = Int.max
     }
 
     enum Action: Equatable {
@@ -107,7 +109,7 @@ struct Reconciler: Equatable {
         }
         // Never more than reading it all again would cost.
         var once = asked
-        questions = questions.filter { once.insert($0).inserted }
+        questions = questions.filter { $0.upperBound <= reach.window && once.insert($0).inserted }
         questions = reach.isRandom ? Array(questions.prefix(max(0, cached.pages - requests))) : []
         guard questions.isEmpty else {
             hasAsked = true

@@ -39,6 +39,13 @@ struct Sighting: Equatable {
     /// Whether the item at `index` is held with the very bytes that were sent.
     func isHeldAsSent(_ index: Int) -> Bool { places[index]?.content == identities[index].content }
 
+    /// Whether the item at `index` is the one at `place` of another answer: in its bytes or as JSON.
+    func shows(_ index: Int, asIn other: Sighting, _ place: Int) -> Bool {
+        identities[index] == other.identities[place]
+            || identities[index].key == other.identities[place].key
+                && content.isSame(index, as: place, of: other.content)
+    }
+
     /// The page to store for the items at `indices`.
     func write(_ indices: Range<Int>, at position: Int, evidence: Evidence) -> PageWrite {
         let isWhole = indices == 0..<content.count

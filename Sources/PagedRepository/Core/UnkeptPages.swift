@@ -23,6 +23,7 @@ struct UnkeptPages: Equatable {
     private(set) var next: PageRequest.Target?
     private let access: PagingAccess
     private let loopGuard: Int
+    private let emptyPageLimit: Int
     /// Where in the origin's list the next answer begins.
     private var position: Int
     /// How many items a page has that is not the last; nil while that is not known.
@@ -32,10 +33,11 @@ struct UnkeptPages: Equatable {
     /// Consecutive answers without a new item.
     private var withoutNews = 0
 
-    init(behind start: Int, access: PagingAccess, loopGuard: Int) {
+    init(behind start: Int, access: PagingAccess, loopGuard: Int, emptyPageLimit: Int = 1_000) {
         self.start = start
         self.access = access
         self.loopGuard = loopGuard
+        self.emptyPageLimit = emptyPageLimit
         position = start
         if case .grid(let size) = access { fullPage = size }
     }
@@ -66,7 +68,8 @@ struct UnkeptPages: Equatable {
         let ending = EndOfList.decide(page, at: offset ?? position, full: full, access: access)
         let hasEnded = ending != .more || access == .single
         // R24: pages for ever with nothing new are a loop.
-        if news.isEmpty, !hasEnded, withoutNews + 1 >= loopGuard {
+        let limit = page.content.isEmpty ? emptyPageLimit : loopGuard
+        if news.isEmpty, !hasEnded, withoutNews + 1 >= limit {
             return .failed(
                 FetchFailure(.loop, "\(withoutNews + 1) pages in a row brought nothing new", isRetryable: false))
         }
@@ -75,7 +78,7 @@ struct UnkeptPages: Equatable {
         fullPage = fullPage ?? page.content.count
         if page.total != .unknown { total = page.total }
         var content = PageContent()
-        for index in news { content.append(page.content.payload(at: index), id: page.content.ids[index]) }
+        for index in news { content.append(contentsOf: page.content.slice(index..<index + 1)) }
         ids.formUnion((0..<content.count).compactMap { content.ids.bytes(at: $0) })
         count += content.count
         pages += 1

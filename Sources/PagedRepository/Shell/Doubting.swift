@@ -60,15 +60,20 @@ extension FetchedPage {
 
     /// R20: a total that was found to be wrong, and is still less than what is held, counts nothing.
     func trusted(against list: ListOutline) -> FetchedPage {
+        trusted(against: list.record.total, heldEnd: list.coverage.runs.last?.upperBound ?? 0)
+    }
+
+    /// - Parameters:
+    ///   - known: what the list's total is taken to be.
+    ///   - heldEnd: the position behind the last held item.
+    func trusted(against known: Total, heldEnd: Int) -> FetchedPage {
         // R24: whoever says that it goes on is believed, and a total that says otherwise is not.
         if hasMore ?? (next != nil), let claimed = total.exactCount, claimed <= content.count {
             var page = self
             page.total = .estimate(content.count + 1)
             return page
         }
-        guard case .estimate = list.record.total, let claimed = total.exactCount,
-            claimed < list.coverage.runs.last?.upperBound ?? 0
-        else { return self }
+        guard case .estimate = known, let claimed = total.exactCount, claimed < heldEnd else { return self }
         var page = self
         page.total = .estimate(claimed)
         return page

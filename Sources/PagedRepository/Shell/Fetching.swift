@@ -105,9 +105,12 @@ extension SyncRun {
             granted = keepsHeadLease ? pages.filter { $0 == .head } : []
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
-                let request = leaseRequest(open)
+                var request = leaseRequest(open)
+                let looksAtHead = open == [.head] && glance != nil
+                if looksAtHead { request.surroundings = 0..<1 }
                 let grant = try await storage.claim(request, of: query)
                 take(grant, request)
+                if looksAtHead { lookAtHead(grant.list) }
                 askedAt = grant.grantedAt
                 granted += try await whatIsWanted(of: open, Set(grant.offsets), &version, query)
             }
@@ -177,7 +180,9 @@ extension SyncRun {
         switch target {
         case .head:
             var validator: Validator?
-            if !asksUnconditionally, let query, let list = try await storage.outline(of: query) {
+            if !asksUnconditionally, let glance, glance.head != nil {
+                validator = glance.validator
+            } else if !asksUnconditionally, let query, let list = try await storage.outline(of: query) {
                 validator = list.heldPages.first { $0.offset == 0 }?.validator
                 // A page whose bytes are damaged is not "not modified".
                 if try await storage.window(of: query, 0..<pageWindow(list))?.damaged.isEmpty == false {

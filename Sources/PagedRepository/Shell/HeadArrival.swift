@@ -22,16 +22,17 @@ extension SyncRun {
 
     /// R16: a 304 confirms the page; it confirms the total only if that was validated too, or stands on the 304.
     private func headConfirmed(_ total: Total, _ validator: Validator?) async throws(StorageError) {
+        if try await isConfirmedAtAGlance(total, validator) { return }
         guard !isSuspicious, let query, let list = try await storage.outline(of: query), !list.contradictsItself,
             let head = list.heldPages.first(where: { $0.offset == 0 })
         else { return askAgain() }
         let known = list.record.total
-        guard
-            total == .unknown ? (head.validator?.coversTotal ?? false) || known == .unknown : total.count == known.count
-        else { return askAgain() }
+        guard head.validator?.covers(total, known: known) ?? (total.count == known.count) else { return askAgain() }
 
         adopt(head, list)
         pagesUnchanged += 1
+        // R24: that page one is the same says nothing of the end of a list that nothing counts.
+        if known.exactCount == nil { pass.rechecksEnd = true }
         let outcome = try await apply(
             CommitPlan(
                 query: query, version: list.record.version,
@@ -44,7 +45,9 @@ extension SyncRun {
     /// Goes by page one as it is held. A page with a validator is as it was received (R1); any other may have been
     /// joined.
     func adopt(_ head: PageSummary, _ list: ListOutline) {
-        pageSize = fullPage(head.count, isWhole: list.record.end == head.count)
+        // A page one that was stored by another run may be longer than what this run asks for.
+        let size = source.access == .offsets ? min(head.count, options.pageSize ?? .max) : head.count
+        pageSize = fullPage(size, isWhole: list.record.end == head.count)
         isPageSizeSure = head.validator != nil
         pageOne = (head.count, head.cursorOut, list.record.total)
     }
@@ -62,6 +65,7 @@ extension SyncRun {
     }
 
     private func judge(_ page: FetchedPage) async throws(StorageError) {
+        if try await isUnchangedAtAGlance(page) { return }
         let known: QueryID
         if let query { known = query } else { known = try await storage.register(key).id }
         query = known
@@ -78,12 +82,12 @@ extension SyncRun {
             }
             // Somebody else may have begun it while page one was under way.
             guard isOurs(list.record) else { return }
-            let page = page.trusted(against: list)
+            var page = page.trusted(against: list)
             if source.access.isRandom, list.contradictsItself { isSuspicious = true }
+            if repeatsForTheFirstTime(page, list) { return askAgain() }
             isShrinkConfirmed = doubt(page, list) == .isOver
-            switch HeadVerdict.decide(
-                page, end: end(of: page), cached: try await cached(for: page, list), isConfirmed: isShrinkConfirmed)
-            {
+            let cached = try await cached(for: &page, list)
+            switch HeadVerdict.decide(page, end: end(of: page), cached: cached, isConfirmed: isShrinkConfirmed) {
             case .doubtful:
                 return try await setAside(page, list)
             case .firstLoad:
@@ -100,14 +104,24 @@ extension SyncRun {
         throw StorageError(.busy, "other processes keep changing this list; try again")
     }
 
-    func cached(for page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> HeadVerdict.Cached {
+    /// R25: whether page one repeats ids that it did not repeat in the answer before. The same answer twice is proof.
+    private func repeatsForTheFirstTime(_ page: FetchedPage, _ list: ListOutline) -> Bool {
+        guard !list.record.allowsDuplicates else { return false }
+        let repeated = page.repeatedKeys
+        defer { repeatedInHead = repeated }
+        return !repeated.isEmpty && repeated != repeatedInHead
+    }
+
+    /// The list as it is held. The items of `page` that are equal to stored ones as JSON get their bytes.
+    func cached(for page: inout FetchedPage, _ list: ListOutline) async throws(StorageError) -> HeadVerdict.Cached {
         let coverage = list.coverage
         let count = min(page.content.count, coverage.headEnd)
-        let window = try await storage.window(of: list.record.id, 0..<count)
+        let held = (try await storage.window(of: list.record.id, 0..<count)?.parts ?? []).filter(\.isHeld)
+        let identities = held.flatMap { $0.content.identities }
+        if identities != page.content.identities { page.content = page.content.keepingBytes(of: held.map(\.content)) }
         return HeadVerdict.Cached(
             total: list.record.total, headEnd: coverage.headEnd, isEmpty: list.heldPages.isEmpty,
-            readableEnd: list.pages.last?.range.upperBound ?? 0,
-            headIdentities: (window?.parts ?? []).filter(\.isHeld).flatMap { $0.content.identities })
+            readableEnd: list.pages.last?.range.upperBound ?? 0, headIdentities: identities)
     }
 
     /// Where page one itself says that the list ends.
@@ -124,7 +138,10 @@ extension SyncRun {
     }
 
     /// R16: nothing new.
-    private func confirm(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> Bool {
+    /// - Parameter premise: page one, where only that was looked at of the list. Default: nil.
+    func confirm(
+        _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePremise? = nil
+    ) async throws(StorageError) -> Bool {
         let all = 0..<page.content.count
         var edits: [ListEdit] = []
         if list.heldPages.contains(where: { $0.range == all && $0.count > 0 }) {
@@ -146,7 +163,7 @@ extension SyncRun {
                 if page.total.exactCount == nil || list.record.total.exactCount == nil { pass.rechecksEnd = true }
             }
         }
-        return try await commitHead(edits + [.setEnd(end)], page, list)
+        return try await commitHead(edits + [.setEnd(end)], page, list, restingOn: premise)
     }
 
     /// Stores page one where nothing, or nothing that counts, is held. False when somebody else was faster.
@@ -154,10 +171,10 @@ extension SyncRun {
         -> Bool
     {
         var edits = edits
-        if Set(page.content.identities.map(\.key)).count < page.content.count, !list.record.allowsDuplicates {
+        if !page.repeatedKeys.isEmpty, !list.record.allowsDuplicates {
             // Everything else gives way: only the answer itself is left to repeat ids (R25).
             warn("the origin repeats item ids within a page; repeated items are kept")
-            edits.insert(.allowDuplicates, at: 0)
+            edits.insert(.setAllowsDuplicates(true), at: 0)
         }
         return try await commitHead(
             edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end(of: page))], page, list)
@@ -167,6 +184,7 @@ extension SyncRun {
     /// the new list has been read.
     func replace(with page: FetchedPage) async throws(StorageError) {
         tellReplaced()
+        pass.hasReplaced = true
         for _ in 0..<8 {
             guard let query, let list = try await storage.outline(of: query) else { break }
             if try await store([.beginGeneration, .put(write(page))], of: page, list) {
@@ -177,13 +195,19 @@ extension SyncRun {
     }
 
     /// Commits what page one meant. False when the list is not the one that was looked at any more.
-    func commitHead(_ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) -> Bool {
+    func commitHead(
+        _ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePremise? = nil
+    ) async throws(StorageError) -> Bool {
         var edits = edits
         if let lesson = page.lesson { edits.append(.describe(paging: lesson.paging, source: lesson.source)) }
-        let plan = CommitPlan(
+        var plan = CommitPlan(
             query: list.record.id, version: list.record.version,
             edits: edits + [.setFreshFor(page.freshFor), .validated], ledger: [.succeeded(offset: 0, lease: leases[0])],
             askedUnder: leases[0])
+        if let premise {
+            plan.premises = [premise]
+            plan.extent = list.record.extent
+        }
         guard case .committed = try await apply(plan) else { return false }
         return true
     }
@@ -198,6 +222,7 @@ extension SyncRun {
         }
         witness(isSame: !isNews && !page.total.contradicts(pageOne.total))
         pageOne = (page.content.count, page.next, page.total)
+        if source.access == .chain { walkBegins(behind: page, isNews: isNews) }
         isSuspicious = false
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)
@@ -206,10 +231,22 @@ extension SyncRun {
 
     /// Notes what page one meant for the list. The strongest finding of a run is the one that is reported.
     func reconciled(_ finding: SyncReport.Reconciliation, _ list: ListOutline) {
+        reconciled(finding, held: list.coverage.count, length: list.record.end ?? list.record.total.count)
+    }
+
+    func reconciled(_ finding: SyncReport.Reconciliation, held: Int, length: Int?) {
         if finding.weight > reconciliation.weight { reconciliation = finding }
-        heldItems = list.coverage.count
-        knownLength = list.record.end ?? list.record.total.count
+        heldItems = held
+        knownLength = length
         progress(.reconciled(reconciliation))
+    }
+}
+
+extension FetchedPage {
+    /// The keys that two of its items have.
+    fileprivate var repeatedKeys: Set<UInt64> {
+        var keys: Set<UInt64> = []
+        return Set(content.identities.lazy.map(\.key).filter { !keys.insert($0).inserted })
     }
 }
 

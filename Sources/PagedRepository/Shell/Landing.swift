@@ -20,10 +20,22 @@ extension SyncRun {
         }
     }
 
+    /// An exact total that comes and goes, from one answer to the next, is an estimate from then on (R25).
+    private func believed(_ landing: Landing) -> Landing {
+        guard case .success(.page(var page)) = landing.result, let total = page.total.exactCount else { return landing }
+        totals.note(total)
+        guard totals.areUnsteady else { return landing }
+        warn("the origin counts now more, now fewer items; its total is taken for an estimate")
+        page.total = .estimate(total)
+        var landing = landing
+        landing.result = .success(.page(page))
+        return landing
+    }
+
     /// - Parameter landings: what has come, in the order in which it came.
     func handle(_ landings: [Landing]) async throws(StorageError) {
         // Of what came together nobody knows which was first. In order, a page begins where the one before it ends.
-        var rest = landings.sorted { $0.target.offset < $1.target.offset }[...]
+        var rest = landings.sorted { $0.target.offset < $1.target.offset }.map { believed($0) }[...]
         while let first = rest.first {
             let together = try await storeTogether(rest)
             if together == 0 { try await handle(first) }
@@ -108,6 +120,7 @@ extension SyncRun {
         }
         let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
         if !failure.isTransport { wasHeard = true }
+        if try await isBehindWindow(failure, target) { return }
         // Nobody waits for this run's retries: then a question that fails is a failure of page one, which has its place
         // in the ledger.
         let ledgerTarget: FetchTarget? = target.isPage ? target : keepsHeadLease ? .head : nil

@@ -9,6 +9,7 @@ extension SyncRun {
     ///   Only for who changes nothing of what is asked for when the plan has been applied.
     func apply(_ plan: CommitPlan, leasingNext: Bool = false) async throws(StorageError) -> CommitOutcome {
         vicinity = nil
+        isConfirmedAtAGlance = false
         let next = leasingNext && !Task.isCancelled ? queue.nextSpans(now: clock.now()) : []
         let request = next.isEmpty ? nil : leaseRequest(next)
         // Measured, not decided by: no clock that is an argument is fine enough.

@@ -7,7 +7,9 @@ extension ListController {
         guard let stored = try? await stored(), machine.isRunning(ticket) else { return }
         if offset == 0 || unkept?.pages.isFollowed(by: page, at: offset) != true {
             let start = offset == 0 ? 0 : stored.items.count
-            let pages = UnkeptPages(behind: start, access: source.access, loopGuard: world.options.sync.loopGuard)
+            let pages = UnkeptPages(
+                behind: start, access: source.access, loopGuard: world.options.sync.loopGuard,
+                emptyPageLimit: world.options.sync.emptyPageLimit)
             // What lies elsewhere comes again, once the list is shown up to there.
             guard pages.isFollowed(by: page, at: offset) else { return }
             unkept = UnkeptList(pages, behind: stored, at: world.clock.now())

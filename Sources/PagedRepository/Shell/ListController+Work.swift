@@ -109,17 +109,17 @@ extension ListController {
         case .next, .all:
             let isServed = report.pagesNotStored > 0 && !now.isKept
             let isComplete =
-                report.outcome == .complete || report.outcome == .damaged && report.list?.isComplete == true
+                report.outcome == .complete || report.outcome == .damaged && report.state?.isComplete == true
             if isComplete || isServed || now.items.count > before.items.count {
                 return .success(news > 0 || now.hasMore ? .loaded(news) : .endReached)
             }
             // The one that was just tried: others may have failed before, and elsewhere.
-            let entry = report.list?.failures.max {
+            let entry = report.failures.max {
                 ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0)
             }
             guard let entry, let failure = entry.failure else {
                 // X12: who gave up is shown no failure; who waits is not sent away with nothing.
-                guard report.list != nil, !Task.isCancelled else { return .success(.superseded) }
+                guard report.state != nil, !Task.isCancelled else { return .success(.superseded) }
                 let why = report.warnings.last ?? "the origin's answers contradict each other; nothing more came"
                 return .failure(ListFailure(.next, FetchFailure(.doubtful, why, isRetryable: true)))
             }
@@ -130,7 +130,7 @@ extension ListController {
 
     /// A time of the storage as one of this list's clock (R52).
     private func own(_ moment: Timestamp?, _ report: SyncReport) -> Timestamp? {
-        guard let moment, let readAt = report.list?.readAt else { return moment }
+        guard let moment, let readAt = report.state?.readAt else { return moment }
         return world.clock.now() + (moment - readAt)
     }
 

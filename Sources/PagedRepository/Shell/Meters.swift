@@ -124,8 +124,9 @@ extension ListEdit {
         case .rearrange(let rearrangement):
             rearrangement.pieces.count { if case .written = $0 { true } else { false } }
         case .verify, .confirm, .beginGeneration, .demote, .truncate, .dropOlderGenerations, .setTotal, .setEnd,
+            .setWindow,
             .validated,
-            .invalidated, .setFreshFor, .allowDuplicates, .setSweep, .describe:
+            .invalidated, .setFreshFor, .setAllowsDuplicates, .setSweep, .describe:
             0
         }
     }

@@ -89,7 +89,7 @@ enum Metric: String, CaseIterable, Sendable {
     enum CircuitState: String, CaseIterable { case open, closed }
 
     static let runOutcomes: [SyncReport.Outcome] = [
-        .complete, .limited, .incomplete, .offline, .failed, .damaged, .purged,
+        .complete, .limited, .incomplete, .unproven, .offline, .failed, .damaged, .purged,
     ]
 }
 

@@ -46,6 +46,9 @@ extension SyncRun {
         if let total = list.record.total.count, arrived.upperBound > total {
             // R20: more items than the origin counts.
             edits.append(.setTotal(.estimate(arrived.upperBound)))
+        } else if ending == .more, page.saysMore, list.record.total.exactCount == arrived.upperBound {
+            // R24: the origin's own word that more follows wins over a total that is reached.
+            edits.append(.setTotal(.estimate(arrived.upperBound + 1)))
         }
         guard try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) else {
             return try await spanArrived(answer, range, overlap: overlap, looks: looks + 1)
@@ -126,7 +129,9 @@ extension SyncRun {
     ) async throws(StorageError) {
         let keys = Set(page.content.identities.map(\.key))
         pagesWithoutNews = try await storage.locate(keys, in: query).count == keys.count ? pagesWithoutNews + 1 : 0
-        guard pagesWithoutNews < options.loopGuard else { return try await originIgnoresOffsets(at: range.lowerBound) }
+        guard pagesWithoutNews < SyncRun.sameAnswers else {
+            return try await originIgnoresOffsets(at: range.lowerBound)
+        }
         listMoved(page, at: offset)
     }
 
@@ -151,25 +156,26 @@ extension SyncRun {
                 places[identity.key].map { start + index - $0.position }
             }.filter { $0 != 0 }
             if shifts.isEmpty, mayLookAgain { return false }
-            if places.count == identities.count {
+            let times = note(identities, at: start, places)
+            let isKnownWhole = places.count == identities.count
+            if isKnownWhole {
                 pagesWithoutNews += 1
-                guard pagesWithoutNews < options.loopGuard else {
+                guard pagesWithoutNews < SyncRun.sameAnswers else {
                     try await originIgnoresOffsets(at: range.lowerBound)
                     return true
                 }
             }
-            conflicts += 1
-            let isShifted = Set(shifts).count == 1 && (page.total == .unknown || source.access != .offsets)
-            // A page of nothing but what is held elsewhere takes nothing from its place (G6): page one tells what it
-            // means.
-            if conflicts <= options.restarts, isShifted || places.count == identities.count {
+            // A page of nothing but what is stored elsewhere takes nothing from its place (G6). One that repeats some
+            // items has to come twice (R25).
+            if isKnownWhole || times < 2 {
                 listMoved(page, at: start)
                 return true
             }
-            if conflicts > options.restarts * 4 || held.contains(where: { $0.lowerBound == start }) {
+            if times > 3 {
                 warn("the origin repeats item ids; repeated items are kept")
-                plan.edits.insert(.allowDuplicates, at: 0)
+                plan.edits.insert(.setAllowsDuplicates(true), at: 0)
             } else {
+                // The other place is fetched again: if it shows the same items again, both places have them.
                 plan.edits.insert(contentsOf: held.map { .demote($0) }, at: 0)
             }
             outcome = try await apply(plan)
@@ -182,6 +188,21 @@ extension SyncRun {
         case .superseded, .duplicates: pass.mustRestart = true
         }
         return true
+    }
+
+    /// Counts how often these items were received at one place while they are stored at another.
+    /// - Returns: the count of the item that was received so most often.
+    private func note(_ identities: [ItemIdentity], at start: Int, _ places: [UInt64: ItemPlace]) -> Int {
+        var most = 0
+        var received: [UInt64: Int] = [:]
+        for (index, identity) in identities.enumerated() {
+            let earlier = received.updateValue(start + index, forKey: identity.key)
+            guard let place = places[identity.key]?.position ?? earlier, place != start + index else { continue }
+            let collision = Collision(key: identity.key, places: [place, start + index])
+            collisions[collision, default: 0] += 1
+            most = max(most, collisions[collision] ?? 0)
+        }
+        return most
     }
 
     /// R24: whatever is asked for, the same items come. Nothing that is held gives way to that.

@@ -67,7 +67,7 @@ extension SyncRun {
     /// What could not be fetched at positions that are held by now, or do not exist, is of no use to anybody; nor is a
     /// retry that was due and for which nothing was to be asked: pages have other beginnings since. Page one's record
     /// is its own.
-    private func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
+    func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
         let now = list.readAt
         let known = list.coverage
         let end = list.record.end ?? list.record.total.exactCount ?? .max

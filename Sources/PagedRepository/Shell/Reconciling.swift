@@ -15,6 +15,8 @@ extension SyncRun {
     /// Page one is not what it was.
     func reconcile(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
         let head = try await sighting(page, at: 0, list.record.id, isEnd: end(of: page) != nil, asked: nil)
+        var page = page
+        page.content = head.content
         // R25: where ids repeat, or the origin cannot be asked for places, nothing can be looked up.
         guard !list.record.allowsDuplicates, !head.repeatsItems, source.access != .single else {
             return try await replace(with: page)
@@ -32,7 +34,8 @@ extension SyncRun {
                 runs: list.coverage.runs, length: list.record.end ?? list.record.total.exactCount,
                 pages: (list.coverage.count + size - 1) / max(size, 1)),
             reach: Reconciler.Reach(
-                pageSize: size, probeSize: min(source.probeSize ?? size, size), isGrid: isGrid, isRandom: !isChain),
+                pageSize: size, probeSize: min(source.probeSize ?? size, size), isGrid: isGrid, isRandom: !isChain,
+                window: list.record.window ?? .max),
             isSuspicious: isSuspicious)
         if isChain, !machine.isExplained {
             return try await walkFromHead(head, page, list)
@@ -131,14 +134,16 @@ extension SyncRun {
         queue.clear()
     }
 
-    /// An answer, with where the cached list holds its items.
+    /// An answer, with where the cached list holds its items. Those that are equal to stored ones as JSON get their
+    /// bytes.
     func sighting(
         _ page: FetchedPage, at offset: Int, _ query: QueryID, isEnd: Bool, asked: Range<Int>?,
         cursor: PageCursor? = nil
     ) async throws(StorageError) -> Sighting {
         let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
+        let content = try await keepingBytes(of: page.content, at: places, in: query)
         return Sighting(
-            offset: offset, content: page.content, places: places, isEnd: isEnd, cursorIn: cursor, cursorOut: page.next,
+            offset: offset, content: content, places: places, isEnd: isEnd, cursorIn: cursor, cursorOut: page.next,
             validator: asked == nil ? page.validator : nil)
     }
 }

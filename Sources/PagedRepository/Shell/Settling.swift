@@ -15,22 +15,34 @@ extension SyncRun {
             // The origin counts more than it gives, and has nothing at the places where the rest should be. It may have
             // lost them just now: page one once more tells (R20).
             guard passCount > 0, isOwnTotal else { return false }
+            if isWindow(list, end: reached, total: total) { return try await end(atWindow: reached, total, list) }
             warn("the origin counts \(total) items but gives \(reached)")
             return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
+        }
+        if source.access.isRandom, record.total.exactCount == nil, let refused = pass.refused.min(), refused <= reached,
+            missingTargets(of: list).isEmpty
+        {
+            guard passCount > 0 else { return false }
+            return try await end(atWindow: reached, nil, list)
         }
         if source.access == .chain, let end = record.end, end == reached, let total = record.total.exactCount,
             total != end
         {
             // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
-            // tells; a list that was read just now, from its first page to its last, is believed.
+            // tells; a chain that was walked from its first page to its last, and counts as before, is whole (R24).
+            if list.isAtWindow, isOwnTotal { return true }
             if passCount == 0 { return false }
-            if pass.hasWalkedWhole, isOwnTotal {
+            if isWalkedWhole(to: end), isOwnTotal {
+                if isWindow(list, end: end, total: total) {
+                    return try await self.end(atWindow: end, total, list)
+                }
                 warn("the origin counts \(total) items but gives \(end)")
                 return try await finish([.setTotal(.estimate(total))], list)
             }
             return false
         }
         guard list.isComplete else { return true }
+        try await forgetWhatIsMoot(in: 0..<Int.max, list)
         // Without a total nothing would have told that the list moved between two of its pages: page one is asked once
         // more, until it is what it was before the others were read.
         if source.access.isRandom, record.total.exactCount == nil, pass.newItems > 0 { return false }
@@ -59,39 +71,58 @@ extension SyncRun {
     }
 
     func report(_ ending: FetchQueue.Ending) async throws(StorageError) -> SyncReport {
+        if let state = try await stateToReport() { return report(ending, state) }
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }
         // What was not there when the run began was brought since.
         let kept = storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
-        var found = outcome(ending, list)
+        let state = list.map { ListState($0) }
+        var found = outcome(ending, state)
         if query != nil, list == nil { found = .purged }
         if let query, list != nil, found != .failed {
             let damage = try await storage.damage(of: query, thoroughly: options.checksStoredBytes)
             if !damage.isNone { found = .damaged }
         }
+        return report(found, list, state, kept: kept)
+    }
+
+    /// Of a list whose pages were not read.
+    private func report(_ ending: FetchQueue.Ending, _ state: ListState) -> SyncReport {
+        let held = state.holdings?.pages ?? 0
+        let isHeadNew = state.pageOne.map { $0.summary.validatedAt >= storedSince ?? startedAt } ?? false
+        return report(outcome(ending, state), nil, state, kept: isHeadNew ? held - 1 : held)
+    }
+
+    private func report(
+        _ outcome: SyncReport.Outcome, _ list: ListOutline?, _ state: ListState?, kept: Int
+    ) -> SyncReport {
         var report = SyncReport(
-            outcome: found, reconciliation: reconciliation, list: list, usage: source.usage,
+            outcome: outcome, reconciliation: reconciliation, list: list, usage: source.usage,
             pagesFetched: pagesFetched, pagesUnchanged: pagesUnchanged, pagesKept: kept, warnings: warnings,
             headFailure: headFailure, duration: clock.now() - startedAt)
+        report.state = state
         report.driftsSeen = driftsSeen
         report.pagesNotStored = pagesNotStored
         report.wasHeard = wasHeard
         return report
     }
 
-    private func outcome(_ ending: FetchQueue.Ending, _ list: ListOutline?) -> SyncReport.Outcome {
+    private func outcome(_ ending: FetchQueue.Ending, _ state: ListState?) -> SyncReport.Outcome {
+        let isWhole = state?.isComplete == true && !isUnproven && !keptChanging
         switch ending {
         case .offline:
             return .offline
         case .limited:
-            return list?.isComplete == true ? .complete : .limited
+            return isWhole ? .complete : .limited
         case .retryLater, .stopped:
             return .incomplete
         case .drained:
             if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
-            if options.work == .refresh { return list?.isComplete == true ? .complete : .incomplete }
             if !options.work.refreshesHead { return isPartDone ? .complete : .incomplete }
-            return list?.isComplete == true && list?.failures.isEmpty == true && !keptChanging ? .complete : .incomplete
+            if isUnproven || keptChanging { return .unproven }
+            let hasFailures = state?.failures?.isEmpty != true && options.work != .refresh
+            if state?.isAtWindow == true, !hasFailures { return .limited }
+            return isWhole && !hasFailures ? .complete : .incomplete
         }
     }
 }

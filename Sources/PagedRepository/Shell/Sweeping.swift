@@ -13,10 +13,6 @@ extension SyncRun {
         guard list.record.sweep != nil || sweeping.isBegun || !options.onlyFinishesSweeps else { return .drained }
         sweeping.isBegun = true
         sweeping.isRecorded = list.record.sweep != nil
-        guard !list.record.allowsDuplicates else {
-            warn("ids repeat in this list: it cannot be compared, only read again")
-            return .drained
-        }
         sweeping.answers.removeAll()
         switch source.access {
         case .single:
@@ -91,12 +87,13 @@ extension SyncRun {
         }
         let start = question(sweeping.position).lowerBound
         if list.record.version != sweeping.version { return try await listMovedInSweep(list) }
+        if list.record.allowsDuplicates { return try await layUnaligned(page, list) }
         if let now = page.total.exactCount, now != list.record.total.exactCount ?? now || contradictsPageOne(now) {
             return try await listMovedInSweep(list)
         }
         var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
         if sighting.repeatsItems { return try await listMovedInSweep(list) }
-        var content = page.content
+        var content = sighting.content
         let overlap = sweeping.position - start
         if overlap > 0, content.count > 0 {
             // R21: the item before is where it was, or something came or went before it.
@@ -152,6 +149,13 @@ extension SyncRun {
     private func endSweep(
         at position: Int, _ list: ListOutline, _ edits: [ListEdit], _ page: FetchedPage
     ) async throws(StorageError) {
+        if let window = list.record.window, window <= position, list.length > position {
+            // The origin returns nothing behind its result window: what is held there stays.
+            queue.clear()
+            guard try await commit(edits + [.setWindow(position), .setSweep(nil)], [], list) else { return }
+            sweeping.isDone = true
+            return reconciled(.swept, list)
+        }
         let lost = list.heldPages.filter { $0.range.upperBound > position }.reduce(0) { $0 + $1.count }
         let isCounted = page.total.exactCount == position && list.record.total.exactCount == position
         if lost > 0, !isCounted, !isWitnessed(question(sweeping.position).lowerBound, end: position) {
@@ -161,12 +165,52 @@ extension SyncRun {
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position), .setSweep(nil)]
         guard try await commit(edits + ending, [], list) else { return }
         sweeping.isDone = true
+        try await takeBackRepeats()
         reconciled(.swept, list)
     }
 
-    /// The list moved during the sweep, or is not as it was swept: page one is asked again, and the sweep begins anew.
+    /// R25: ids repeat. Each answer takes its place as the origin sent it.
+    private func layUnaligned(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
+        let start = question(sweeping.position).lowerBound
+        let range = start..<start + page.content.count
+        if range.upperBound <= sweeping.position { return try await endSweep(at: sweeping.position, list, [], page) }
+        var edits: [ListEdit] = []
+        let isSame = list.heldPages.contains { $0.range == range && $0.fingerprint == page.content.fingerprint }
+        if isSame {
+            pagesUnchanged += 1
+        } else {
+            pagesFetched += 1
+            edits = [
+                .demote(range),
+                .put(PageWrite(offset: start, content: page.content, evidence: .inferred, validator: page.validator)),
+            ]
+        }
+        edits.append(.verify(range))
+        let isShort = page.total.exactCount == nil && page.hasMore == nil && range.count < question(start).count
+        if page.hasMore == false || isShort { return try await endSweep(at: range.upperBound, list, edits, page) }
+        let startedAt = list.record.sweep?.startedAt ?? list.readAt
+        edits.append(.setSweep(SweepProgress(position: range.upperBound, startedAt: startedAt)))
+        guard try await commit(edits, [], list) else { return }
+        sweeping.isRecorded = true
+        sweeping.position = range.upperBound
+        if range.upperBound != aligned(range.upperBound) { queue.clear() }
+    }
+
+    /// R25: a sweep of a list whose ids repeated looks again. Where no id repeats any more, the flag is taken back.
+    private func takeBackRepeats() async throws(StorageError) {
+        guard let query, let list = try await storage.outline(of: query), list.record.allowsDuplicates else { return }
+        _ = try await apply(
+            CommitPlan(query: query, version: list.record.version, edits: [.setAllowsDuplicates(false)]))
+    }
+
+    /// The list moved during the sweep, or is not as it was swept: page one is fetched again. The sweep continues where
+    /// the storage has set it back to, and from the start when it fails twice at one place (R31).
     private func listMovedInSweep(_ list: ListOutline) async throws(StorageError) {
-        _ = try await commit([.setSweep(nil)], [], list)
+        sweeping.failures[sweeping.position, default: 0] += 1
+        if sweeping.failures[sweeping.position, default: 0] >= 2 {
+            sweeping.failures = [:]
+            _ = try await commit([.setSweep(nil)], [], list)
+        }
         pass.mustRestart = true
         isSuspicious = true
         queue.clear()
@@ -179,6 +223,7 @@ extension SyncRun {
         }
         tailWalk = .whole
         sweeping.isChain = true
+        sweeping.isAtEnd = pageOne.next == nil
         defer {
             sweeping.isChain = false
             tailWalk = nil
@@ -188,8 +233,15 @@ extension SyncRun {
             let ending = try await drive()
             if ending != .drained || pass.mustRestart { return ending }
         }
-        guard let query, let list = try await storage.outline(of: query), list.isComplete else { return .drained }
-        if try await commit([.setSweep(nil)], [], list) { reconciled(.swept, list) }
+        guard let query, let list = try await storage.outline(of: query) else { return .drained }
+        guard sweeping.isAtEnd, list.isComplete || list.isAtWindow else {
+            // R23: a chain is swept when the walk has come to its end.
+            return .drained
+        }
+        if try await commit([.setSweep(nil)], [], list) {
+            try await takeBackRepeats()
+            reconciled(.swept, list)
+        }
         return .drained
     }
 }

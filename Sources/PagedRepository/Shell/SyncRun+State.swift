@@ -5,12 +5,16 @@ extension SyncRun {
     struct Pass {
         /// The list moved while it was read: what was planned is void, and page one is asked again.
         var mustRestart = false
+        /// The list was read anew: what it held before comes again.
+        var hasReplaced = false
         /// Items behind page one that are new.
         var newItems = 0
         /// Positions that were asked for, and brought nothing that was not held.
         var fruitless: Set<Int> = []
         /// Where an origin that counts more was found, twice, to have nothing; what lies behind is not asked for (R44).
         var emptyFrom: Int?
+        /// Positions that the origin refused to return, for good.
+        var refused: Set<Int> = []
         /// Positions that answered once with less than is held, or is counted.
         var doubtful: Set<Int> = []
         /// What was said at a place of where the list ends, and is not believed before page one has shown that the
@@ -29,15 +33,40 @@ extension SyncRun {
         /// How far a walk has come without a break from page one, as it was answered in this pass, by what each answer
         /// handed over.
         var unbrokenTo: Int?
-        /// A walk that began at page one has come to the end, and the list stood still meanwhile.
-        var hasWalkedWhole = false
         /// The origin counted differently from one answer to the next, or what had been walked past came again.
         var hasChanged = false
+        /// How many items the walk has received since page one.
+        var received = 0
+        /// Items that the walk met again, behind their first place.
+        var repeats: Set<Repeat> = []
+        /// Answers in a row without items, each under a new cursor.
+        var emptyAnswers = 0
         /// How often the end of a chain was asked for again.
         var reopenings = 0
         /// Nobody says whether the list has grown (R24): what lies at its end is asked for again. Until that is
         /// answered the list ends where it did: nothing is taken away, and no end is announced twice (R14, R38).
         var rechecksEnd = false
+    }
+
+    /// An item that one walk met at two places.
+    struct Repeat: Hashable {
+        var key: UInt64
+        /// How many items the walk had received before it met the item again.
+        var received: Int
+    }
+
+    /// An item that was received at one position while it is stored at another.
+    struct Collision: Hashable {
+        var key: UInt64
+        var places: Set<Int>
+    }
+
+    /// A walk from page one to the end of a chain, in which no answer contradicted another.
+    struct WholeWalk: Equatable {
+        /// Where the chain ended.
+        var end: Int
+        /// What page one counted.
+        var total: Int?
     }
 
     /// An answer that showed that the list is not as it is held.
@@ -79,5 +108,9 @@ extension SyncRun {
         var isBegun = false
         /// Whether the progress of this sweep was in the store: if it is not any more, somebody else has finished it.
         var isRecorded = false
+        /// Whether the walk of a chain has come to its end.
+        var isAtEnd = false
+        /// How often the sweep met another list than expected, by position.
+        var failures: [Int: Int] = [:]
     }
 }

@@ -53,6 +53,8 @@ final class SyncRun {
     var givenUp: Set<Int> = []
     /// Somebody else has a page in flight that this run wanted (R30).
     var isElsewhere = false
+    /// How often this run has waited for pages that others have in flight.
+    var waitsForOthers = 0
     /// When, and under what, the answer that is being handled was asked for.
     var asked: Asked
     /// Whether the answer that is being handled has ended its lease by what it stored.
@@ -70,8 +72,6 @@ final class SyncRun {
     var storedSince: Timestamp?
     var restarts = 0
     var passCount = 0
-    /// However much comes in: a list that has not stood still for so long will not.
-    static let mostPasses = 16
     var driftsSeen = 0
     /// Whether the origin answered anything, be it a refusal.
     var wasHeard = false
@@ -81,8 +81,23 @@ final class SyncRun {
     var isPartDone = false
     /// The list never stood still for as long as it takes to read it: it is not called complete.
     var keptChanging = false
-    var conflicts = 0
+    /// So many answers without an item that is new, for one place, prove that the origin ignores places (R24).
+    static let sameAnswers = 3
+    /// How often an item that is stored at one place was received at another, by the two places.
+    var collisions: [Collision: Int] = [:]
+    /// Keys that page one repeated in its last answer (R25).
+    var repeatedInHead: Set<UInt64> = []
+    /// The repeats of the last walk from page one to the end of the chain (R25).
+    var lastRepeats: Set<Repeat> = []
+    /// The last such walk in which no answer contradicted another; nil once page one has changed.
+    var wholeWalk: WholeWalk?
+    /// The origin repeats itself: nothing proves where its list ends.
+    var isUnproven = false
+    /// The exact totals of this run's answers.
+    var totals = TotalSeries()
     var pagesWithoutNews = 0
+    /// Where the last pass found nothing, although the origin counts more. One question tells whether it still does.
+    var suspectedEnd: Int?
     /// How a chain is walked through what is held (R22, R23); nil when it is only gone on with.
     var tailWalk: TailWalk?
     /// Page one changed, and what it means is being found out.
@@ -99,6 +114,12 @@ final class SyncRun {
     var isShrinkConfirmed = false
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
     var asksUnconditionally = false
+    /// What is known of the list without its pages, until page one is answered.
+    var glance: Glance?
+    /// The last thing that this run stored is that page one is as it was, by the list's state alone.
+    var isConfirmedAtAGlance = false
+    /// The list as it is at the end, where its pages were not read.
+    var settledState: ListState?
     let startedAt: Timestamp
 
     init(
@@ -127,9 +148,14 @@ final class SyncRun {
 
     func run() async throws(StorageError) -> SyncReport {
         tellBegun()
-        if let record = try await storage.query(key) {
+        if let state = try await storage.state(of: key) {
+            let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
+            if sufficesToBegin(state) {
+                begin(with: state)
+                return try await ended(try await passes())
+            }
             try await giveUpDamaged(record)
             if let list = try await storage.outline(of: record.id) {
                 storedSince = list.readAt
@@ -160,8 +186,8 @@ final class SyncRun {
         return report
     }
 
-    /// Page one, then what is missing; again from page one when the list moved meanwhile. Passes that bring something
-    /// new are progress; of others there are only so many.
+    /// Fetches page one, then what is missing, and starts again with page one when the list moved meanwhile. A pass that
+    /// stores new items is progress; of other passes there are `options.restarts` in a row at most.
     private func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
             pass = Pass()
@@ -172,6 +198,7 @@ final class SyncRun {
             // What a repair has moved is not the next page.
             if passCount > 0 { goal = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0 }
             if options.work == .refresh { return ending }
+            if try await hasNothingLeft() { return ending }
             while !pass.mustRestart, var list = try await storage.outline(of: query) {
                 if pass.rechecksEnd { list.record.end = nil }
                 guard list.heldPages.count < options.pagesPerQuery else {
@@ -194,6 +221,8 @@ final class SyncRun {
                 ending = try await drive()
                 if tailWalk == .whole, !pass.mustRestart { tailWalk = nil }
                 if ending != .drained || headFailure != nil { return ending }
+                // The origin repeats itself: another pass would not prove more.
+                if isUnproven { return ending }
                 if isElsewhere { await waitForOthers() }
             }
             if !pass.mustRestart, try await settle() {
@@ -202,7 +231,10 @@ final class SyncRun {
                 if ending != .drained || !pass.mustRestart { return ending }
             }
             passCount += 1
-            restarts = pass.newItems > 0 && passCount < SyncRun.mostPasses ? 0 : restarts + 1
+            lastRepeats = pass.repeats
+            suspectedEnd = pass.emptyFrom
+            // Progress is items: a list that moves faster than one pass still comes in.
+            restarts = pass.newItems > 0 && !pass.hasReplaced ? 0 : restarts + 1
             guard restarts <= options.restarts else {
                 keptChanging = true
                 warn("the list kept changing while it was read; it may have holes")
@@ -231,6 +263,7 @@ final class SyncRun {
         let overlap = min(options.overlap, source.largestOverlap ?? .max)
         return LoadPlan.targets(for: list, access: source.access, size: pageSize, overlap: overlap).filter {
             !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max && !barred.contains($0.offset)
+                && $0.offset <= suspectedEnd ?? .max
         }
     }
 
@@ -270,7 +303,10 @@ final class SyncRun {
     /// A pause before looking again. Leases end with their owner, or after a while: nobody waits for ever.
     func waitForOthers() async {
         isElsewhere = false
-        try? await clock.sleep(until: clock.now() + .milliseconds(50))
+        waitsForOthers += 1
+        // From 50 ms on, doubling, up to 5 s: a lease may last for hours.
+        let pause = min(Duration.milliseconds(50) * (1 << min(waitsForOthers / 8, 10)), .seconds(5))
+        try? await clock.sleep(until: clock.now() + pause)
     }
 
     // MARK: Words

@@ -22,7 +22,9 @@ extension SyncRun {
             return askWitness(for: .follow(cursor, offset: offset), end: position)
         }
         pass.rechecksEnd = false
-        if pass.hasRewalked, pass.walkedTo == offset, !pass.hasChanged { pass.hasWalkedWhole = true }
+        let isWalkedWhole = pass.unbrokenTo == offset || pass.hasRewalked && pass.walkedTo == offset
+        wholeWalk = isWalkedWhole && !pass.hasChanged ? WholeWalk(end: position, total: pageOne.total.count) : nil
+        sweeping.isAtEnd = true
         let ending: [ListEdit] = [.truncate(at: position), .setEnd(position)]
         let lease = leases[offset]
         let ledger: LedgerEdit =
@@ -36,6 +38,20 @@ extension SyncRun {
         }
     }
 
+    /// Begins a walk with page one, as it was received in this pass.
+    func walkBegins(behind page: FetchedPage, isNews: Bool) {
+        // Page one that comes again as it was, for a witness, does not interrupt the walk.
+        if isNews || pass.unbrokenTo == nil {
+            pass.unbrokenTo = page.content.count
+            pass.received = page.content.count
+        }
+        if isNews { wholeWalk = nil }
+        if end(of: page) != nil { wholeWalk = WholeWalk(end: page.content.count, total: page.total.count) }
+    }
+
+    /// Whether the chain was walked whole to `end`, and page one counts as it did then.
+    func isWalkedWhole(to end: Int) -> Bool { wholeWalk == WholeWalk(end: end, total: pageOne.total.count) }
+
     /// From page one to the end, whatever is held.
     func walkAllAgain() {
         tailWalk = .whole
@@ -43,10 +59,11 @@ extension SyncRun {
         pass.mustRestart = true
     }
 
-    /// R24: empty pages with a live next are legal, and so is a page of known items; for ever, they are a loop.
+    /// R24: empty pages with a live next are legal, and so is a page of known items; too many in a row are a loop.
     func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
-        pagesWithoutNews += 1
+        if page.content.isEmpty { pass.emptyAnswers += 1 } else { pagesWithoutNews += 1 }
         guard let next = page.next else {
+            sweeping.isAtEnd = true
             pass.rechecksEnd = false
             // R14, R25: what is held from there on, and came again, is not behind the end.
             let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
@@ -54,16 +71,18 @@ extension SyncRun {
                 [.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset, lease: leases[offset])], list)
             return
         }
-        guard pagesWithoutNews < options.loopGuard else {
+        guard pagesWithoutNews < options.loopGuard, pass.emptyAnswers < options.emptyPageLimit else {
             // A stored cursor may be a place in a list that has moved on, over what is held: then it is no loop.
             if tailWalk != .whole, pass.walkedTo == 0, list.record.validatedAt != nil { return walkAllAgain() }
-            return try await originLoops("\(pagesWithoutNews) pages in a row brought nothing new", offset, list)
+            let count = max(pagesWithoutNews, pass.emptyAnswers)
+            return try await originLoops("\(count) pages in a row brought nothing new", offset, list)
         }
         queue.add([.follow(next, offset: offset)])
     }
 
     func originLoops(_ message: String, _ offset: Int, _ list: ListOutline) async throws(StorageError) {
         let failure = FetchFailure(.loop, message, isRetryable: false)
+        isUnproven = true
         givenUp.insert(offset)
         progress(.failed(offset: offset, failure, nextAttemptAt: nil))
         _ = try await commit(
@@ -88,7 +107,9 @@ extension SyncRun {
             let end = list.record.end ?? (tailWalk == .whole ? .max : nil), end > pageOne.count
         else { return [] }
         if tailWalk != .whole {
-            guard list.coverage.headEnd == end, !list.isExplained else { return [] }
+            // What this very pass has walked is not walked again before page one has been fetched once more.
+            guard list.coverage.headEnd == end, !list.isExplained, !isWalkedWhole(to: end), pass.unbrokenTo != end
+            else { return [] }
             tailWalk = .untilExplained
         }
         pass.hasRewalked = true

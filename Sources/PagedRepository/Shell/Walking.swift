@@ -45,34 +45,42 @@ extension SyncRun {
         // R24: the origin's own word wins over a next that it hands over all the same.
         if page.hasMore == false { page.next = nil }
         if page.next == cursor {
-            return try await originLoops("the origin's next page is the same page again", offset, list)
+            // R24: nothing, and the same way on again: the chain has come to its end.
+            guard page.content.isEmpty else {
+                return try await originLoops("the origin's next page is the same page again", offset, list)
+            }
+            page.next = nil
         }
         guard !page.content.isEmpty else {
+            // R24: an exact total that is reached, and an empty page behind it, are the end, whatever is handed over.
+            if list.record.total.exactCount == offset, page.hasMore != true { page.next = nil }
             if page.next == nil { return try await chainEnded(at: offset, cursor, list, edits: []) }
             return try await nothingNew(page, at: offset, list)
         }
         let sighting = try await sighting(page, at: offset, query, isEnd: page.next == nil, asked: nil, cursor: cursor)
+        pass.emptyAnswers = 0
+        page.content = sighting.content
         guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
             // R24: only what was read before; for ever, that is a loop. As the last page, it is a list in another
             // order.
             if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return walkAllAgain() }
             return try await nothingNew(page, at: offset, list)
         }
-        if list.record.allowsDuplicates || sighting.repeatsItems {
-            return try await followUnaligned(page, cursor, at: offset, list, repeats: sighting.repeatsItems)
-        }
+        if list.record.allowsDuplicates { return try await followUnaligned(page, cursor, at: offset, list) }
+        let repeats = repeats(in: sighting, at: offset)
+        pass.repeats.formUnion(repeats)
+        pass.received += page.content.count
+        // R25: two walks met the same items again at the same places.
+        if !repeats.isDisjoint(with: lastRepeats) { return try await repeatsIDs(at: offset, list) }
+        // An answer that repeats an id has to come twice, too.
+        if sighting.repeatsItems { return walkAllAgain() }
         // What was fetched with the very cursor that this answer hands over follows it.
         let next = list.heldPages.first { $0.offset >= offset && $0.cursorIn != nil && $0.cursorIn == page.next }
         let walk = Walk(sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
         let position = walk.position
-        // R25: an item that comes again has moved, once or twice; when they keep coming, the origin repeats them.
-        conflicts += offset - position
         // R20: what moves about while it is walked past may have gone by unseen. Such a walk proves nothing against a
         // total.
         if position < offset { pass.hasChanged = true }
-        if conflicts > options.restarts * 4 {
-            return try await followUnaligned(page, cursor, at: offset, list, repeats: true)
-        }
         let after = position + page.content.count
         var edits = walk.edits(sighting, list)
         // Whether a total that the walk exceeds is a lie, or the list changed meanwhile, a second walk tells: see
@@ -95,6 +103,14 @@ extension SyncRun {
         if pass.walkedTo == offset { pass.walkedTo = after }
         if pass.unbrokenTo == offset { pass.unbrokenTo = after }
         count(page, walk)
+        // R24: of a page of which nine items in ten were received before, no more is to be expected.
+        let isRepetition = repeats.count * 10 >= page.content.count * 9
+        pagesWithoutNews = isRepetition && !sweeping.isChain ? pagesWithoutNews + 1 : 0
+        guard pagesWithoutNews < options.loopGuard else {
+            let message = "\(pagesWithoutNews) pages in a row brought nothing new"
+            guard let list = try await storage.excerpt(of: query, after..<after) else { return }
+            return try await originLoops(message, after, list)
+        }
         announce(position..<after, news: walk.isSame ? 0 : page.content.count)
         if walk.hasMet, tailWalk != .whole, reconciliation != .firstLoad { reconciled(.spliced, list) }
         guard pagesFetched + pagesUnchanged < options.pagesPerQuery else {
@@ -121,7 +137,6 @@ extension SyncRun {
     }
 
     private func count(_ page: FetchedPage, _ walk: Walk) {
-        pagesWithoutNews = 0
         if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
     }
 
@@ -132,33 +147,60 @@ extension SyncRun {
         return try await storage.excerpt(of: query, max(0, offset - 1)..<Int.max)
     }
 
+    /// Returns the items of the answer that were received before in this walk, or earlier in the same answer.
+    private func repeats(in sighting: Sighting, at offset: Int) -> Set<Repeat> {
+        var keys: Set<UInt64> = []
+        var repeats: Set<Repeat> = []
+        for (index, identity) in sighting.identities.enumerated() {
+            let isStoredBefore = sighting.places[index].map { $0.position < offset } ?? false
+            if !keys.insert(identity.key).inserted || isStoredBefore {
+                repeats.insert(Repeat(key: identity.key, received: pass.received + index))
+            }
+        }
+        return repeats
+    }
+
+    /// R25: the ids of an unchanged list repeat. The list is read again from page one, and its pages are stored as the
+    /// origin sends them.
+    private func repeatsIDs(at offset: Int, _ list: ListOutline) async throws(StorageError) {
+        warn("the origin repeats item ids; repeated items are kept")
+        let ledger: [LedgerEdit] = [.forgotten(offset: offset, lease: leases[offset])]
+        if try await commit([.setAllowsDuplicates(true)], ledger, list) { walkAllAgain() }
+    }
+
     /// R25: ids repeat; pages are stored as they come.
     private func followUnaligned(
-        _ page: FetchedPage, _ cursor: PageCursor, at offset: Int, _ list: ListOutline, repeats: Bool
+        _ page: FetchedPage, _ cursor: PageCursor, at offset: Int, _ list: ListOutline
     ) async throws(StorageError) {
         var edits: [ListEdit] = []
-        if repeats, !list.record.allowsDuplicates {
-            warn("the origin repeats item ids; repeated items are kept")
-            edits.append(.allowDuplicates)
-        }
-        let keys = Set(page.content.identities.map(\.key))
-        if try await storage.locate(keys, in: list.record.id).count == keys.count {
-            return try await nothingNew(page, at: offset, list)
-        }
         let after = offset + page.content.count
-        let held = list.coverage.runs.contains { $0.overlaps(offset..<after) }
-        if held { edits.append(.demote(offset..<Int.max)) }
+        // R6: a page that is stored as it was received stays.
+        let isSame = list.heldPages.contains {
+            $0.range == offset..<after && $0.fingerprint == page.content.fingerprint
+        }
+        let isStored = list.coverage.runs.contains { $0.overlaps(offset..<after) }
+        if !isSame, isStored { edits.append(.demote(offset..<Int.max)) }
+        if !isStored {
+            let keys = Set(page.content.identities.map(\.key))
+            let known = try await storage.locate(keys, in: list.record.id).count
+            pagesWithoutNews = known == keys.count ? pagesWithoutNews + 1 : 0
+            guard pagesWithoutNews < options.loopGuard else {
+                let message = "\(pagesWithoutNews) pages in a row brought nothing new"
+                return try await originLoops(message, offset, list)
+            }
+        }
         edits.append(
             .put(
                 PageWrite(
                     offset: offset, content: page.content, evidence: .inferred, cursorIn: cursor, cursorOut: page.next,
                     validator: page.validator)))
         if page.next == nil { edits.append(.setEnd(after)) }
-        if page.total != .unknown, page.total.count != list.record.total.count { edits.append(.setTotal(page.total)) }
+        let total = page.knowing(list.record.total).total.believed(reached: after)
+        if total.exactCount != nil, total != list.record.total { edits.append(.setTotal(total)) }
         guard try await commit(edits, [.succeeded(offset: offset, lease: leases[offset])], list) else { return }
-        pagesFetched += 1
-        pagesWithoutNews = 0
-        announce(offset..<after, news: page.content.count)
+        if page.next == nil { sweeping.isAtEnd = true }
+        if isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
+        announce(offset..<after, news: isStored ? 0 : page.content.count)
         if let next = page.next, !isEnough(after) { queue.add([.follow(next, offset: after)]) }
     }
 
@@ -176,14 +218,14 @@ extension SyncRun {
 extension ListOutline {
     /// Where it ends, and how long it is, are two things: somebody stopped half way through finding out why.
     var contradictsItself: Bool {
-        guard let end = record.end, let total = record.total.exactCount else { return false }
+        guard let end = record.end, let total = record.total.exactCount, !isAtWindow else { return false }
         return end != total
     }
 
     /// One run, as long as the origin counts; where it does not count, one run to a known end.
     var isExplained: Bool {
         guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
-        return record.total.exactCount.map { $0 == end } ?? true
+        return isAtWindow || record.total.exactCount.map { $0 == end } ?? true
     }
 }
 

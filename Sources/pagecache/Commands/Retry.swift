@@ -91,6 +91,7 @@ struct Retry: AsyncParsableCommand {
         _ records: [QueryRecord], in store: PageStore, _ credential: Credential
     ) async throws -> [ListRunner.Result] {
         var options = SyncOptions()
+        options.reportsOutline = true
         options.concurrency = concurrency
         options.retry.attempts = retries
         // The list is in the store because somebody asked for it: see `sync --respect-no-store`.

@@ -18,6 +18,7 @@ struct Show: AsyncParsableCommand {
               pagecache show 4k2m9xqa
               pagecache show 4k2m9xqa --offset 1000 --limit 50
               pagecache show 4k2m9xqa --id 4711
+              pagecache show 4k2m9xqa --id '"4711"'
               pagecache show 4k2m9xqa --fields /id,/owner/name
               pagecache show 4k2m9xqa --fields /id,/owner/name --format csv
               pagecache show 4k2m9xqa | jq -r .name
@@ -32,7 +33,10 @@ struct Show: AsyncParsableCommand {
     var offset = 0
     @Option(help: "How many items. Default: 20 on a terminal, else all.")
     var limit: Int?
-    @Option(help: ArgumentHelp("Only the item with this id.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp(
+            "Only the item with this id, a number or a string. In double quotes, as JSON, it is the string only.",
+            valueName: "id"))
     var id: String?
     @Option(
         help: ArgumentHelp(
@@ -66,7 +70,7 @@ struct Show: AsyncParsableCommand {
                 .notFound, "never_fetched", "'\(query)' was never fetched",
                 hint: "'pagecache sync \(list.record.key.shortID)' fetches it")
         }
-        if let id { return try await show(id, of: list, in: store) }
+        if let id { return try await show(ItemSelector(id), of: list, in: store) }
         if offset >= length, length > 0 {
             terminal.note(
                 "pagecache: the list has \(SizeText.count(length)) items; there is none at \(SizeText.count(offset))")
@@ -133,18 +137,28 @@ struct Show: AsyncParsableCommand {
         return list
     }
 
-    private func show(_ id: String, of list: ListOutline, in store: PageStore) async throws {
-        let key = ItemIdentity.key(ofID: id)
-        let missing = ToolFailure(.notFound, "no_such_item", "no item of the list that is held has the id '\(id)'")
-        guard let position = try await store.locate([key], in: list.record.id)[key]?.position,
-            let window = try await store.window(of: list.record.id, position..<position + 1)
-        else { throw missing }
-        // Equal hashes are not equal ids.
-        guard window.parts.first?.content.ids.first == id else { throw missing }
+    private func show(_ selector: ItemSelector, of list: ListOutline, in store: PageStore) async throws {
+        let places = try await store.locate(Set(selector.keys), in: list.record.id)
+        var found: [ListWindow] = []
+        for position in places.values.map(\.position).sorted() {
+            guard let window = try await store.window(of: list.record.id, position..<position + 1),
+                let part = window.parts.first, selector.matches(part.content.ids, at: 0)
+            else { continue }
+            found.append(window)
+        }
+        guard !found.isEmpty else {
+            throw ToolFailure(
+                .notFound, "no_such_item", "no item of the list that is held has the id '\(selector.text)'")
+        }
         var writer = try writer(.standard)
         try writer.begin()
-        try writer.write(window)
+        for window in found { try writer.write(window) }
         try writer.end()
+        if found.count > 1 {
+            Terminal.standard.note(
+                "pagecache: two items have the id \(Printable.text(selector.text)), one as a string and one as a number; --id '\"\(Printable.text(selector.text))\"' shows the string only"
+            )
+        }
     }
 
     private func writer(_ terminal: Terminal) throws(ToolFailure) -> ItemWriter {

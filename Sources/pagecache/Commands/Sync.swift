@@ -189,6 +189,7 @@ struct Sync: AsyncParsableCommand {
         options.storesDespiteNoStore = !respectNoStore
         options.patience = wait?.duration ?? options.patience
         options.checksStoredBytes = !due
+        options.reportsOutline = true
         // A URL that is mistyped leaves no trace.
         options.registersFirst = false
         return options

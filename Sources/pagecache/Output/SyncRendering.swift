@@ -22,7 +22,7 @@ struct SyncRendering {
         if let failure { return failure.status }
         return switch report.outcome {
         case .complete, .limited: .done
-        case .incomplete, .offline, .purged: .incomplete
+        case .incomplete, .unproven, .offline, .purged: .incomplete
         case .failed, .damaged: .unusableData
         }
     }
@@ -30,7 +30,7 @@ struct SyncRendering {
     /// Where there is nothing to serve, or page one cannot be used: an error instead of a result.
     var failure: ToolFailure? {
         switch report.outcome {
-        case .complete, .limited, .damaged, .purged: return nil
+        case .complete, .limited, .unproven, .damaged, .purged: return nil
         case .incomplete where isCached, .offline where isCached, .failed where isCached && report.headFailure == nil:
             return nil
         case .incomplete, .offline, .failed:
@@ -56,11 +56,18 @@ struct SyncRendering {
             return "purged: the list was removed while it was synced; the next 'pagecache sync' fetches it again"
         case .incomplete:
             return "incomplete: \(missing)"
+        case .unproven:
+            return "unproven: \(unprovenReason); \(SizeText.count(held)) items are stored"
         case .offline:
             let reason = report.headFailure?.message ?? report.list?.failures.first?.failure?.message ?? "no answer"
             return
                 "offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'"
         }
+    }
+
+    private var unprovenReason: String {
+        let failure = report.list?.failures.first { $0.failure?.failureClass == .loop }?.failure
+        return failure?.message ?? "the list kept changing while it was read"
     }
 
     private var isCached: Bool { report.list?.record.validatedAt != nil }
@@ -141,6 +148,7 @@ struct SyncRendering {
             ("key", .string(key.text)),
             ("paging", .string(list?.record.paging ?? "")),
             ("outcome", .string(report.outcome.rawValue)),
+            ("limited_by", .optional(report.limit?.rawValue)),
             ("reconciliation", .string(report.reconciliation.rawValue)),
             ("requests", .int(report.usage.requests)),
             ("pages_fetched", .int(report.pagesFetched)),

@@ -34,6 +34,7 @@ final class DeferredStore: PageStorage {
     }
 
     func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? { try await opened?.query(key) }
+    func state(of key: QueryKey) async throws(StorageError) -> ListState? { try await opened?.state(of: key) }
     func summaries() async throws(StorageError) -> [QuerySummary] { try await opened?.summaries() ?? [] }
 
     func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {

@@ -141,7 +141,7 @@ extension SyncReport {
     /// What this run and a later one of the same list and source did together.
     fileprivate func joined(with later: SyncReport) -> SyncReport {
         var sum = later
-        let outcomes: [Outcome] = [.complete, .limited, .incomplete, .offline, .failed, .purged, .damaged]
+        let outcomes: [Outcome] = [.complete, .limited, .unproven, .incomplete, .offline, .failed, .purged, .damaged]
         sum.outcome = outcomes.last { $0 == outcome || $0 == later.outcome } ?? later.outcome
         if later.reconciliation == .none || reconciliation != .none { sum.reconciliation = reconciliation }
         sum.pagesFetched += pagesFetched

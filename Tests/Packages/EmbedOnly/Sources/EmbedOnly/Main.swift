@@ -22,7 +22,7 @@ struct Main {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let store = try await PageStore.open(at: "\(folder)/store.sqlite", mode: .createIfMissing)
         let report = try await ListSync(storage: store, source: Numbers(), key: QueryKey("numbers")).run()
-        print(report.outcome, report.list?.coverage.count ?? 0)
+        print(report.outcome, report.state?.holdings?.held.count ?? 0)
         await store.close()
     }
 }

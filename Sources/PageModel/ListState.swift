@@ -1,0 +1,92 @@
+/// A list as far as a refresh needs it that finds nothing new, read in one transaction (R2). Reading it costs the same
+/// however many pages the list has: see `PageStorage.state(of:)`.
+public struct ListState: Hashable, Sendable {
+    /// What is known of the list as a whole.
+    public var record: QueryRecord
+    /// What the list holds, in short; nil where only reading its pages tells.
+    public var holdings: ListHoldings?
+    /// The page that counts as held and begins with the first item; nil when there is none.
+    public var pageOne: PageOne?
+    /// Ledger entries of failing pages, by offset; nil when there are more than ``mostFailures``.
+    public var failures: [LedgerEntry]?
+    /// The highest offset that has a ledger entry; nil without entries.
+    public var lastLedgerOffset: Int?
+    /// The storage's time of the read: what the times in the state are compared with (R52). Not part of equality.
+    public var readAt: Timestamp
+
+    /// The most failing pages that a state names: 64.
+    public static let mostFailures = 64
+
+    /// Page one, and its items in short.
+    public struct PageOne: Hashable, Sendable {
+        /// The page without its items.
+        public var summary: PageSummary
+        /// The identities of its items, in order; nil when its items cannot be read, or are not what was stored.
+        public var identities: [ItemIdentity]?
+
+        /// A page one; each parameter is the property of its name.
+        public init(summary: PageSummary, identities: [ItemIdentity]?) {
+            self.summary = summary
+            self.identities = identities
+        }
+    }
+
+    /// A state; each parameter is the property of its name.
+    public init(
+        record: QueryRecord, holdings: ListHoldings?, pageOne: PageOne? = nil, failures: [LedgerEntry]?,
+        lastLedgerOffset: Int? = nil, readAt: Timestamp
+    ) {
+        self.record = record
+        self.holdings = holdings
+        self.pageOne = pageOne
+        self.failures = failures
+        self.lastLedgerOffset = lastLedgerOffset
+        self.readAt = readAt
+    }
+
+    /// The state of a list whose outline was read. The identities of page one are not in it.
+    public init(_ list: ListOutline) {
+        let failing = list.ledger.filter(\.state.isFailure)
+        self.init(
+            record: list.record,
+            holdings: ListHoldings(list.pages, generation: list.record.version.generation),
+            pageOne: list.heldPages.first { $0.offset == 0 }.map { PageOne(summary: $0, identities: nil) },
+            failures: failing.count <= ListState.mostFailures ? failing : nil,
+            lastLedgerOffset: list.ledger.last?.offset, readAt: list.readAt)
+    }
+
+    public static func == (left: ListState, right: ListState) -> Bool {
+        left.record == right.record && left.holdings == right.holdings && left.pageOne == right.pageOne
+            && left.failures == right.failures && left.lastLedgerOffset == right.lastLedgerOffset
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(record)
+        hasher.combine(holdings)
+        hasher.combine(pageOne)
+        hasher.combine(failures)
+        hasher.combine(lastLedgerOffset)
+    }
+
+    /// How long the list is, as far as anyone knows, as ``ListOutline/length`` says it; nil without holdings.
+    public var length: Int? {
+        guard let holdings else { return nil }
+        return record.end ?? record.total.count.map { max($0, holdings.end) } ?? holdings.end
+    }
+
+    /// Whether every position of the list is held, and the end is known, as ``ListOutline/isComplete`` says it; nil
+    /// without holdings.
+    public var isComplete: Bool? {
+        guard let holdings, let length else { return nil }
+        return (record.end != nil || record.total.exactCount != nil) && holdings.held.gaps(below: length).isEmpty
+            && record.validatedAt != nil && !record.isCutOff
+    }
+
+    /// Whether everything that the origin's result window returns is held, as ``ListOutline/isAtWindow`` says it; nil
+    /// without holdings.
+    public var isAtWindow: Bool? {
+        guard let holdings else { return nil }
+        guard let window = record.window, record.isCutOff, record.validatedAt != nil else { return false }
+        return holdings.held.gaps(below: window).isEmpty
+    }
+}

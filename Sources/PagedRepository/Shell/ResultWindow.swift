@@ -1,0 +1,62 @@
+import PageModel
+
+/// Origins that count more items than they return: a result window (R24).
+extension SyncRun {
+    /// Whether the origin refuses two positions, or the last one, for good, and nothing behind them is held. They are then
+    /// no failures of their own: page one and the first of them, fetched once more, tell whether a result window ends
+    /// there.
+    func isBehindWindow(_ failure: FetchFailure, _ target: FetchTarget) async throws(StorageError) -> Bool {
+        if case .sweep(let range) = target, failure.refusesPlace,
+            let window = try await storage.query(key)?.window, window <= range.upperBound
+        {
+            queue.landed(target)
+            try await sweepArrived(.pastEnd, range)
+            return true
+        }
+        guard case .span(let range, _) = target, failure.refusesPlace, range.lowerBound > 0, let query,
+            let list = try await storage.outline(of: query)
+        else { return false }
+        let total = list.record.total.exactCount ?? .max
+        guard range.lowerBound < total, !list.heldPages.contains(where: { $0.offset >= range.lowerBound }) else {
+            return false
+        }
+        pass.refused.insert(range.lowerBound)
+        // One page that is refused is a failure of its own, and the pages behind it are fetched.
+        let isLast = failure.httpStatus == 422 && range.upperBound >= total
+        guard pass.refused.count > 1 || isLast || range.lowerBound == suspectedEnd, let first = pass.refused.min()
+        else { return false }
+        queue.landed(target)
+        pass.emptyFrom = min(first, pass.emptyFrom ?? .max)
+        queue.clear(from: first)
+        givenUp.subtract(pass.refused)
+        let edits = pass.refused.sorted().map { LedgerEdit.forgotten(offset: $0, lease: leases[$0]) }
+        try await record(edits, for: query)
+        return true
+    }
+
+    /// Whether a list whose items end before its total was cut off by a window: the origin refuses the position, or
+    /// returns nothing there although the page before it is full and at least one more page is counted. Otherwise the
+    /// list ends there, and the total is wrong.
+    func isWindow(_ list: ListOutline, end: Int, total: Int) -> Bool {
+        guard end > 0 else { return false }
+        if let refused = pass.refused.min(), refused <= end { return true }
+        let size = max(pageSize, 1)
+        guard total - end >= size, let last = list.heldPages.last, last.range.upperBound == end else { return false }
+        return source.access == .chain ? list.heldPages.count > 1 && last.count >= size : end % size == 0
+    }
+
+    /// Remembers the window. The list is `limited` from now on, and nothing behind the window is asked for.
+    func end(atWindow end: Int, _ total: Int?, _ list: ListOutline) async throws(StorageError) -> Bool {
+        let count = total.map { "counts \($0) items" } ?? "refuses later positions"
+        warn("the origin \(count) and returns only the first \(end)")
+        return try await finish([.setWindow(end)], list)
+    }
+}
+
+extension FetchFailure {
+    /// Whether the origin says that the position cannot be asked for, rather than the list.
+    fileprivate var refusesPlace: Bool {
+        guard !isRetryable, failureClass == .refused, let status = httpStatus else { return false }
+        return [400, 404, 416, 422].contains(status)
+    }
+}

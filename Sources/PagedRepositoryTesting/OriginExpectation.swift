@@ -1,0 +1,94 @@
+import PagedRepository
+
+/// What synchronisations of a simulated origin come to, a bounded number of runs after its last change and fault.
+public struct OriginExpectation: Hashable, Sendable {
+    /// What the cache holds in the end.
+    public enum Contents: Hashable, Sendable {
+        /// What the origin shows, in its order.
+        case equal
+        /// What the origin shows, in any order.
+        case inAnyOrder
+        /// The first so many items that the origin shows.
+        case first(Int)
+        /// Items that the origin shows, not necessarily all of them.
+        case some
+    }
+
+    /// The raw values of `SyncReport.Outcome` that are right.
+    public var outcomes: Set<String>
+    /// What is held.
+    public var contents: Contents
+    /// Whether the list may be marked as one whose ids repeat (R25).
+    public var mayAllowDuplicates: Bool
+    /// Why it is anything but `complete`, and equal.
+    public var reason: String
+
+    /// The origin can be proven to be held as a whole.
+    static let complete = OriginExpectation(
+        outcomes: ["complete"], contents: .equal, mayAllowDuplicates: false, reason: "")
+}
+
+extension OriginPlan {
+    /// What synchronisations have to come to, by the kind of the origin.
+    /// - Parameters:
+    ///   - length: how many items there are, the hidden ones included.
+    ///   - size: how many items a page has.
+    public func expectation(length: Int, size: Int) -> OriginExpectation {
+        switch kind {
+        case .ordinary: ofOrdinary
+        case .overlapping, .large, .long, .sizes, .sprouting, .miscounted, .trailing, .replicas, .uncounted,
+            .firstContact, .feed, .sweeps, .rewritten, .echoing, .clocks:
+            .complete
+        case .hidden: ofHidden
+        case .window: ofWindow(length)
+        case .endless: ofEndless
+        case .shuffled: ofShuffled(isOnePage: length <= size)
+        }
+    }
+
+    private var ofOrdinary: OriginExpectation {
+        if case .tooHigh = totals {
+            return OriginExpectation(
+                outcomes: ["complete", "limited"], contents: .equal, mayAllowDuplicates: identity == .repeating,
+                reason: "a total that counts a page more than there is looks like a result window")
+        }
+        guard identity == .repeating else { return .complete }
+        return OriginExpectation(
+            outcomes: ["complete"], contents: .some, mayAllowDuplicates: true,
+            reason: "lists whose ids repeat are read, and not compared (R25)")
+    }
+
+    private var ofHidden: OriginExpectation {
+        guard style == .offset else { return .complete }
+        return OriginExpectation(
+            outcomes: ["complete", "unproven"], contents: .equal, mayAllowDuplicates: false,
+            reason: "an offset counts hidden items, and nothing says how many there are")
+    }
+
+    private func ofWindow(_ length: Int) -> OriginExpectation {
+        guard let window = habits.window, window < length else { return .complete }
+        let isSeen = totals == .exact || habits.refusesBehindWindow && access != .chain
+        return OriginExpectation(
+            outcomes: isSeen ? ["limited"] : ["limited", "unproven", "complete"], contents: .first(window),
+            mayAllowDuplicates: false,
+            reason: isSeen
+                ? "nothing behind the window can be fetched" : "the window looks like the end of a list without a total"
+        )
+    }
+
+    private var ofEndless: OriginExpectation {
+        if saysHasMore || totals == .exact { return .complete }
+        return OriginExpectation(
+            outcomes: ["complete", "unproven"], contents: .equal, mayAllowDuplicates: false,
+            reason: "only what comes again says that the list has ended")
+    }
+
+    private func ofShuffled(isOnePage: Bool) -> OriginExpectation {
+        let isWhole = habits.order == .withinPages || isOnePage
+        return OriginExpectation(
+            outcomes: isWhole ? ["complete", "unproven"] : ["unproven"], contents: isWhole ? .inAnyOrder : .some,
+            mayAllowDuplicates: false,
+            reason: isWhole
+                ? "no two answers agree about the order" : "no two answers are cut from the same list")
+    }
+}

@@ -1,0 +1,70 @@
+/// A kind of paginated origin, named after what sets it apart from a list that is counted exactly and cut into full
+/// pages.
+///
+/// `OriginPlan(seed:kind:)` draws a plan of a kind. `OriginExpectation` says what a synchronisation of it has to come
+/// to.
+public enum OriginKind: String, Hashable, Sendable, CaseIterable {
+    /// The plans of `OriginPlan(seed:)`: full pages, ends that are told, totals that are exact or wrong in one of the
+    /// ways of `OriginPlan.Totals`.
+    case ordinary
+    /// Pages that stay short, or empty, in the middle of the list. The origin cuts pages from its full list and leaves
+    /// out of each answer the items that the caller may not see: permissions (Microsoft Graph, Slack, Jira), soft
+    /// deletes, filters that run after the limit (DynamoDB `FilterExpression`, Firestore rules).
+    case hidden
+    /// Pages that begin with the last item of the page before: inclusive cursors (`since_id` with `>=`, CouchDB
+    /// `startkey`, Redis streams, Google Cloud Datastore queries by key).
+    case overlapping
+    /// Pages of 10 to 100 items, as most JSON APIs have by default, with 13 and more inserts during one load.
+    case large
+    /// 300 and more pages: mailboxes, commit histories, audit logs.
+    case long
+    /// One list that is asked for in pages of another size in each run, as by two screens of an app, or by two versions.
+    case sizes
+    /// A list that is shorter than one page when it is loaded for the first time, and many pages long later: a new
+    /// account, a new channel.
+    case sprouting
+    /// Totals that differ from the list by a little: counts from replicas or caches that jitter by one, counts that
+    /// include drafts, counts that are capped or too low.
+    case miscounted
+    /// A result window: nothing behind a fixed position can be fetched, and the total counts the full list
+    /// (Elasticsearch `max_result_window`, GitHub search, Algolia `paginationLimitedTo`). A request behind the window
+    /// gets 422, or an empty page.
+    case window
+    /// Requests beyond the end are answered with items: by the last page again (Rails `will_paginate` and Django with
+    /// clamping, many shop systems), or from the start of the list again (recommendation feeds, random playlists).
+    case endless
+    /// Another order in each answer: `ORDER BY` a column that is not unique, or no `ORDER BY` at all; sharded searches
+    /// with equal scores.
+    case shuffled
+    /// Chains whose last page does not say that it is the last: an empty page follows behind a live next (Facebook Graph,
+    /// DynamoDB `LastEvaluatedKey`), or an empty page that hands over its own cursor again (Kafka REST, Twitter v1
+    /// timelines, IMAP-like deltas).
+    case trailing
+    /// Two replicas behind one address that answer in turn, one of them a change behind: read replicas of Postgres and
+    /// MySQL, eventually consistent indexes.
+    case replicas
+    /// Validators on a list that nobody counts: page one is answered with 304 although items were appended at the end.
+    case uncounted
+    /// One fault or one change, at request n of the first contact; n goes through all requests from seed to seed.
+    case firstContact
+    /// A feed: an item is inserted at the head at every 5th, 15th or 40th request, while the list is loaded.
+    case feed
+    /// Sweeps with one failure in them, and sweeps that are cut off and begun again.
+    case sweeps
+    /// Items whose JSON members come in another order in each answer (Go maps, Python sets, Perl hashes), so that bytes
+    /// differ and values do not; in some plans also ids that differ by their JSON type only (`0` and `"0"`).
+    case rewritten
+    /// Answers that give one item twice now and then: joins without `DISTINCT`, promoted items, retries in a merge of
+    /// shards. Ids are unique at the origin.
+    case echoing
+    /// Long times: `Retry-After` of hours, leases that outlast an answer, runs that are days apart, owners that sleep.
+    case clocks
+
+    /// The kind of the plan with this seed, in a campaign over all kinds: each kind is drawn equally often.
+    public init(drawnBy seed: UInt64) {
+        self = OriginKind.allCases[Int(seed % UInt64(OriginKind.allCases.count))]
+    }
+
+    /// A number of its own, for chance that is drawn apart from that of other kinds.
+    var stream: UInt64 { UInt64(OriginKind.allCases.firstIndex(of: self) ?? 0) + 0x9a9e }
+}

@@ -1,0 +1,89 @@
+import PageModel
+import StorageSupport
+import Testing
+
+/// R5, R6: pages whose items are equal as JSON, and ids that are equal but for their type.
+@Suite("The same items in a storage")
+struct SameItemsTests {
+    private func page(_ payloads: [String], ids: [String?]) -> PageContent {
+        PageContent(zip(payloads, ids).map { Item(payload: Array($0.utf8), id: $1) })
+    }
+
+    private func payloads(_ bench: Bench<any PageStorage>) async throws -> [String] {
+        try #require(try await bench.store.window(of: bench.query, 0..<100)).parts.flatMap { part in
+            (0..<part.content.count).map { String(decoding: part.content.payload(at: $0), as: UTF8.self) }
+        }
+    }
+
+    private let first = [#"{"a":1,"b":"é"}"#, #"{"a":2,"b":"\/"}"#]
+    private let second = [#"{"b":"\u00e9","a":1}"#, #"{ "b":"/", "a":2 }"#]
+
+    @Test(
+        "a page that is stored again in other bytes is agreed with, and keeps the first ones",
+        arguments: StorageKind.allCases, [["1", "2"], [nil, nil]])
+    func agreed(kind: StorageKind, ids: [String?]) async throws {
+        let bench = try await Bench(kind)
+        try await bench.put(0, page(first, ids: ids))
+        let version = try await bench.list.record.version
+        let fingerprint = try await bench.list.pages[0].fingerprint
+        #expect(try await bench.put(0, page(second, ids: ids)) == .committed(version))
+        #expect(try await payloads(bench) == first)
+        #expect(try await bench.list.pages.map(\.fingerprint) == [fingerprint])
+        let edited = page([second[0], #"{"a":3}"#], ids: ids)
+        #expect(try await bench.put(0, edited) == .duplicates([0..<2]))
+    }
+
+    @Test(
+        "R19: in a new generation a page of the one before counts as held again, in its first bytes",
+        arguments: StorageKind.allCases, [["1", "2"], [nil, nil]])
+    func revived(kind: StorageKind, ids: [String?]) async throws {
+        let bench = try await Bench(kind)
+        try await bench.put(0, page(first, ids: ids))
+        try await bench.commit([
+            .beginGeneration, .put(PageWrite(offset: 0, content: page(second, ids: ids), evidence: .inferred)),
+        ])
+        #expect(try await payloads(bench) == first)
+        #expect(try await bench.list.coverage.runs == [0..<2])
+        // Read again, it is whole: its hashes are those of its bytes.
+        let keys = Set(page(first, ids: ids).identities.map(\.key))
+        #expect(try await bench.store.locate(keys, in: bench.query).mapValues(\.position).values.sorted() == [0, 1])
+    }
+
+    @Test("R5: an item without an id is held once, in whatever order its members come", arguments: StorageKind.allCases)
+    func once(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        try await bench.put(0, page(first, ids: [nil, nil]))
+        #expect(try await bench.put(2, page([second[1], "{}"], ids: [nil, nil])) == .duplicates([0..<2]))
+        #expect(try await bench.put(2, page([#"{"a":3}"#, "{}"], ids: [nil, nil])) != .duplicates([0..<2]))
+    }
+
+    @Test("R5: the number 0 and the string \"0\" are two items, and keep their types", arguments: StorageKind.allCases)
+    func types(kind: StorageKind) async throws {
+        let bench = try await Bench(kind)
+        let items = [Item(payload: [1], id: "0", idType: .number), Item(payload: [2], id: "0")]
+        try await bench.put(0, PageContent(items))
+        #expect(try await bench.list.record.allowsDuplicates == false)
+        let window = try #require(try await bench.store.window(of: bench.query, 0..<2))
+        #expect(window.parts.flatMap { $0.content.items } == items)
+        for (type, position) in [(IDType.number, 0), (.string, 1)] {
+            let key = ItemIdentity.key(ofID: "0", type: type)
+            #expect(try await bench.store.locate([key], in: bench.query)[key]?.position == position)
+        }
+        #expect(try await bench.put(2, PageContent([items[0]])) == .duplicates([0..<2]))
+        // And in the journal.
+        let version = try await bench.list.record.contentVersion
+        try await bench.commit([
+            .splice(
+                0..<2,
+                PageWrite(
+                    offset: 0, content: PageContent([items[1], Item(payload: [3], id: "1", idType: .number)]),
+                    evidence: .inferred))
+        ])
+        guard
+            case .entries(let entries, _, _) = try await bench.store.changes(of: bench.query, since: version, limit: 9),
+            case .rearranged(let change)? = entries.first?.changes.first
+        else { return #expect(Bool(false)) }
+        #expect(change.deleted.map(\.item) == [items[0]])
+        #expect(change.inserted.map(\.idType) == [.number])
+    }
+}

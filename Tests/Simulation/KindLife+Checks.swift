@@ -1,0 +1,175 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import StorageSupport
+
+/// What is looked at after each run, and in the end.
+extension KindLife {
+    /// What is known before a run.
+    struct Sight {
+        var held: [Item]
+        var requests: Int
+        var lastChange: Int
+        var isSweeping: Bool
+    }
+
+    func sight() async throws -> Sight {
+        let record = try await storage.query(key)
+        let held = if let record { try await Inspection.held(storage, record.id) } else { [Item]() }
+        return Sight(
+            held: held, requests: origin.usage.requests, lastChange: origin.lastChange,
+            isSweeping: record?.sweep != nil)
+    }
+
+    /// - Parameter report: nil when several runs were made at once.
+    func look(_ before: Sight, _ options: SyncOptions, _ report: SyncReport?) async throws {
+        outcome.violations += storage.findings.map { "\($0); \(plan)" }
+        let now = try await sight()
+        if source.isSpent {
+            find("G4: more than \(now.requests - before.requests - 1) requests in one run", report, now)
+        }
+        // R14: what is held of a list that never changed, and of which no answer lied, stays held.
+        let lies = ["emptyAnswer", "emptyMinute", "shortPage", "habit.behind"]
+        let isCalm = now.lastChange == 0 && lies.allSatisfy { origin.hits[$0] == nil }
+        if isCalm, plan.habits.order == .stable {
+            let lost = Set(before.held.compactMap(\.id)).subtracting(now.held.compactMap(\.id))
+            if !lost.isEmpty {
+                find("R14: held before, never gone, and not held: \(lost.sorted().prefix(5))", report, now)
+            }
+        }
+        // A part that is done is called complete, too, and says nothing of the list.
+        let isPart =
+            switch options.work {
+            case .next, .positions: true
+            case .everything, .refresh, .sweep: false
+            }
+        // An item that came twice may be held twice until a sweep; the end of the life looks at that.
+        if plan.kind == .replicas { try await lookAtReplicas(before, now, options, report) }
+        guard let report, report.outcome == .complete, report.list?.record.allowsDuplicates == false,
+            !isPart || report.list?.isComplete == true, mustKnow(before, now, options, report)
+        else { return }
+        if let difference = difference(now.held) { find("G2: called complete: \(difference)", report, now) }
+    }
+
+    /// While a replica is behind, nothing that both replicas show is lost, and no run reads the list again and again.
+    private func lookAtReplicas(
+        _ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport?
+    ) async throws {
+        let goes = ["delete", "move", "resort", "replaceAll"].contains { origin.hits[$0] != nil }
+        if !goes, let record = try await storage.query(key) {
+            let readable = try await Inspection.readable(storage, record.id)
+            let lost = Set(before.held.compactMap(\.id)).subtracting(readable.compactMap(\.id))
+                .intersection(origin.original.compactMap(\.id))
+            if !lost.isEmpty {
+                find("R14: shown by both replicas, held before, and gone: \(lost.sorted().prefix(5))", report, now)
+            }
+        }
+        let (taken, most) = (now.requests - before.requests, 4 * pages(options.pageSize) + 30)
+        if report != nil, taken > most { find("G4: \(taken) requests with a replica behind, not \(most)", report, now) }
+    }
+
+    /// Whether a run that calls the list complete can know what the origin shows.
+    ///
+    /// A change behind page one that leaves page one and the total as they are is seen by no request
+    /// (Documentation/Reconciliation.md, Limits).
+    private func mustKnow(_ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport) -> Bool {
+        guard now.lastChange == before.lastChange, origin.hits["shortPage.skipped"] == nil else { return false }
+        let isBehind = plan.habits.replicaLag > 0 && !origin.isQuiet
+        guard !isBehind || before.requests > now.lastChange + plan.habits.replicaLag else { return false }
+        if now.lastChange == 0 { return true }
+        switch options.work {
+        case .sweep: return !before.isSweeping && !now.isSweeping && report.reconciliation == .swept
+        case .everything:
+            let seen = ["move", "edit", "delete", "resort", "replaceAll"]
+            return [.feed, .uncounted].contains(plan.kind) && seen.allSatisfy { origin.hits[$0] == nil }
+        case .refresh, .next, .positions: return false
+        }
+    }
+
+    // MARK: The end
+
+    /// The origin is quiet: one run, sweeps until the list is equal, and one run more.
+    func settled() async throws {
+        origin.settle()
+        let start = origin.usage.requests
+        // Longer than any lease and any pause.
+        try await sync(after: plan.kind == .clocks ? .seconds(5 * 86_400) : nil) { options in
+            if plan.kind == .clocks { options.patience = .seconds(200_000) }
+        }
+        for round in 0..<3 where outcome.violations.isEmpty {
+            // A sweep that was cut off goes on behind what it has seen, which may have changed since.
+            let isWhole = try await !sight().isSweeping
+            let report = try await sync { $0.work = .sweep }
+            let now = try await sight()
+            let difference = difference(now.held)
+            // R23: one sweep is enough where the list stands still.
+            if round == 0, isWhole, report?.outcome == .complete, !now.isSweeping, let difference {
+                find("R23: after one sweep: \(difference)", report, now)
+            }
+            if !now.isSweeping, difference == nil { break }
+        }
+        guard outcome.violations.isEmpty else { return }
+        let between = origin.usage.requests
+        let report = try await sync()
+        let (now, last) = (try await sight(), origin.usage.requests - between)
+        outcome.requests = origin.usage.requests - start
+        if let difference = difference(now.held) { find("G3: a quiet origin: \(difference)", report, now) }
+        if let report, !expectation.outcomes.contains(report.outcome.rawValue) {
+            let right = expectation.outcomes.sorted().joined(separator: " or ")
+            find("Outcome: \(report.outcome.rawValue), and not \(right)", report, now)
+        }
+        if report?.list?.record.allowsDuplicates == true, !expectation.mayAllowDuplicates {
+            find("R25: ids are unique, and the list is marked as one whose ids repeat", report, now)
+        }
+        if outcome.requests > 8 * pages(asked) + 60 {
+            find("G4: \(outcome.requests) requests of a quiet origin for \(pages(asked)) pages", report, now)
+        }
+        if let most = mostRequests, last > most {
+            find("G4: \(last) requests for a list that has not changed, and not \(most)", report, now)
+        }
+        if plan.kind == .long, outcome.violations.isEmpty { try await mend() }
+    }
+
+    /// How many requests a run may take that finds everything as it was.
+    private var mostRequests: Int? {
+        if let window = plan.habits.window { return window / plan.usualSize + 8 }
+        guard expectation.outcomes == ["complete"], plan.totals == .exact else { return nil }
+        let isPlain = plan.habits == OriginHabits() || plan.kind == .rewritten
+        return isPlain ? 3 : pages(asked) + 8
+    }
+
+    /// One insert in the middle of many pages costs what Documentation/Reconciliation.md says: a search, and an audit.
+    private func mend() async throws {
+        guard plan.style == .offset, plan.totals == .exact else { return }
+        origin.add(.change(.insert(at: .middle, count: 1)))
+        let before = origin.usage.requests
+        let report = try await sync()
+        let (now, taken) = (try await sight(), origin.usage.requests - before)
+        let halvings = Int.bitWidth - (plan.count / plan.usualSize).leadingZeroBitCount
+        if let difference = difference(now.held) { find("R18: one insert: \(difference)", report, now) }
+        if taken > 3 + 2 * halvings { find("G4: \(taken) requests for one insert", report, now) }
+        if taken < 2 + halvings { find("R18: no audit: \(taken) requests for one insert", report, now) }
+    }
+
+    // MARK: In words
+
+    /// How items differ from what is expected to be held; nil when they do not.
+    func difference(_ held: [Item]) -> String? { expectation.difference(held, origin) }
+
+    func find(_ text: String, _ report: SyncReport? = nil, _ now: Sight? = nil) {
+        var parts = [text, "kind \(plan.kind.rawValue)"]
+        if let report {
+            parts.append("\(report.outcome.rawValue) \(report.reconciliation.rawValue)")
+            parts.append("\(report.usage.requests) requests")
+            if let record = report.list?.record {
+                parts.append("total \(record.total), end \(record.end.map(String.init) ?? "none")")
+            }
+            if !report.warnings.isEmpty { parts.append("\(report.warnings)") }
+            if let failure = report.headFailure { parts.append("\(failure)") }
+        }
+        if let now { parts.append("held \(now.held.count), shown \(origin.items.count)") }
+        if !expectation.reason.isEmpty { parts.append("expected because \(expectation.reason)") }
+        parts.append("\(plan)".split(separator: "\n").prefix(7).joined(separator: ";"))
+        outcome.violations.append(parts.joined(separator: "; "))
+    }
+}

@@ -1,0 +1,43 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+
+/// A source of numbered pages that has to learn how many items a page has from page one, as one over HTTP does: a page
+/// one that is short, since the list is or since items are hidden, teaches too small a grid.
+///
+/// State: the size that was learned; under a mutex.
+final class LearningSource: RelayedSource {
+    let source: any PageSource
+    private let plan: OriginPlan
+    private let learned: Mutex<Int?>
+
+    init(_ source: any PageSource, _ plan: OriginPlan) {
+        self.source = source
+        self.plan = plan
+        learned = Mutex(nil)
+    }
+
+    var access: PagingAccess {
+        guard plan.style == .page else { return source.access }
+        return .grid(size: learned.withLock { $0 } ?? plan.usualSize)
+    }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        guard plan.style == .page else { return try await source.fetch(request) }
+        var request = request
+        if case .offset(let offset) = request.target {
+            let size = learned.withLock { $0 } ?? plan.usualSize
+            request.target = .offset(offset / size * plan.usualSize)
+        }
+        let answer = try await source.fetch(request)
+        if request.target == .first, case .page(let page) = answer, !page.content.isEmpty {
+            let isWhole = page.total.exactCount.map { $0 <= page.content.count } ?? false
+            learned.withLock { size in
+                // A page one that is the whole list says nothing of a size that is known.
+                if size == nil || !isWhole { size = page.content.count }
+            }
+        }
+        return answer
+    }
+}
