@@ -15,6 +15,8 @@ struct PagingTests {
         let testDescription: String
         /// The items that are had in the end: those of page one, and what came of the others.
         let items: Int
+        /// The most requests that it may take to see that.
+        var mostRequests = 50
         let behaviour: @Sendable (HostileRequest) -> RawAnswer
 
         /// A good page one, and this behind it.
@@ -44,7 +46,7 @@ struct PagingTests {
         Circle(testDescription: "the same new page again and again, each with another way on", items: 6) { request in
             page(4...6, next: "\(after(request) + 1)")
         },
-        Circle(testDescription: "empty pages, each with another way on", items: 3) { request in
+        Circle(testDescription: "empty pages, each with another way on", items: 3, mostRequests: 1_010) { request in
             .json(#"{"total":null,"items":[],"next":"/list?after=\#(after(request) + 1)"}"#)
         },
     ]
@@ -64,7 +66,7 @@ struct PagingTests {
             #expect(failure.failure?.failureClass == .loop, "\(failure.failure?.message ?? "")")
             #expect(failure.state == .failedPermanent && failure.nextAttemptAt == nil)
             #expect(failure.offset == circle.items)
-            #expect(bench.asked.count <= 50, "\(bench.asked.map(\.target))")
+            #expect(bench.asked.count <= circle.mostRequests, "\(bench.asked.map(\.target))")
             try await bench.expectUnharmed(GoodList.payloads(1...circle.items), report)
         }
     }

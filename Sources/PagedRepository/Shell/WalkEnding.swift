@@ -73,7 +73,9 @@ extension SyncRun {
         }
         guard pagesWithoutNews < options.loopGuard, pass.emptyAnswers < options.emptyPageLimit else {
             // A stored cursor may be a place in a list that has moved on, over what is held: then it is no loop.
-            if tailWalk != .whole, pass.walkedTo == 0, list.record.validatedAt != nil { return walkAllAgain() }
+            if tailWalk != .whole, pass.walkedTo == 0, list.record.validatedAt != nil, !page.content.isEmpty {
+                return walkAllAgain()
+            }
             let count = max(pagesWithoutNews, pass.emptyAnswers)
             return try await originLoops("\(count) pages in a row brought nothing new", offset, list)
         }
