@@ -69,6 +69,10 @@ extension Campaign {
         // A total that is known to be wrong was doubted each time, and kept a place in doubt from being asked again
         // (R20).
         Life(subject: .engine, mode: .liveness, seed: 1_201),
+        // A total that an origin corrected while the list was loaded was taken for one that is wrong (R20).
+        Life(subject: .runs, mode: .liveness, seed: 1_856),
+        // Totals that followed the list's changes were taken for unsteady ones (R25).
+        Life(subject: .runs, mode: .liveness, seed: 1_846),
         // A failure at a position that is held was due for ever.
         Life(subject: .engine, mode: .safety, seed: 42),
     ]

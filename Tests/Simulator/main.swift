@@ -22,6 +22,7 @@ func usage() -> Never {
                  --strict                   ordinary lives are held to the expected outcome, too
                  --all                      to the last seed, whatever goes wrong; a line for each kind at the end
                Simulator catch FIRST LAST   all of them, until the first failure: exit 0 when there is one
+               Simulator all [SEEDS]        all that must go well, with so many lives of runs a mode (1,000)
                Simulator known              the lives that are known to go wrong, and how each goes now
                Simulator economy            what reconciling costs, as a table
         """)
@@ -50,6 +51,11 @@ let isStrict = takeFlag("--strict", of: &arguments)
 let takesAll = takeFlag("--all", of: &arguments)
 
 switch arguments.first {
+case "all":
+    guard let seeds = arguments.count < 2 ? 1_000 : UInt64(arguments[1]) else { usage() }
+    let failures = try await Campaign.all(seeds: seeds)
+    for failure in failures { print(failure) }
+    exit(failures.isEmpty ? 0 : 1)
 case "economy":
     try await Economy.print()
 case "known":

@@ -14,7 +14,11 @@ extension SyncRun {
         {
             // The origin counts more than it gives, and has nothing at the places where the rest should be. It may have
             // lost them just now: page one once more tells (R20).
-            guard passCount > 0, isOwnTotal else { return false }
+            let overcount = Overcount(reached: reached, total: total)
+            guard overcount == self.overcount, isOwnTotal else {
+                self.overcount = overcount
+                return false
+            }
             if isWindow(list, end: reached, total: total) { return try await end(atWindow: reached, total, list) }
             warn("the origin counts \(total) items but gives \(reached)")
             return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)

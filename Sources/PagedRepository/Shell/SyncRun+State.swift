@@ -69,6 +69,13 @@ extension SyncRun {
         var total: Int?
     }
 
+    /// A total that counts more items than the origin returned. It is believed to be wrong once page one, asked again
+    /// behind that, still counts as many.
+    struct Overcount: Equatable {
+        var reached: Int
+        var total: Int
+    }
+
     /// An answer that showed that the list is not as it is held.
     struct Clue {
         var offset: Int

@@ -98,6 +98,8 @@ final class SyncRun {
     var pagesWithoutNews = 0
     /// Where the last pass found nothing, although the origin counts more. One question tells whether it still does.
     var suspectedEnd: Int?
+    /// What the pass before found where it ended; see `settle`.
+    var overcount: Overcount?
     /// How a chain is walked through what is held (R22, R23); nil when it is only gone on with.
     var tailWalk: TailWalk?
     /// Page one changed, and what it means is being found out.

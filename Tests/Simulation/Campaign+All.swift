@@ -1,0 +1,56 @@
+public import PagedRepositoryTesting
+
+extension Campaign {
+    /// Fewer lives than this do not meet every rule.
+    private static let fewestToMeetAll: UInt64 = 1_000
+
+    /// Runs one mode of one subject, and also reports the rules that the lives hardly met: seeds that exercise nothing
+    /// prove nothing. The two modes run different seeds.
+    public static func run(
+        _ subject: Simulation.Subject, _ mode: Simulation.Mode, seeds: UInt64
+    ) async throws -> Report {
+        let first = mode == .safety ? 0 : seeds
+        var report = try await Campaign(seeds: first..<first + seeds, subject: subject).run(mode)
+        guard seeds * (subject == .engine ? 4 : 1) >= fewestToMeetAll else { return report }
+        for rule in rules(of: subject) where report.hits[rule, default: 0] < Int(seeds) / 500 + 1 {
+            report.failures.append("\(subject.rawValue), \(mode.rawValue): \(rule) was hardly met")
+        }
+        return report
+    }
+
+    /// Runs lives of a kind that comes to its expected outcome (`OriginExpectation`).
+    public static func run(_ kind: OriginKind, seeds: UInt64) async throws -> Report {
+        try await Campaign(seeds: 0..<seeds, kinds: .only(kind)).run(.liveness)
+    }
+
+    /// Runs one life that went wrong once.
+    public static func run(_ life: Life) async throws -> [String] {
+        try await Campaign(seeds: 0..<0).live(life.simulation).violations
+    }
+
+    /// Runs everything that must go well, and prints a line for each part.
+    ///
+    /// - Parameter seeds: how many lives of runs each mode has; of engines and of kinds, a part of that.
+    /// - Returns: what failed.
+    public static func all(seeds: UInt64) async throws -> [String] {
+        var failures: [String] = []
+        func note(_ what: String, _ report: Report) {
+            failures += report.failures
+            Swift.print("\(what): \(report.lives) lives, \(report.failures.count) failures")
+        }
+        for mode in Simulation.Mode.allCases {
+            note("runs, \(mode.rawValue)", try await run(.runs, mode, seeds: seeds))
+            note("engine, \(mode.rawValue)", try await run(.engine, mode, seeds: engines(seeds)))
+        }
+        for kind in provenKinds { note("kind \(kind.rawValue)", try await run(kind, seeds: ofEachKind(seeds))) }
+        for life in kept + mended { failures += try await run(life).map { "\(life): \($0)" } }
+        failures += try await Economy.findings()
+        return failures
+    }
+
+    /// How many lives of engines go with so many lives of runs.
+    public static func engines(_ seeds: UInt64) -> UInt64 { max(seeds * 3 / 10, 50) }
+
+    /// How many lives of each kind go with so many lives of runs.
+    public static func ofEachKind(_ seeds: UInt64) -> UInt64 { max(seeds / 10, 10) }
+}
