@@ -3,7 +3,7 @@
 /// A pure value over page ranges; it knows nothing of time or storage.
 public struct Coverage: Hashable, Sendable {
     /// Maximal stretches of held positions, ascending, never touching each other.
-    public let runs: [Range<Int>]
+    public private(set) var runs: [Range<Int>]
 
     /// The coverage of pages that occupy these ranges, in any order. Empty ranges hold nothing.
     public init(_ ranges: some Sequence<Range<Int>>) {
@@ -19,6 +19,29 @@ public struct Coverage: Hashable, Sendable {
             }
         }
         self.runs = isAscending ? runs : Coverage(runs.sorted { $0.lowerBound < $1.lowerBound }).runs
+    }
+
+    /// Adds positions, some of which may be held. A range behind the last run takes constant time.
+    mutating func add(_ range: Range<Int>) {
+        guard !range.isEmpty else { return }
+        guard let last = runs.last, range.lowerBound <= last.upperBound else { return runs.append(range) }
+        if range.lowerBound >= last.lowerBound {
+            runs[runs.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+        } else {
+            self = Coverage(runs + [range])
+        }
+    }
+
+    /// Removes positions, some of which may not be held.
+    mutating func remove(_ range: Range<Int>) {
+        guard !range.isEmpty, runs.contains(where: { $0.overlaps(range) }) else { return }
+        self = Coverage(
+            runs.flatMap { run in
+                [
+                    run.lowerBound..<max(run.lowerBound, min(run.upperBound, range.lowerBound)),
+                    min(run.upperBound, max(run.lowerBound, range.upperBound))..<run.upperBound,
+                ]
+            })
     }
 
     /// How many positions are held.

@@ -57,7 +57,7 @@ public struct ListHoldings: Hashable, Sendable {
     package mutating func add(_ range: Range<Int>, isHeld: Bool) {
         guard isHeld else { return olderPages += 1 }
         pages += 1
-        if !range.isEmpty { held = held.adding(range) }
+        held.add(range)
     }
 
     /// A page was removed.
@@ -65,39 +65,19 @@ public struct ListHoldings: Hashable, Sendable {
     package mutating func remove(_ range: Range<Int>, isHeld: Bool) {
         guard isHeld else { return olderPages -= 1 }
         pages -= 1
-        if !range.isEmpty { held = held.removing(range) }
+        held.remove(range)
     }
 
     /// The pages at `range` have moved by `distance`, to where nothing was.
     package mutating func move(_ range: Range<Int>, by distance: Int) {
         guard distance != 0 else { return }
         let moved = held.runs.map { $0.clamped(to: range) }.filter { !$0.isEmpty }
-        var rest = held.removing(range)
-        for run in moved { rest = rest.adding(run.lowerBound + distance..<run.upperBound + distance) }
-        held = rest
+        held.remove(range)
+        for run in moved { held.add(run.lowerBound + distance..<run.upperBound + distance) }
     }
 
     /// All that was held belongs to an older generation now.
     package mutating func beginGeneration() {
         self = ListHoldings(held: Coverage([Range<Int>]()), pages: 0, olderPages: pages + olderPages)
-    }
-}
-
-extension Coverage {
-    /// The coverage with `range` in addition.
-    fileprivate func adding(_ range: Range<Int>) -> Coverage {
-        // Most pages go on where the last run ends.
-        Coverage(runs + [range])
-    }
-
-    /// The coverage without `range`.
-    fileprivate func removing(_ range: Range<Int>) -> Coverage {
-        Coverage(
-            runs.flatMap { run in
-                [
-                    run.lowerBound..<max(run.lowerBound, min(run.upperBound, range.lowerBound)),
-                    min(run.upperBound, max(run.lowerBound, range.upperBound))..<run.upperBound,
-                ]
-            })
     }
 }

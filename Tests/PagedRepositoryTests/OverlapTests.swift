@@ -82,6 +82,16 @@ struct OverlapTests {
         #expect(load.pages[1].evidence == .verified, "the seam behind page one is always proven")
     }
 
+    @Test("a page is planned alike by every process, whatever else is held (R30)", arguments: 2...30)
+    func position(size: Int) {
+        let overlap = Overlap(1, size: size)
+        let all = overlap.spans(size..<2_000, size: size, most: .max)
+        for (index, span) in all.enumerated() {
+            guard case .span(let range, _) = span else { return #expect(Bool(false)) }
+            #expect(overlap.spans(range.lowerBound..<2_000, size: size, most: .max) == Array(all[index...]))
+        }
+    }
+
     @Test("the last page of a load is proven where it has room for what is known")
     func lastPage() {
         let list = Load(size: 4, length: 11, isCounted: true).list

@@ -74,7 +74,7 @@ enum LoadPlan {
             let start = position / grid * grid
             return [.span(start..<start + grid, overlap: 0)]
         case .offsets, .chain, .single:
-            return overlap.spans(position..<Int.max, size: size, behind: list.heldPages, most: 1)
+            return overlap.spans(position..<Int.max, size: size, most: 1)
         }
     }
 
@@ -93,10 +93,9 @@ enum LoadPlan {
             }
             return starts.map { .span($0..<$0 + grid, overlap: 0) }
         case .offsets, .chain, .single:
-            let pages = gaps.isEmpty ? [] : list.heldPages
             var targets: [FetchTarget] = []
             for gap in gaps where targets.count < longest {
-                targets += overlap.spans(gap, size: size, behind: pages, most: longest - targets.count)
+                targets += overlap.spans(gap, size: size, most: longest - targets.count)
             }
             return targets
         }
