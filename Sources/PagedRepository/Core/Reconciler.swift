@@ -67,6 +67,8 @@ struct Reconciler: Equatable {
     private var hasAsked = false
     private let isSuspicious: Bool
     private var isAudited = false
+    /// Answers that showed the drift which led to this reconciliation.
+    private var clues: [Range<Int>] = []
 
     /// - Parameter isSuspicious: whether something else has shown that the list is not as it is held: then what the
     ///   head explains is audited, too.
@@ -93,6 +95,18 @@ struct Reconciler: Equatable {
         sightings.append(sighting)
     }
 
+    /// An answer that showed that the list had moved, before page one was requested again (R21).
+    mutating func learn(clue sighting: Sighting, total now: Total) {
+        learn(sighting, total: now)
+        if !sighting.content.isEmpty { clues.append(sighting.range) }
+    }
+
+    /// Whether page one explains the answers that showed the drift: each has an item where page one's shift puts it.
+    private func explainsClues(_ map: ListMap) -> Bool {
+        !clues.isEmpty && !map.hasShifts(behind: sightings[0].content.count)
+            && clues.allSatisfy { clue in map.alignment.anchors.contains { clue.contains($0.origin) } }
+    }
+
     mutating func next() -> Action {
         guard !isContradicted, let map = ListMap(sightings, cached: cached, total: total) else { return .startOver }
         let isLost = map.alignment.anchors.isEmpty
@@ -103,7 +117,9 @@ struct Reconciler: Equatable {
             isAudited = false
             questions = unknown.flatMap { Inquiry.questions(about: $0, reach) }
             if questions.isEmpty, isLost { questions = Inquiry.middle(of: unknown, reach) }
-        } else if isSuspicious || (hasAsked && map.hasShifts(behind: sightings[0].content.count)), !isAudited {
+        } else if !isAudited,
+            (isSuspicious && !explainsClues(map)) || (hasAsked && map.hasShifts(behind: sightings[0].content.count))
+        {
             isAudited = true
             questions = Inquiry.audit(map.stretches, pages: cached.pages, reach)
         }

@@ -8,8 +8,8 @@ extension SyncRun {
     /// - Parameter looks: how often others have stored parts of it while it was looked at.
     func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int, looks: Int = 0) async throws(StorageError)
     {
-        // What was asked for before the list was seen to have moved is of no use: nobody knows which list it was.
-        guard let query, !pass.mustRestart else { return }
+        guard let query else { return }
+        guard !pass.mustRestart else { return keepAsEvidence(answer, at: range.lowerBound - overlap) }
         guard case .page(let page) = answer, page.content.count > overlap else {
             guard try await isStillThere(query) else { return }
             return try await nothingThere(answer, range, overlap, query)
@@ -17,7 +17,7 @@ extension SyncRun {
         let start = range.lowerBound - overlap
         let arrived = start..<start + page.content.count
         guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
-        guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start) }
+        guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start, isCounted: true) }
         let missing = list.coverage.gaps(in: arrived)
         let identities = page.content.identities
         guard try await agrees(identities, arrived, missing, list) else {
@@ -216,15 +216,28 @@ extension SyncRun {
 
     /// The total, or an item received twice, says that the list is not the one we began to read. What is held is kept;
     /// page one is asked again, and the `Reconciler` finds out what moved (R21).
-    /// - Parameter isEnd: whether it is sure that nothing follows what was answered.
-    private func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false) {
+    /// - Parameters:
+    ///   - isEnd: whether it is sure that nothing follows what was answered.
+    ///   - isCounted: whether the total alone has changed. Where page one explains the new total, nothing else is in
+    ///     doubt.
+    private func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
         evidence = page.content.isEmpty && !isEnd ? [] : [Clue(offset: offset, page: page, isEnd: isEnd)]
         pass.mustRestart = true
-        isSuspicious = true
+        if !isCounted { isSuspicious = true }
         driftsSeen += 1
         queue.clear()
         pagesFetched += 1
         logger.debug("the list moved while it was read")
+    }
+
+    /// Keeps an answer that was requested before the list was seen to have moved. Where it counts what page one counts
+    /// afterwards, it shows the same state of the list, and its items are stored with the repair (R21).
+    private func keepAsEvidence(_ answer: PageAnswer, at offset: Int) {
+        guard case .page(let page) = answer, !page.content.isEmpty, page.total.exactCount != nil, !evidence.isEmpty,
+            evidence.count < SyncRun.mostEvidence
+        else { return }
+        evidence.append(Clue(offset: offset, page: page, isEnd: false))
+        pagesFetched += 1
     }
 
     /// R24: an empty answer, or a refusal beyond the end, is the end where nothing else is known.

@@ -40,15 +40,34 @@ extension SyncRun {
         if isChain, !machine.isExplained {
             return try await walkFromHead(head, page, list)
         }
-        for clue in evidence where clue.page.total.count == page.total.count {
+        let clues = evidence.filter { $0.page.total.count == page.total.count }
+        evidence = []
+        if !isSuspicious, machine.isExplained, !clues.isEmpty, clues.allSatisfy({ !$0.isEnd }) {
+            reconciliationUnderWay = Reconciliation(machine: machine, page: page, list: list)
+            try await carryOn()
+            return try await store(clues, list.record.id)
+        }
+        for clue in clues {
             var sighting = try await sighting(
                 clue.page, at: clue.offset, list.record.id, isEnd: clue.isEnd, asked: clue.offset..<clue.offset)
             sighting.isWitnessed = clue.isEnd
-            machine.learn(sighting, total: clue.page.total)
+            machine.learn(clue: sighting, total: clue.page.total)
         }
-        evidence = []
         reconciliationUnderWay = Reconciliation(machine: machine, page: page, list: list)
         try await carryOn()
+    }
+
+    /// Stores answers of the state of the list that page one has just explained, at the positions that were requested
+    /// (R21).
+    private func store(_ clues: [Clue], _ query: QueryID) async throws(StorageError) {
+        for clue in clues where !pass.mustRestart && reconciliationUnderWay == nil {
+            guard let list = try await storage.excerpt(of: query, 0..<0), list.record.total == clue.page.total else {
+                return
+            }
+            asked.under = list.record.version
+            let range = clue.offset..<clue.offset + clue.page.content.count
+            try await spanArrived(.page(clue.page), range, overlap: 0)
+        }
     }
 
     /// What the machine wants next.
@@ -90,6 +109,8 @@ extension SyncRun {
         }
         edits += [.setTotal(repair.total), .setEnd(endAfter(repair, work))]
         if try await commitHead(edits, page, work.list) {
+            // A list that lives contradicts itself now and then: what counts is that nothing came of it.
+            contradictions = 0
             return try await settled(page, repair.finding, work.list, isNews: repair.isChange)
         }
         // Somebody else has changed the list meanwhile, or an item is where it cannot be: look again (R4).

@@ -39,6 +39,8 @@ extension SyncRun {
         var received = 0
         /// Items that the walk met again, behind their first place.
         var repeats: Set<Repeat> = []
+        /// Items came again in this walk that no insert can have pushed there: its pages are not cut from one list.
+        var isDisordered = false
         /// Answers in a row without items, each under a new cursor.
         var emptyAnswers = 0
         /// How often the end of a chain was asked for again.

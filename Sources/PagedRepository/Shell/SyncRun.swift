@@ -91,6 +91,10 @@ final class SyncRun {
     var lastRepeats: Set<Repeat> = []
     /// The last such walk in which no answer contradicted another; nil once page one has changed.
     var wholeWalk: WholeWalk?
+    /// How many walks to the end of the chain met items again in disorder.
+    var disorderedWalks = 0
+    /// So many of them in one run show that the list has no order.
+    static let disorderedWalks = 3
     /// The origin repeats itself: nothing proves where its list ends.
     var isUnproven = false
     /// The exact totals of this run's answers.
@@ -112,6 +116,8 @@ final class SyncRun {
     var isSuspicious = false
     /// Answers that showed that the list had moved: they tell the `Reconciler` where (R21).
     var evidence: [Clue] = []
+    /// No more answers than this are kept as evidence.
+    static let mostEvidence = 16
     /// Page one makes the list shrink a lot, and has said so before (R20).
     var isShrinkConfirmed = false
     /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).

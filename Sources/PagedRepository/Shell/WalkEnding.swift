@@ -22,6 +22,9 @@ extension SyncRun {
             return askWitness(for: .follow(cursor, offset: offset), end: position)
         }
         pass.rechecksEnd = false
+        if pass.isDisordered, list.record.total.exactCount != position {
+            return try await disorderedEnd(at: offset, list, edits: edits)
+        }
         let isWalkedWhole = pass.unbrokenTo == offset || pass.hasRewalked && pass.walkedTo == offset
         wholeWalk = isWalkedWhole && !pass.hasChanged ? WholeWalk(end: position, total: pageOne.total.count) : nil
         sweeping.isAtEnd = true
@@ -29,13 +32,30 @@ extension SyncRun {
         let lease = leases[offset]
         let ledger: LedgerEdit =
             edits.isEmpty ? .forgotten(offset: offset, lease: lease) : .succeeded(offset: offset, lease: lease)
-        guard try await commit(edits + ending, [ledger], list)
-        else { return }
+        guard try await commit(edits + ending, [ledger], list) else { return }
+        if pass.unbrokenTo == offset { pass.unbrokenTo = position }
         if !edits.isEmpty {
             pagesFetched += 1
             pagesWithoutNews = 0
             announce(offset..<position, news: isNews ? position - offset : 0)
         }
+    }
+
+    /// R24: the chain ends, and on the way items came again that an insert cannot have pushed there. Such a walk does not
+    /// prove that it has met every item. A third walk of that kind leaves the list without an end: unproven.
+    private func disorderedEnd(
+        at offset: Int, _ list: ListOutline, edits: [ListEdit]
+    ) async throws(StorageError) {
+        if !pass.repeats.isEmpty, pass.repeats == lastRepeats { return try await repeatsIDs(at: offset, list) }
+        let lease = leases[offset]
+        let ledger: LedgerEdit =
+            edits.isEmpty ? .forgotten(offset: offset, lease: lease) : .succeeded(offset: offset, lease: lease)
+        guard try await commit(edits + [.setEnd(nil)], [ledger], list) else { return }
+        if !edits.isEmpty { pagesFetched += 1 }
+        disorderedWalks += 1
+        if disorderedWalks < SyncRun.disorderedWalks, !list.hasNoProvenEnd { return walkAllAgain() }
+        warn("the origin returns the items in another order each time; some may be missing")
+        isUnproven = true
     }
 
     /// Begins a walk with page one, as it was received in this pass.
@@ -63,8 +83,11 @@ extension SyncRun {
     func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
         if page.content.isEmpty { pass.emptyAnswers += 1 } else { pagesWithoutNews += 1 }
         guard let next = page.next else {
-            sweeping.isAtEnd = true
             pass.rechecksEnd = false
+            if pass.isDisordered, list.record.total.exactCount != offset {
+                return try await disorderedEnd(at: offset, list, edits: [])
+            }
+            sweeping.isAtEnd = true
             // R14, R25: what is held from there on, and came again, is not behind the end.
             let known = try await storage.outline(of: list.record.id)?.coverage.runs.first { $0.contains(offset) }
             _ = try await commit(

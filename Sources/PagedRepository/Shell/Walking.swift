@@ -14,6 +14,8 @@ extension SyncRun {
             guard contradictions <= 2 else { return try await replace(with: page) }
             return askAgain()
         }
+        // No order was found in a list without a known end: that its items are known says nothing of where they follow.
+        if list.hasNoProvenEnd { tailWalk = .whole }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
         guard let query, let next = page.next, end == nil, try await walksOn(walk, at: page.content.count, query) else {
@@ -64,14 +66,18 @@ extension SyncRun {
             // R24: only what was read before; for ever, that is a loop. As the last page, it is a list in another
             // order.
             if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return walkAllAgain() }
+            if !sighting.isPushed(to: offset) { pass.isDisordered = true }
             return try await nothingNew(page, at: offset, list)
         }
         if list.record.allowsDuplicates { return try await followUnaligned(page, cursor, at: offset, list) }
         let repeats = repeats(in: sighting, at: offset)
+        if !repeats.isEmpty { pass.isDisordered = true }
         pass.repeats.formUnion(repeats)
         pass.received += page.content.count
         // R25: two walks met the same items again at the same places.
-        if !repeats.isDisjoint(with: lastRepeats) { return try await repeatsIDs(at: offset, list) }
+        if !repeats.isEmpty, hasRepeatedAlike(until: sighting.repeatsItems ? 1 : 3) {
+            return try await repeatsIDs(at: offset, list)
+        }
         // An answer that repeats an id has to come twice, too.
         if sighting.repeatsItems { return walkAllAgain() }
         // What was fetched with the very cursor that this answer hands over follows it.
@@ -147,8 +153,10 @@ extension SyncRun {
         return try await storage.excerpt(of: query, max(0, offset - 1)..<Int.max)
     }
 
-    /// Returns the items of the answer that were received before in this walk, or earlier in the same answer.
+    /// Returns the items of the answer that were received before in this walk, or earlier in the same answer. Items that
+    /// an insert has pushed into this page, or that an inclusive cursor returns again, do not count.
     private func repeats(in sighting: Sighting, at offset: Int) -> Set<Repeat> {
+        if !sighting.repeatsItems, sighting.isPushed(to: offset) { return [] }
         var keys: Set<UInt64> = []
         var repeats: Set<Repeat> = []
         for (index, identity) in sighting.identities.enumerated() {
@@ -160,9 +168,15 @@ extension SyncRun {
         return repeats
     }
 
+    /// Whether this walk has met the same items again as the walk before, at the same places, as far as it has come.
+    /// - Parameter count: how many items at least. A list without an order repeats single items alike by chance.
+    private func hasRepeatedAlike(until count: Int) -> Bool {
+        pass.repeats.count >= count && pass.repeats == lastRepeats.filter { $0.received < pass.received }
+    }
+
     /// R25: the ids of an unchanged list repeat. The list is read again from page one, and its pages are stored as the
     /// origin sends them.
-    private func repeatsIDs(at offset: Int, _ list: ListOutline) async throws(StorageError) {
+    func repeatsIDs(at offset: Int, _ list: ListOutline) async throws(StorageError) {
         warn("the origin repeats item ids; repeated items are kept")
         let ledger: [LedgerEdit] = [.forgotten(offset: offset, lease: leases[offset])]
         if try await commit([.setAllowsDuplicates(true)], ledger, list) { walkAllAgain() }
@@ -216,6 +230,12 @@ extension SyncRun {
 }
 
 extension ListOutline {
+    /// Whether the last page of a chain has been received, and the chain was not proven to end there (R24).
+    var hasNoProvenEnd: Bool {
+        record.end == nil && record.validatedAt != nil && coverage.runs.count == 1
+            && heldPages.last.map { $0.cursorOut == nil && $0.offset > 0 } ?? false
+    }
+
     /// Where it ends, and how long it is, are two things: somebody stopped half way through finding out why.
     var contradictsItself: Bool {
         guard let end = record.end, let total = record.total.exactCount, !isAtWindow else { return false }
@@ -226,6 +246,17 @@ extension ListOutline {
     var isExplained: Bool {
         guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
         return isAtWindow || record.total.exactCount.map { $0 == end } ?? true
+    }
+}
+
+extension Sighting {
+    /// Whether the items of the answer that the walk has received before are the ones just before `offset`, in order, at
+    /// the head of the answer. An insert during the walk pushes items into the next page like that. Items that arrive
+    /// again in any other way show that the pages are not cut from one list. True where no item arrives again.
+    func isPushed(to offset: Int) -> Bool {
+        let again = places.map { $0.flatMap { $0.position < offset ? $0.position : nil } }
+        let count = again.count { $0 != nil }
+        return again.prefix(count).enumerated().allSatisfy { $1 == offset - count + $0 }
     }
 }
 
