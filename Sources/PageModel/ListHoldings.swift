@@ -51,7 +51,7 @@ public struct ListHoldings: Hashable, Sendable {
     /// The holdings in the form that a storage keeps; `nil` when they have too many segments.
     package var kept: ListHoldings? { held.runs.count <= ListHoldings.mostRuns ? self : nil }
 
-    // MARK: Keeping up
+    // MARK: Updates
 
     /// Adds a stored page.
     /// - Parameter isHeld: whether the page belongs to the list's current generation.

@@ -77,7 +77,7 @@ package enum XXH3 {
         folded(word(bytes, offset) ^ word(secret, place), word(bytes, offset + 8) ^ word(secret, place + 8))
     }
 
-    // MARK: More
+    // MARK: More than 240 bytes
 
     /// Hashes stripes of 64 bytes in eight lanes. The specification adds each word to the neighbouring lane at once.
     /// This code sums the words in `sums` and adds them at the end of a block. No step reads a lane before that, and no
