@@ -35,6 +35,7 @@ public final class DemoOrigin: Sendable {
     private let pageSize: Int
     private let fault: @Sendable (_ request: Int, _ target: String) -> Fault?
 
+    /// An origin that is not serving yet.
     /// - Parameters:
     ///   - count: the number of items in the list.
     ///   - pageSize: the number of items in a page when the request names none. Defaults to 100.
@@ -81,9 +82,12 @@ public final class DemoOrigin: Sendable {
     public var answered: Int { state.withLock { $0.answered } }
     /// The number of requests that wait for `release`.
     public var held: Int { state.withLock { $0.held.count } }
+    /// The ids of the items, in order.
     public var ids: [String] { state.withLock { $0.catalogue.ids.map(DemoCatalogue.name) } }
 
+    /// Inserts a new item at `position`, or at the end if the list is shorter.
     public func insert(at position: Int) { state.withLock { $0.catalogue.insert(at: position) } }
+    /// Removes the item at `position`, which has to exist.
     public func remove(at position: Int) { state.withLock { $0.catalogue.remove(at: position) } }
 
     // MARK: Answering

@@ -47,7 +47,7 @@ public struct LedgerEntry: Hashable, Sendable {
 
 /// The state of a page's fetch (R26).
 public enum FetchState: String, Hashable, Sendable, CaseIterable {
-    /// No attempt was made since the last success, or an attempt was released without a result.
+    /// The page is not in flight and has no current result, for example after an attempt was released.
     case pending
     /// An owner is fetching the page under a lease.
     case inFlight = "in_flight"

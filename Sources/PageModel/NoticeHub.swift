@@ -37,6 +37,7 @@ public final class NoticeHub: Sendable {
     private let state = Mutex(State())
     private let capacity: Int
 
+    /// A hub without observers.
     /// - Parameter capacity: the number of notices kept for a slow observer. More are merged into one. Defaults to 256.
     public init(capacity: Int = 256) {
         self.capacity = capacity

@@ -11,6 +11,7 @@ public struct StorageWatch: Sendable {
     private let begin: @Sendable (QueryID?) -> Void
     private let end: @Sendable (QueryID?) -> Void
 
+    /// A watch from its stream and its actions.
     /// - Parameters:
     ///   - notices: the notices of the observed queries.
     ///   - observe: the action of `observe`. It returns once notices of the query are delivered.

@@ -60,6 +60,7 @@ public final class ScriptedSource: PageSource {
     private let onUnscripted: @Sendable (PageRequest) -> Void
     private let state: Mutex<State>
 
+    /// A source with this script.
     /// - Parameters:
     ///   - steps: the expected requests and their outcomes.
     ///   - access: the access that the source reports. Defaults to any offset.

@@ -30,6 +30,7 @@ public final class SimulatedOrigin: PageSource {
     private let before: (@Sendable (Int) async -> Void)?
     private let state: Mutex<State>
 
+    /// An origin that carries out a plan.
     /// - Parameters:
     ///   - plan: the items of the origin, its paging and its events.
     ///   - clock: the clock on which requests and answers take their time; `nil` means that they take none.
