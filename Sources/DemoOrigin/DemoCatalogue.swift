@@ -1,10 +1,10 @@
-/// The list that the demo's origin serves: items with ids that never come back.
+/// The list of the demo's origin. Ids are never reused.
 struct DemoCatalogue: Sendable {
     private(set) var ids: [Int]
     private var nextID: Int
 
     init(count: Int) {
-        // Newest first, as feeds are.
+        // The newest item is first, as in a feed.
         ids = (0..<count).reversed().map { $0 }
         nextID = count
     }

@@ -2,24 +2,24 @@
 import NIOHTTP1
 import Synchronization
 
-/// A paginated API on the loopback interface, with a list that changes, takes its time, fails, and counts what it was
-/// asked: the origin of `pagecache demo` and of the tests that need a real one.
+/// A paginated API on the loopback interface, for `pagecache demo` and for tests that need a real origin. Its list can
+/// change, and its answers can be delayed or fail. It records its requests.
 ///
-/// One list, four ways to page through it:
+/// The list is served with four paging styles:
 /// - `/items?offset=&limit=` — total and next in the body, `ETag`
 /// - `/pages?page=&per_page=` — page numbers from 1, total in a header
 /// - `/linked?after=&n=` — `Link` header, no total
 /// - `/feed?after=` — next URL in the body, relative, with a total
 public final class DemoOrigin: Sendable {
-    /// What goes wrong with one request.
+    /// A fault of one request.
     public enum Fault: Hashable, Sendable {
-        /// An answer with this status, and seconds of `Retry-After`.
+        /// An answer with this status, and with `Retry-After` in seconds unless `retryAfter` is `nil`.
         case status(Int, retryAfter: Int?)
         /// No answer until `release` is called.
         case hold
     }
 
-    // Guarded by the mutex. Nothing is awaited while it is held.
+    // Guarded by the mutex. No code awaits while it is held.
     private struct State {
         var catalogue: DemoCatalogue
         /// Path and query of every request, in order of arrival.
@@ -35,10 +35,12 @@ public final class DemoOrigin: Sendable {
     private let pageSize: Int
     private let fault: @Sendable (_ request: Int, _ target: String) -> Fault?
 
+    /// An origin that is not serving yet.
     /// - Parameters:
-    ///   - count: items in the list.
-    ///   - pageSize: items per page where the request does not say.
-    ///   - fault: what goes wrong with a request, by its number (from 1) and its path and query.
+    ///   - count: the number of items in the list.
+    ///   - pageSize: the number of items in a page when the request names none. Defaults to 100.
+    ///   - latency: the delay of each answer. Defaults to zero.
+    ///   - fault: returns the fault of a request, by its number (from 1) and its path and query. Defaults to none.
     public init(
         count: Int, pageSize: Int = 100, latency: Duration = .zero,
         fault: @escaping @Sendable (_ request: Int, _ target: String) -> Fault? = { _, _ in nil }
@@ -49,20 +51,20 @@ public final class DemoOrigin: Sendable {
         self.fault = fault
     }
 
-    /// Starts serving on a free port, and returns the URL of the root, without a slash at the end.
+    /// Starts the server on a free port, and returns the URL of its root, without a slash at the end.
     public func start() async throws -> String {
         let server = try await LoopbackServer { await self.answer($0) }
         state.withLock { $0.server = server }
         return "http://127.0.0.1:\(server.port)"
     }
 
-    /// Stops serving; returns when the port is closed.
+    /// Stops the server. Returns when the port is closed.
     public func stop() async {
         release()
         await state.withLock { $0.server }?.close()
     }
 
-    /// Answers everything that is held, and holds nothing any more.
+    /// Answers all held requests, and stops holding requests.
     public func release() {
         let held = state.withLock { state in
             state.isReleased = true
@@ -72,23 +74,26 @@ public final class DemoOrigin: Sendable {
         for continuation in held { continuation.resume() }
     }
 
-    // MARK: What it was asked, and what it holds
+    // MARK: Requests and content
 
     /// Path and query of every request so far.
     public var requests: [String] { state.withLock { $0.requests } }
-    /// How many requests have been answered.
+    /// The number of answered requests.
     public var answered: Int { state.withLock { $0.answered } }
-    /// How many requests wait for `release`.
+    /// The number of requests that wait for `release`.
     public var held: Int { state.withLock { $0.held.count } }
+    /// The ids of the items, in order.
     public var ids: [String] { state.withLock { $0.catalogue.ids.map(DemoCatalogue.name) } }
 
+    /// Inserts a new item at `position`, or at the end if the list is shorter.
     public func insert(at position: Int) { state.withLock { $0.catalogue.insert(at: position) } }
+    /// Removes the item at `position`, which has to exist.
     public func remove(at position: Int) { state.withLock { $0.catalogue.remove(at: position) } }
 
     // MARK: Answering
 
     private func answer(_ request: LoopbackServer.Request) async -> LoopbackServer.Answer {
-        // Neither counts as a request: it is none that the list was asked.
+        // Requests to other paths and with other methods are not recorded.
         guard ["/items", "/pages", "/linked", "/feed"].contains(request.path) else { return .init(status: .notFound) }
         guard [.GET, .HEAD].contains(request.method) else {
             return .init(status: .methodNotAllowed, headers: ["Allow": "GET, HEAD"])
@@ -168,14 +173,15 @@ public final class DemoOrigin: Sendable {
         return LoopbackServer.Answer(headers: headers, content: body)
     }
 
-    /// Keyset paging: ids descend, so that what follows an id is what is smaller, whether or not it is still there.
+    /// Returns the range behind an id, for keyset paging. Ids descend, so that smaller ids follow, even if the id is
+    /// gone.
     private func after(_ id: Substring?, _ catalogue: DemoCatalogue, _ size: Int) -> Range<Int> {
         let last = id.flatMap { Int($0) } ?? Int.max
         let start = catalogue.ids.firstIndex { $0 < last } ?? catalogue.ids.count
         return start..<min(start + size, catalogue.ids.count)
     }
 
-    /// FNV-1a: good enough for an entity tag.
+    /// FNV-1a, which is sufficient for an entity tag.
     private func fingerprint(_ text: String) -> String {
         String(text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
     }

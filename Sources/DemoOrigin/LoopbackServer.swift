@@ -4,8 +4,8 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// HTTP/1.1 on a free port of the loopback interface, over swift-nio: requests without content, answers whose content
-/// is text.
+/// An HTTP/1.1 server on a free port of the loopback interface, over swift-nio. Requests have no content, and answers
+/// have text as content.
 struct LoopbackServer: Sendable {
     struct Request: Sendable {
         let method: HTTPMethod
@@ -14,7 +14,8 @@ struct LoopbackServer: Sendable {
         let headers: HTTPHeaders
 
         var path: Substring { target.prefix { $0 != "?" } }
-        /// The query's parameters, as they were sent: nothing is decoded. Of several with a name the first counts.
+        /// The parameters of the query, as they were sent, without decoding. For a repeated name, the first value
+        /// counts.
         var parameters: [Substring: Substring] {
             let pairs = target.dropFirst(path.count + 1).split(separator: "&")
             return Dictionary(pairs.map { ($0.prefix { $0 != "=" }, $0.drop { $0 != "=" }.dropFirst()) }) { first, _ in
@@ -32,7 +33,7 @@ struct LoopbackServer: Sendable {
     private let connections: Connections
     private let listener: any Channel
 
-    /// Listens from now on, and answers.
+    /// Starts listening and answering.
     init(answer: @escaping @Sendable (Request) async -> Answer) async throws {
         let connections = Connections()
         self.connections = connections
@@ -49,17 +50,17 @@ struct LoopbackServer: Sendable {
 
     var port: Int { listener.localAddress?.port ?? 0 }
 
-    /// Ends all connections; when it returns, the port is closed. What is being answered is not heard any more.
+    /// Closes all connections. When it returns, the port is closed. Answers in progress are discarded.
     func close() async {
         try? await listener.close()
         for channel in connections.close() { try? await channel.close() }
     }
 }
 
-/// The connections that are open. swift-nio's asynchronous channels would know them as well, and end the process when
-/// one comes in while they are being cancelled.
+/// The open connections. swift-nio's asynchronous channels would track them as well, but crash the process when a
+/// connection arrives while they are being cancelled.
 ///
-/// State: the channels, and whether it is over, under a mutex.
+/// State: the channels, and whether the server is closed, guarded by a mutex.
 private final class Connections: Sendable {
     private struct State {
         var open: [ObjectIdentifier: any Channel] = [:]
@@ -68,7 +69,7 @@ private final class Connections: Sendable {
 
     private let state = Mutex(State())
 
-    /// Nobody stays who comes too late.
+    /// Adds a connection, or closes it at once if the server is closed.
     func came(_ channel: any Channel) {
         let isOver = state.withLock { state in
             if !state.isOver { state.open[ObjectIdentifier(channel)] = channel }
@@ -78,7 +79,7 @@ private final class Connections: Sendable {
         channel.closeFuture.whenComplete { _ in self.state.withLock { $0.open[ObjectIdentifier(channel)] = nil } }
     }
 
-    /// Those that are open; from now on, there are none.
+    /// Returns the open connections. From now on, new connections are closed at once.
     func close() -> [any Channel] {
         state.withLock { state in
             state.isOver = true
@@ -88,12 +89,12 @@ private final class Connections: Sendable {
     }
 }
 
-/// The requests of one connection, one after the other (`HTTPServerPipelineHandler` sees to that).
+/// Handles the requests of one connection, one after the other (`HTTPServerPipelineHandler` ensures the order).
 private final class Exchange: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
 
     private let answer: @Sendable (LoopbackServer.Request) async -> LoopbackServer.Answer
-    // The connection's event loop alone looks at it.
+    // Only the connection's event loop accesses it.
     private var head: HTTPRequestHead?
 
     init(_ answer: @escaping @Sendable (LoopbackServer.Request) async -> LoopbackServer.Answer) { self.answer = answer }
@@ -105,7 +106,7 @@ private final class Exchange: ChannelInboundHandler {
         case .end:
             guard let asked = head else { return }
             head = nil
-            // That a client goes away in the middle of something is its own affair.
+            // A failed write is ignored, for example after the client closed the connection.
             Task { [answer, channel = context.channel] in
                 let request = LoopbackServer.Request(method: asked.method, target: asked.uri, headers: asked.headers)
                 try? await Exchange.write(await answer(request), to: asked, channel)
@@ -119,7 +120,8 @@ private final class Exchange: ChannelInboundHandler {
         async throws
     {
         var headers = answer.headers
-        // RFC 9110, 8.6: none with 304, where it would have to be that of a 200; with HEAD, what a GET would have.
+        // RFC 9110, 8.6: a 304 would need the length of the 200, and gets none; HEAD gets the length that GET would
+        // have.
         if answer.status != .notModified {
             headers.replaceOrAdd(name: "Content-Length", value: String(answer.content.utf8.count))
         }
@@ -127,7 +129,7 @@ private final class Exchange: ChannelInboundHandler {
         channel.write(
             HTTPServerResponsePart.head(.init(version: asked.version, status: answer.status, headers: headers)),
             promise: nil)
-        // RFC 9110, 9.3.2: what a GET would have in its header, and no content.
+        // RFC 9110, 9.3.2: an answer to HEAD has the header fields of GET, and no content.
         if asked.method != .HEAD, !answer.content.isEmpty {
             channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: answer.content))), promise: nil)
         }

@@ -1,16 +1,16 @@
-/// What one transaction did to one query. Positions in a change are those that hold after the changes before it.
+/// The changes that one transaction made to one query. The positions in a change are those after the changes before it.
 public struct ChangeSet: Hashable, Sendable {
-    /// The list that it was done to.
+    /// The query that changed.
     public var query: QueryID
-    /// The list's version afterwards; nil when the query is gone.
+    /// The list's version after the transaction. `nil` when the query was purged.
     public var version: ListVersion?
-    /// Which content readers see afterwards (R51); nil when the query is gone. A transaction that changed nothing but
-    /// the ledger, or a pin, leaves it as it was.
+    /// The version of the content that readers see after the transaction (R51). `nil` when the query was purged. A
+    /// transaction that changed only the ledger or a pin leaves it unchanged.
     public var contentVersion: ContentVersion?
-    /// What was done, in order; never empty when a storage tells it.
+    /// The changes, in order. A storage never publishes an empty array.
     public var changes: [Change]
 
-    /// What one transaction did; each parameter is the property of its name.
+    /// A change set; each parameter is the property of its name.
     public init(query: QueryID, version: ListVersion?, contentVersion: ContentVersion? = nil, changes: [Change]) {
         self.query = query
         self.version = version
@@ -18,45 +18,46 @@ public struct ChangeSet: Hashable, Sendable {
         self.changes = changes
     }
 
-    /// Whether any item, or the place of any item, is another than before (R6).
+    /// Whether the transaction changed any item, or the position of any item (R6).
     public var changesItems: Bool { changes.contains(where: \.changesItems) }
 }
 
-/// One thing that happened to a list.
+/// One change to a list.
 public enum Change: Hashable, Sendable {
-    /// The query is new.
+    /// The query was registered.
     case registered
-    /// Items were written at these positions, which were not held before. Failures recorded for them are history.
+    /// Items were written at these positions, which were not held before. The ledger drops failures recorded for them.
     case stored(Range<Int>)
-    /// Items came, went or moved, and what lies behind them moved along.
+    /// Items were inserted, removed or moved, and the items behind them shifted.
     case rearranged(ListDifference)
-    /// These positions are no longer held, and nothing moved: a gap.
+    /// These positions are no longer held and became a gap. No other position moved.
     case dropped(Range<Int>)
-    /// The origin confirmed what is held here; no item changed, its age did (R6).
+    /// The origin confirmed the items held at these positions (R6). No item changed; their age did, or the evidence of
+    /// their seams.
     case confirmed(Range<Int>)
-    /// What is held here no longer counts as held; it stays readable until it is replaced.
+    /// The items at these positions no longer count as held. They stay readable until they are replaced.
     case demoted(Range<Int>)
     /// The list began a new generation.
     case generationBegan
-    /// What was left of older generations is gone.
+    /// The remaining pages of older generations were removed.
     case olderGenerationsDropped
-    /// Positions from here on do not exist any more.
+    /// Positions from this one on no longer exist.
     case truncated(Int)
-    /// What the origin says of the list's length is another now.
+    /// The origin's statement about the list's length changed.
     case total(Total)
-    /// Where the list ends is another now; nil: it is open again (R24).
+    /// The end of the list changed. `nil` means that the list is open again (R24).
     case end(Int?)
-    /// The head was confirmed: the list's own age starts again.
+    /// The origin confirmed the head: the age of the list starts again.
     case validated
     /// The fetch records at these offsets changed.
     case ledger([Int])
-    /// How the origin pages, how it is asked, for how long it calls page one fresh, whether ids repeat, a sweep's
-    /// progress, a pin; or the list was invalidated.
+    /// The record of the query changed: its paging, source, freshness, result window, sweep progress, pin,
+    /// invalidation, or whether its ids may repeat.
     case described
-    /// The query is gone, with all it held.
+    /// The query was purged, with everything that it held.
     case purged
 
-    /// Whether any item, or the place of any item, is another than before (R6).
+    /// Whether the change affects any item, or the position of any item (R6).
     public var changesItems: Bool {
         switch self {
         case .stored, .rearranged, .dropped, .demoted, .generationBegan, .olderGenerationsDropped, .truncated, .purged:
@@ -67,18 +68,19 @@ public enum Change: Hashable, Sendable {
 }
 
 extension Change {
-    /// Whether readers of the list see it, so that the list gets another `ContentVersion` (R51): all but fetch records.
+    /// Whether readers of the list can see the change, so that the list gets another `ContentVersion` (R51). Only
+    /// changes to fetch records are invisible.
     package var isSeenByReaders: Bool {
         if case .ledger = self { false } else { true }
     }
 }
 
-/// What an observer of a storage is told.
+/// A notice for an observer of a storage.
 public enum StorageNotice: Hashable, Sendable {
-    /// A transaction of this very storage object did this.
+    /// A transaction of this storage object made these changes.
     case changed(ChangeSet)
-    /// These queries may have changed, by another process, or faster than the observer listened: read them again.
-    /// Queries that did not change may be among them; one that was purged elsewhere may be missing when it is not the
-    /// one observed.
+    /// These queries may have changed: another process wrote, or the observer was too slow for single notices. Read
+    /// them again. The array may contain queries that did not change. It may omit a query that another process purged,
+    /// unless that query is the observed one.
     case mayHaveChanged([QueryID])
 }

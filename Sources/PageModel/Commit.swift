@@ -1,24 +1,26 @@
-/// Everything that one fetched answer changes, applied in one transaction or not at all (R1, R4).
+/// All changes that follow from one fetched answer. A storage applies them in one transaction, or none of them (R1,
+/// R4).
 public struct CommitPlan: Hashable, Sendable {
-    /// The list that it changes.
+    /// The query whose list the plan changes.
     public var query: QueryID
-    /// What the plan was made under. Another generation or revision in the store: nothing is applied (R4).
+    /// The version that the plan was made for. If the stored list has another generation or revision, the storage
+    /// applies no edit (R4).
     public var version: ListVersion
-    /// How long the plan takes the list for, where it rests on that; nil where it does not. Somebody has heard
-    /// otherwise meanwhile: nothing is applied.
+    /// The list's length that the plan relies on; `nil` for a plan that does not rely on it. If the stored list has
+    /// another length, the storage applies no edit.
     public var extent: ListExtent?
-    /// Pages that the plan takes to be held as they were when it was made; what is put beside them is proven by them
-    /// (R21). One of them is gone, or has other items, though nothing has moved: nothing is applied.
+    /// Pages that the plan expects to be held unchanged. They prove the seams to the pages stored beside them (R21). If
+    /// one of them is gone or has other items, the storage applies no edit, even though no position has moved.
     public var premises: [PagePremise]
-    /// The lease under which page one was asked for, where the plan brings it. A list that was invalidated after the
-    /// grant stays invalidated. `nil`, or a stale token, counts as asked for before the invalidation.
+    /// The lease under which page one was requested, if the plan contains that answer. A list that was invalidated
+    /// after the grant stays invalidated. `nil` or a stale token counts as a request from before the invalidation.
     public var askedUnder: LeaseToken?
-    /// Applied in order; positions in an edit are those that hold after the edits before it.
+    /// The changes to the list, applied in order. The positions in an edit are those after the edits before it.
     public var edits: [ListEdit]
-    /// Applied after the edits, in order.
+    /// The changes to the ledger, applied in order after the edits.
     public var ledger: [LedgerEdit]
 
-    /// A plan for one list. Without edits and ledger it changes nothing.
+    /// A plan for one list. Without edits and ledger changes it changes nothing.
     public init(
         query: QueryID, version: ListVersion, edits: [ListEdit] = [], ledger: [LedgerEdit] = [],
         askedUnder: LeaseToken? = nil, extent: ListExtent? = nil, premises: [PagePremise] = []
@@ -32,27 +34,27 @@ public struct CommitPlan: Hashable, Sendable {
         self.ledger = ledger
     }
 
-    /// Whether the plan was made for the list as it is: it has the same version, and where that matters the same length
-    /// (R4).
+    /// Whether the plan was made for the list in its current state (R4). The version has to be the same, and so does
+    /// the length if the plan names one.
     package func isMade(for record: QueryRecord) -> Bool {
         version == record.version && (extent == nil || extent == record.extent)
     }
 
-    /// Whether the list has another exact total afterwards, and not from page one.
+    /// Whether the plan sets another exact total that does not come from page one.
     package func bringsTotalBesidePageOne(before: Total, after: Total) -> Bool {
         guard case .exact(let count) = after else { return false }
         return before.count != count && !edits.contains(.validated)
     }
 
-    /// Whether page one, asked for at `grantedAt`, was asked for since the list was invalidated. An invalidation in the
-    /// future is one of a clock that was set back since (R29): no answer would ever be newer.
+    /// Whether page one was requested after the list was invalidated. An invalidation time in the future comes from a
+    /// clock that was set back since (R29). It is ignored, because no answer would ever be newer.
     /// - Parameter grantedAt: the storage's time of the grant; `nil` when it is not known.
     package static func isAsked(_ grantedAt: Timestamp?, since invalidatedAt: Timestamp, now: Timestamp) -> Bool {
         guard let grantedAt else { return false }
         return invalidatedAt <= grantedAt || invalidatedAt > now
     }
 
-    /// Whether its edits may move ledger rows, or remove them.
+    /// Whether the edits may move or remove ledger rows.
     package var movesLedgerRows: Bool {
         edits.contains { edit in
             switch edit {
@@ -63,11 +65,11 @@ public struct CommitPlan: Hashable, Sendable {
     }
 }
 
-/// A page that a plan takes to be held with the items that it had.
+/// A page that a plan expects to be held with the same items as when the plan was made.
 public struct PagePremise: Hashable, Sendable {
     /// 0-based position of its first item.
     public var offset: Int
-    /// `PageSummary.fingerprint`, as it was.
+    /// The expected `PageSummary.fingerprint`.
     public var fingerprint: UInt64
 
     /// A premise; each parameter is the property of its name.
@@ -76,8 +78,8 @@ public struct PagePremise: Hashable, Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// Whether it holds of the page that lies there, if one does.
-    /// - Parameter generation: the list's.
+    /// Whether the stored page fulfils the premise. A missing page does not.
+    /// - Parameter generation: the list's current generation.
     package func holds(of page: PageSummary?, generation: Int) -> Bool {
         page?.fingerprint == fingerprint && page?.generation == generation
     }
@@ -85,78 +87,82 @@ public struct PagePremise: Hashable, Sendable {
 
 /// One change to a list.
 public enum ListEdit: Hashable, Sendable {
-    /// Stores a page where the list's generation holds nothing. What is left of older generations gives way to it: the
-    /// items at the same positions, and pages that hold the same ids (R5, R19).
+    /// Stores a page where the list's generation holds no items. Items of older generations at the same positions are
+    /// removed, and so are older pages that hold the same ids (R5, R19). A page that is held already, with the same
+    /// items, is confirmed instead (R6).
     case put(PageWrite)
-    /// The list is laid out anew: items are taken out, put in, moved, and gaps opened, in one step. Ledger rows move
-    /// along; validators of what moved are void (R1, R4). The seams between the pieces are inferred. Small pages that
-    /// come about are joined with a neighbour, see `PageMerging`. A sweep under way goes back to the first change. See
-    /// also `splice`.
+    /// Rearranges the list in one step: removes, inserts and moves items, and opens gaps. Ledger rows move with their
+    /// positions, and the validators of moved pages are removed (R1, R4). The seam before a kept piece becomes
+    /// inferred. Small pages that result are joined with a neighbour, see `PageMerging`. A running sweep goes back to
+    /// the first change. See also `splice`.
     case rearrange(Rearrangement)
-    /// One answer showed what is held at these positions, one behind the other, just as it is held: the seams between
-    /// them are verified, and pages that lie wholly among them are as fresh as the answer (G1, R21).
+    /// Marks seams as verified, because one answer contained the items at these positions in the held order. Pages that
+    /// lie wholly within the range become as fresh as the answer (G1, R21).
     case verify(Range<Int>)
-    /// The origin says the page at this offset is unchanged (R6): only its age moves, and its validator when a new
-    /// one came.
+    /// Confirms the page at this offset, because the origin reports it as unchanged (R6). Only its age changes, and its
+    /// validator if `validator` is not `nil`.
     case confirm(offset: Int, validator: Validator?)
-    /// The list starts a new life: everything held stays readable as the old run, and no longer counts as held.
+    /// Begins a new generation. All held items stay readable as an older generation, but no longer count as held.
     case beginGeneration
-    /// These positions no longer count as held; their items stay readable until replaced.
+    /// Stops counting these positions as held. Their items stay readable until they are replaced.
     case demote(Range<Int>)
-    /// Positions from here on do not exist at the origin: pages and ledger rows there are dropped.
+    /// Removes the pages and ledger rows from this position on, because the positions do not exist at the origin.
     case truncate(at: Int)
-    /// Pages of older generations are dropped: the list is proven replaced (R19).
+    /// Removes the pages of older generations, once the list is proven to be replaced (R19).
     case dropOlderGenerations
-    /// What the origin says about the list's length. An exact one that comes without `validated`, so not with page one,
-    /// is not the one that a validator of page one covers: "not modified" does not confirm it any more (R16).
+    /// Sets the total that the origin reports. An exact total in a plan without `validated` does not come from page
+    /// one, so the validator of page one does not cover it. A later "not modified" does not confirm it any more (R16).
     case setTotal(Total)
-    /// Where the list ends; nil re-opens it (R24).
+    /// Sets the end of the list. `nil` opens the list again (R24).
     case setEnd(Int?)
-    /// Where the origin's result window ends; `nil` means that no window is known.
+    /// Sets the end of the origin's result window. `nil` means that no window is known.
     case setWindow(Int?)
-    /// The head was confirmed now: the list's own age starts again. It is not invalidated any more, if the head was
-    /// asked for since: see `CommitPlan.askedUnder`.
+    /// Notes that the origin confirmed the head now, so that the age of the list starts again. The list is no longer
+    /// invalidated if page one was requested after the invalidation: see `CommitPlan.askedUnder`.
     case validated
-    /// The list is not right any more, somebody knows: it is stale until page one has been had. When it was confirmed
-    /// last stays as it is.
+    /// Marks the list as invalidated: it is stale until page one has been fetched again. The time of its last
+    /// confirmation stays unchanged.
     case invalidated
-    /// For how long the origin calls page one fresh, kept within 0 and a year; nil where it does not say.
+    /// Sets how long the origin calls page one fresh, clamped to 0 and a year. `nil` means that the origin does not
+    /// say.
     case setFreshFor(Duration?)
-    /// Whether ids repeat in this list (R25). R5 is not enforced while they do. `false` is refused with
-    /// `CommitOutcome.duplicates` where an id is held twice.
+    /// Sets whether ids may repeat in this list (R25). R5 is not enforced while they may. The storage refuses `false`
+    /// with `CommitOutcome.duplicates` if an id is held twice.
     case setAllowsDuplicates(Bool)
-    /// How far the running sweep has come; nil when it is over (R31).
+    /// Sets the progress of the running sweep. `nil` means that the sweep is over (R31).
     case setSweep(SweepProgress?)
-    /// How the origin pages, and how to ask it again.
+    /// Stores the origin's paging style, and the source's instructions for further requests.
     case describe(paging: String, source: String)
 }
 
-/// How a commit went.
+/// The result of a commit.
 public enum CommitOutcome: Hashable, Sendable {
-    /// Applied; this is the version now.
+    /// The plan was applied. The list now has this version.
     case committed(ListVersion)
-    /// Not applied: the list has moved on since the plan was made, to this version (R4); where the version is the
-    /// plan's own, to another length, or a page that the plan rests on is not what it was.
+    /// The plan was not applied, because the list changed since the plan was made (R4). The value is the list's current
+    /// version. If it equals the plan's version, the length differs, or a page in `premises` is not held as expected.
     case superseded(ListVersion)
-    /// Not applied: the page would repeat items that the list holds at these positions (R5), or lie over them. The
-    /// positions are those in the middle of the plan: behind a splice of the same plan they are not the list's.
+    /// The plan was not applied, because the page would repeat held items or overlap held positions (R5). The ranges
+    /// are those held positions, counted after the plan's earlier edits. Behind a splice of the same plan they differ
+    /// from the positions in the stored list.
     case duplicates([Range<Int>])
 }
 
-/// When small pages, left over by splices, are joined with their neighbour (R17).
+/// When small pages that splices leave over are joined with their neighbour (R17).
 public enum PageMerging {
-    /// A page with fewer items than this is joined.
+    /// A page with fewer items than this is joined: 16.
     public static let minimum = 16
-    /// Joined pages do not grow beyond this many items, so that a splice never rewrites much.
+    /// The largest size of a joined page in items, so that a splice never rewrites much: 128.
     public static let largest = 128
 
-    /// Whether a page and the one behind it become one.
+    /// Whether a page is joined with the page behind it.
     public static func shouldJoin(_ left: PageSummary, _ right: PageSummary) -> Bool {
         guard left.count > 0, right.count > 0, left.range.upperBound == right.offset,
             left.generation == right.generation,
             left.count < minimum || right.count < minimum, left.count + right.count <= largest
         else { return false }
-        // The head keeps its validator, and with it the cheap refresh; and no way on is lost.
+        // A page with a validator stays alone, so that the cheap refresh of page one keeps working. A join must not
+        // lose the cursor to the next page.
         return left.validator == nil && (left.cursorOut == nil || right.cursorOut != nil)
     }
 }

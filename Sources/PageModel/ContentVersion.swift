@@ -1,13 +1,15 @@
-/// Which content of a list a read returned (R51).
+/// The version of a list's content that a read returned (R51).
 ///
-/// The counter is one higher with every commit that changes what a reader can see. The stamp is a random number that
-/// the same transaction stores. Two reads with equal counters and equal stamps returned the same content.
+/// The counter grows by one with every commit that changes something a reader can see. The stamp is a random number
+/// that the same transaction stores. Two reads with equal counters and equal stamps returned the same content.
 ///
-/// The counter alone proves nothing: a restored backup gives a counter again, with other content.
+/// The counter alone proves nothing: a restored backup can reuse a counter with other content.
 ///
-/// `ListVersion` is another thing: a plan names it, and only commits that move positions change it (R4).
+/// Do not confuse it with `ListVersion`. A plan names a `ListVersion`, and only commits that move, demote or remove
+/// positions, or begin a generation, change it (R4).
 public struct ContentVersion: Hashable, Sendable {
-    /// 1 when the list is registered; one higher with every commit that readers can see. 0 where nothing is stored.
+    /// The number of visible commits: 1 when the list is registered, one higher with every commit that readers can see.
+    /// 0 means that no commit is stored.
     public var counter: Int
     /// A random number of the commit, 0…2^64 - 1.
     public var stamp: UInt64

@@ -1,16 +1,16 @@
-/// Which positions of a list are held: its runs, and the gaps between them (R12).
+/// The held positions of a list: its segments, and the gaps between them (R12).
 ///
-/// A pure value over page ranges; it knows nothing of time or storage.
+/// A pure value over page ranges, independent of time and storage.
 public struct Coverage: Hashable, Sendable {
-    /// Maximal stretches of held positions, ascending, never touching each other.
+    /// The segments: maximal contiguous ranges of held positions, ascending and never adjacent.
     public private(set) var runs: [Range<Int>]
 
-    /// The coverage of pages that occupy these ranges, in any order. Empty ranges hold nothing.
+    /// The coverage of pages that occupy these ranges, in any order. Empty ranges hold no position.
     public init(_ ranges: some Sequence<Range<Int>>) {
         var runs: [Range<Int>] = []
         var isAscending = true
         for range in ranges where !range.isEmpty {
-            // Pages come in order, and then there are few runs, however many pages.
+            // Pages usually arrive in order. Then the array holds few segments, however many pages there are.
             if let last = runs.last, last.lowerBound <= range.lowerBound, last.upperBound >= range.lowerBound {
                 runs[runs.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
             } else {
@@ -21,7 +21,7 @@ public struct Coverage: Hashable, Sendable {
         self.runs = isAscending ? runs : Coverage(runs.sorted { $0.lowerBound < $1.lowerBound }).runs
     }
 
-    /// Adds positions, some of which may be held. A range behind the last run takes constant time.
+    /// Adds positions, some of which may be held. A range behind the last segment takes constant time.
     mutating func add(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
         guard let last = runs.last, range.lowerBound <= last.upperBound else { return runs.append(range) }
@@ -44,16 +44,16 @@ public struct Coverage: Hashable, Sendable {
             })
     }
 
-    /// How many positions are held.
+    /// The number of held positions.
     public var count: Int { runs.reduce(0) { $0 + $1.count } }
 
-    /// The end of the run that starts at position 0; 0 when position 0 is not held.
+    /// The end of the segment that starts at position 0; 0 when position 0 is not held.
     public var headEnd: Int {
         guard let first = runs.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound
     }
 
-    /// The positions below `length` that are not held, ascending. Positions held beyond `length` do not matter.
+    /// The positions below `length` that are not held, ascending. Positions held beyond `length` have no effect.
     public func gaps(below length: Int) -> [Range<Int>] {
         var gaps: [Range<Int>] = []
         var position = 0

@@ -1,13 +1,15 @@
-/// How much a storage may keep (R40); nil sets no bound. Budgets are applied when asked, not on every commit.
+/// Limits on how much a storage keeps (R40). `nil` sets no limit. A storage applies a budget in
+/// `PageStorage.evict(to:exempt:)`, not with every commit.
 public struct EvictionBudget: Hashable, Sendable {
-    /// Bytes of all items, with their layout. 0…. Default: no bound.
+    /// The most bytes of all items together, including their layout; 0 or more. Defaults to `nil`, no limit.
     public var bytes: Int?
-    /// How long a page may go without being read or fetched. 0…. Default: no bound.
+    /// The longest time that a page stays without being read or fetched; 0 or more. Defaults to `nil`, no limit.
     public var age: Duration?
-    /// Pages of one query. 0…. Default: no bound.
+    /// The most pages of one query; 0 or more. Defaults to `nil`, no limit.
     public var pagesPerQuery: Int?
 
-    /// A budget; what is left out sets no bound. Numbers below 0 are taken as they are: nothing may stay.
+    /// A budget. Each parameter defaults to `nil`, no limit. Negative numbers are not rejected: no page fits such a
+    /// budget.
     public init(bytes: Int? = nil, age: Duration? = nil, pagesPerQuery: Int? = nil) {
         self.bytes = bytes
         self.age = age
@@ -15,15 +17,15 @@ public struct EvictionBudget: Hashable, Sendable {
     }
 }
 
-/// What an eviction removed, and what is left.
+/// The result of an eviction.
 public struct EvictionReport: Hashable, Sendable {
-    /// Pages that were removed.
+    /// The number of removed pages.
     public var pages: Int
-    /// Bytes of their items, with their layout.
+    /// Bytes of the removed items, including their layout.
     public var bytes: Int
-    /// Queries that lost pages.
+    /// The number of queries that lost pages.
     public var queries: Int
-    /// Bytes of all items that are left, pinned ones included.
+    /// Bytes of all items that are left, including pinned ones.
     public var bytesLeft: Int
 
     /// A report; each parameter is the property of its name.
@@ -35,22 +37,22 @@ public struct EvictionReport: Hashable, Sendable {
     }
 }
 
-/// Which pages to evict: a pure decision over what is there.
+/// The choice of the pages to evict: a pure function of the candidates.
 public struct EvictionPlan {
-    /// A page as far as eviction cares.
+    /// The properties of a page that eviction considers.
     public struct Candidate: Hashable, Sendable {
-        /// The list that it belongs to.
+        /// The query that the page belongs to.
         public var query: QueryID
         /// 0-based position of its first item.
         public var offset: Int
-        /// Bytes of its items, with their layout.
+        /// Bytes of its items, including their layout.
         public var bytes: Int
-        /// When it was last read or fetched.
+        /// The time when it was last read or fetched.
         public var usedAt: Timestamp
-        /// Pinned, observed, or exempt for another reason: it counts towards the budget and stays.
+        /// Whether the page stays because it is pinned, observed or exempt. It still counts towards the budget.
         public var isExempt: Bool
 
-        /// A page that might go; each parameter is the property of its name.
+        /// A candidate; each parameter is the property of its name.
         public init(query: QueryID, offset: Int, bytes: Int, usedAt: Timestamp, isExempt: Bool) {
             self.query = query
             self.offset = offset
@@ -60,8 +62,8 @@ public struct EvictionPlan {
         }
     }
 
-    /// Least recently used first; of pages that were used at the same time the ones farther down their lists, so that
-    /// what is left of a list is its head.
+    /// Returns the pages to evict, least recently used first. Pages used at the same time are evicted from the end of
+    /// their lists, so that the head of a list is kept longest.
     public static func victims(
         among candidates: [Candidate], budget: EvictionBudget, at now: Timestamp
     ) -> [Candidate] {

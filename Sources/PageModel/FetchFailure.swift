@@ -1,47 +1,48 @@
-/// Why a fetch failed: a class that decides about retrying, a message for people, and what the origin said.
+/// The reason why a fetch failed: a class for retry decisions, a message for people, and details of the origin's
+/// answer.
 public struct FetchFailure: Error, Hashable, Sendable {
-    /// The class of a failure; the raw value is what the ledger stores and the tool prints.
+    /// The class of a failure. The ledger stores its raw value, and the command-line tool prints it.
     public struct Class: RawRepresentable, Hashable, Sendable {
-        /// The word that is stored and printed; a source may have words of its own.
+        /// The stored and printed name of the class. A source may define further classes.
         public var rawValue: String
-        /// The class of this word.
+        /// The class with this name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The origin could not be reached, or the connection broke.
+        /// The origin was unreachable, or the connection broke.
         public static let transport = Class(rawValue: "transport")
-        /// No answer in time (also 408).
+        /// No answer arrived in time. Includes status 408.
         public static let timeout = Class(rawValue: "timeout")
-        /// The origin asks to be left alone for a while (429, 425).
+        /// The origin requested a pause (429, 425).
         public static let throttled = Class(rawValue: "throttled")
         /// The origin failed (5xx).
         public static let server = Class(rawValue: "server")
-        /// The origin refuses who is asking (401, 403).
+        /// The origin refused the caller's authorization (401, 403).
         public static let forbidden = Class(rawValue: "forbidden")
-        /// The origin refuses what is asked (other 4xx).
+        /// The origin refused the request (other 4xx).
         public static let refused = Class(rawValue: "refused")
-        /// The answer is not what was agreed on: not JSON, no items where they should be.
+        /// The answer has an unexpected form: it is not JSON, or has no items at the expected place.
         public static let undecodable = Class(rawValue: "undecodable")
-        /// The answer passes a limit or tries something (R43, R45).
+        /// The answer exceeds a limit, or violates a security rule, for example with a link to another origin (R43,
+        /// R45).
         public static let hostile = Class(rawValue: "hostile")
-        /// The answer would take away much of what is held, and has not been confirmed yet (R20).
+        /// The answer would remove much of the held list, and has not been confirmed yet (R20).
         public static let doubtful = Class(rawValue: "doubtful")
-        /// The origin repeats itself for ever (R24).
+        /// The origin repeats its answers endlessly (R24).
         public static let loop = Class(rawValue: "loop")
     }
 
-    /// What kind of failure it is.
+    /// The class of the failure.
     public var failureClass: Class
-    /// Whether trying again can help (R27). A source may classify its own failures.
+    /// Whether a retry can succeed (R27). A source may classify its own failures.
     public var isRetryable: Bool
-    /// The HTTP status of the answer; nil when there was none.
+    /// The HTTP status of the answer; `nil` when there was no answer.
     public var httpStatus: Int?
-    /// One short line; never holds secrets or item data.
+    /// A message of one short line. It never contains secrets or item data.
     public var message: String
-    /// How long the origin asked to be left alone, from the moment of its answer.
+    /// The pause that the origin requested, counted from its answer; `nil` when it requested none.
     public var retryAfter: Duration?
 
-    /// A failure; each parameter is the property of its name. `status(_:retryAfter:message:)` makes the one that
-    /// an HTTP status stands for.
+    /// A failure; each parameter is the property of its name. For an HTTP status, use `status(_:retryAfter:message:)`.
     public init(
         _ failureClass: Class, _ message: String, isRetryable: Bool, httpStatus: Int? = nil,
         retryAfter: Duration? = nil
@@ -53,7 +54,7 @@ public struct FetchFailure: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// The failure that an HTTP status stands for, by R27.
+    /// Returns the failure for an HTTP status, classified by R27.
     public static func status(_ status: Int, retryAfter: Duration? = nil, message: String? = nil) -> FetchFailure {
         let text = message ?? "the origin answered \(status)"
         return switch status {
@@ -65,7 +66,7 @@ public struct FetchFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// The origin was not heard at all, which is what opens a circuit (R32).
+    /// Whether the origin did not answer at all. Such failures open a circuit (R32).
     public var isTransport: Bool {
         failureClass == .transport || (failureClass == .timeout && httpStatus == nil)
     }

@@ -1,5 +1,5 @@
-/// The ids of a page's items, in order; nil where the origin gives none. An id becomes a `String` when somebody looks
-/// at it: most who read a page do not.
+/// The ids of a page's items, in order. An element is `nil` if the origin gives the item no id. Each access creates the
+/// `String` anew, because most readers of a page never use the ids.
 public struct ItemIDs: RandomAccessCollection, Sendable {
     private let places: [PageContent.Place]
     private let text: [UInt8]
@@ -9,28 +9,28 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
         self.text = text
     }
 
-    /// 0: positions are those of items in their page.
+    /// Always 0: an index is the index of an item in its page.
     public var startIndex: Int { 0 }
-    /// How many items the page has.
+    /// The number of items in the page.
     public var endIndex: Int { places.count }
 
-    /// The id of the item at `index`, made anew each time.
+    /// The id of the item at `index`, created anew with each access; `nil` for an item without an id.
     public subscript(index: Int) -> String? {
         withID(at: index) { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    /// What the id of the item at `index` is at the origin; nil where the item has none.
+    /// Returns the type of the id of the item at `index`; `nil` for an item without an id.
     public func type(at index: Int) -> IDType? {
         places[index].idWord < 0 ? nil : places[index].idType
     }
 
-    /// A byte for the type of the id of the item at `index`, and the id in UTF-8, for comparing: as texts, two ways to
-    /// write one letter are equal, as ids they are not (R5).
+    /// Returns a byte for the type of the id of the item at `index`, followed by the id in UTF-8. Ids are compared by
+    /// these bytes (R5): `String` equality would treat two Unicode spellings of one letter as equal.
     package func bytes(at index: Int) -> [UInt8]? {
         withID(at: index) { id in id.map { [places[index].idType.rawValue] + $0 } }
     }
 
-    /// Calls `body` with the id of the item at `index` in UTF-8; with nil where it has none.
+    /// Calls `body` with the id of the item at `index` in UTF-8, or with `nil` for an item without an id.
     private func withID<Value>(at index: Int, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
         let place = places[index]
         guard place.idWord >= 0 else { return body(nil) }
@@ -41,14 +41,14 @@ public struct ItemIDs: RandomAccessCollection, Sendable {
 }
 
 extension ItemIDs: ExpressibleByArrayLiteral {
-    /// Those of a page that has nothing but ids, all of them strings.
+    /// The ids of a page without payloads. All ids are strings.
     public init(arrayLiteral ids: String?...) {
         self = PageContent(ids.map { Item(payload: [], id: $0) }).ids
     }
 }
 
 extension ItemIDs: Hashable {
-    /// By type, and byte by byte: two ways to write one letter are two ids.
+    /// Compares the types and bytes of the ids: two Unicode spellings of one letter are two ids.
     public static func == (one: ItemIDs, other: ItemIDs) -> Bool {
         guard one.count == other.count else { return false }
         return one.indices.allSatisfy { index in

@@ -1,14 +1,14 @@
-/// What one commit changed in the items of a list (R48).
+/// The changes that one commit made to the items of a list (R48).
 ///
-/// A list in the sense of the journal is what counts as held: position by position an item, or none. Pages of older
-/// generations are not in it.
+/// For the journal, a list consists of the positions that count as held: each has an item or none. Pages of older
+/// generations are not part of it.
 public struct JournalEntry: Hashable, Sendable {
     /// The version that the commit gave the list.
     public var version: ContentVersion
-    /// When the commit was made.
+    /// The time of the commit.
     public var at: Timestamp
-    /// In order; positions in a change are those that hold after the changes before it. Empty where no item changed:
-    /// then ages, evidence, the total or the end did.
+    /// The changes, in order. The positions in a change are those after the changes before it. An empty array means
+    /// that no item changed: only ages, evidence, the total or the end did.
     public var changes: [JournalChange]
 
     /// An entry of these changes.
@@ -21,12 +21,12 @@ public struct JournalEntry: Hashable, Sendable {
 
 /// One step from the list before a commit to the list after it.
 public enum JournalChange: Hashable, Sendable {
-    /// These positions were not held, and hold items now. Nothing moved.
+    /// These positions were not held, and hold items now. No other position moved.
     case loaded(Range<Int>)
-    /// These positions are no longer held: they were evicted, damaged or demoted. Nothing moved, and the origin deleted
-    /// nothing. The range may reach beyond what was held, and end at `Int.max`.
+    /// These positions are no longer held, because their items were evicted, damaged or demoted. No other position
+    /// moved, and the origin deleted no item. The range may reach beyond the held positions, and end at `Int.max`.
     case dropped(Range<Int>)
-    /// Items were deleted, inserted, moved or edited, and what lies behind them moved along.
+    /// Items were deleted, inserted, moved or edited, and the items behind them shifted.
     case rearranged(JournalRearrangement)
     /// The list began a new generation (R19): no position is held any more.
     case generationBegan
@@ -34,15 +34,15 @@ public enum JournalChange: Hashable, Sendable {
 
 /// Items that were deleted, inserted, moved or edited in one step.
 ///
-/// The new list is the old one without `removed`, with places put in so that they have the positions of `added`. The
-/// items at the added places are those of `inserted`, `moved` and `edited`; the other added places are not held. What
-/// only shifts along with its neighbours is in none of the lists.
+/// To get the new list, take the positions in `removed` out of the old list, then insert positions so that `added`
+/// names them. Items at added positions are those of `inserted`, `moved` and `edited`; the other added positions are
+/// not held. Items that only shift along with their neighbours are in none of the arrays.
 public struct JournalRearrangement: Hashable, Sendable {
     /// An item that the origin no longer has.
     public struct Deletion: Hashable, Sendable {
         /// Its position in the old list.
         public var position: Int
-        /// Its id and its bytes.
+        /// The item's id and its bytes.
         public var item: Item
 
         /// A deletion of this item.
@@ -52,20 +52,20 @@ public struct JournalRearrangement: Hashable, Sendable {
         }
     }
 
-    /// An item that the list did not hold at this step.
+    /// An item that the list did not hold before this step.
     public struct Insertion: Hashable, Sendable {
         /// Its position in the new list.
         public var position: Int
-        /// Its id; nil where the origin gives none.
+        /// Its id; `nil` if the origin gives none.
         public var id: String?
-        /// What the id is at the origin.
+        /// The type of its id at the origin.
         public var idType: IDType
 
         /// An insertion at this position.
         /// - Parameters:
-        ///   - position: in the new list.
-        ///   - id: nil where the origin gives none.
-        ///   - idType: what the id is at the origin. Default: a string.
+        ///   - position: the position in the new list.
+        ///   - id: the item's id; `nil` if the origin gives none.
+        ///   - idType: the type of the id at the origin. Defaults to a string.
         public init(position: Int, id: String?, idType: IDType = .string) {
             self.position = position
             self.id = id
@@ -73,23 +73,23 @@ public struct JournalRearrangement: Hashable, Sendable {
         }
     }
 
-    /// An item that stands elsewhere among its neighbours.
+    /// An item whose place among its neighbours changed.
     public struct Move: Hashable, Sendable {
         /// Its position in the old list.
         public var from: Int
         /// Its position in the new list.
         public var to: Int
-        /// Its id; nil where the origin gives none.
+        /// Its id; `nil` if the origin gives none.
         public var id: String?
-        /// What the id is at the origin.
+        /// The type of its id at the origin.
         public var idType: IDType
 
         /// A move between these positions.
         /// - Parameters:
-        ///   - from: in the old list.
-        ///   - to: in the new list.
-        ///   - id: nil where the origin gives none.
-        ///   - idType: what the id is at the origin. Default: a string.
+        ///   - from: the position in the old list.
+        ///   - to: the position in the new list.
+        ///   - id: the item's id; `nil` if the origin gives none.
+        ///   - idType: the type of the id at the origin. Defaults to a string.
         public init(from: Int, to: Int, id: String?, idType: IDType = .string) {
             self.from = from
             self.to = to
@@ -98,16 +98,16 @@ public struct JournalRearrangement: Hashable, Sendable {
         }
     }
 
-    /// An item whose bytes changed. Where `from` is in `removed`, it moved as well.
+    /// An item whose bytes changed. If `from` is in `removed`, the item moved as well.
     public struct Edit: Hashable, Sendable {
         /// Its position in the old list.
         public var from: Int
         /// Its position in the new list.
         public var to: Int
-        /// Its id, and the bytes that it had before.
+        /// Its id, and its bytes before the edit.
         public var before: Item
 
-        /// An edit of an item that was this before.
+        /// An edit of an item; `before` is the item in its old form.
         public init(from: Int, to: Int, before: Item) {
             self.from = from
             self.to = to
@@ -115,17 +115,18 @@ public struct JournalRearrangement: Hashable, Sendable {
         }
     }
 
-    /// Positions of the old list that the new one does not have, ascending. The last range may end at `Int.max`.
+    /// Positions of the old list that the new list does not have, ascending. The last range may end at `Int.max`.
     public var removed: [Range<Int>]
-    /// Positions of the new list that the old one did not have, ascending.
+    /// Positions of the new list that the old list did not have, ascending.
     public var added: [Range<Int>]
-    /// By position, ascending. An item of the old list in `removed` that is in none of the lists was not held.
+    /// Deleted items by position, ascending. An old position in `removed` without an entry in any of the arrays was not
+    /// held.
     public var deleted: [Deletion]
-    /// By position, ascending.
+    /// Inserted items by position, ascending.
     public var inserted: [Insertion]
-    /// By new position, ascending.
+    /// Moved items by new position, ascending.
     public var moved: [Move]
-    /// By new position, ascending.
+    /// Edited items by new position, ascending.
     public var edited: [Edit]
 
     /// A rearrangement of these parts.
@@ -141,7 +142,7 @@ public struct JournalRearrangement: Hashable, Sendable {
         self.edited = edited
     }
 
-    /// Where an old position is in the new list; nil when it is removed.
+    /// Returns the new position of an old position; `nil` when it was removed.
     public func newPosition(of old: Int) -> Int? {
         var position = old
         for range in removed {
@@ -154,58 +155,59 @@ public struct JournalRearrangement: Hashable, Sendable {
     }
 }
 
-/// What a list's journal returns since a version (R48).
+/// The changes of a list since a version, as its journal returns them (R48).
 public enum ListChanges: Hashable, Sendable {
-    /// The entries after that version, oldest first, and the version that they lead to. `hasMore` is true where the
-    /// list has newer ones: ask again since `reached`.
+    /// The entries after that version, oldest first, and the version that they lead to. `hasMore` means that the
+    /// journal has newer entries: request the changes since `reached`.
     case entries([JournalEntry], reached: ContentVersion, hasMore: Bool)
-    /// The journal does not reach back to that version, or the list never had it: a backup was restored, a clock or a
-    /// counter began again (R51). Read the list anew; `current` is its version now.
+    /// The journal does not reach back to that version, or the list never had that version. A restored backup can cause
+    /// the latter (R51). Read the whole list again; `current` is its present version.
     case truncated(current: ContentVersion)
 }
 
-/// How much a storage keeps of a list's journal.
+/// The limit on the size of a list's journal.
 ///
-/// What changed within ten minutes always stays, and so does the version before it. Older entries go, oldest first,
-/// when the list's journal takes more than `bytes`; then until three quarters of it are left, so that most commits
-/// remove nothing. A single commit that would take more than `bytes` is not recorded: readers begin anew.
+/// Changes of the last ten minutes always stay, and so does the version before them. When the journal of a list exceeds
+/// `bytes`, older entries are removed, oldest first. Removal stops at three quarters of `bytes`, so that most commits
+/// remove no entry. A single commit that exceeds `bytes` is not recorded, and readers have to read the list again.
 public struct JournalBound: Hashable, Sendable {
-    /// For how long an entry stays in any case: 10 minutes.
+    /// The time for which an entry always stays: 10 minutes.
     public static let age = Duration.seconds(600)
 
-    /// Bytes of one list's journal: ids, the bytes of deleted and edited items, and about 64 bytes an entry. 0….
-    /// Default: 1 MiB.
+    /// The most bytes of one list's journal; 0 or more. Ids, the bytes of deleted and edited items, and about 64 bytes
+    /// for each entry count. Defaults to 1 MiB.
     public var bytes: Int
 
-    /// A bound of so many bytes a list.
+    /// A bound of this many bytes for each list.
     public init(bytes: Int = 1 << 20) { self.bytes = bytes }
 
 }
 
-/// Which entries of a journal are dropped to make room: a decision over its rows, oldest first.
+/// The choice of the journal entries to drop: a decision over the rows, oldest first.
 ///
-/// An entry goes when the one after it is ten minutes old: until then a reader may ask for the changes since it.
+/// An entry is dropped only when the entry after it is ten minutes old. Until then, a reader may request the changes
+/// since the older entry.
 package struct JournalPruning {
     private let target: Int
     private let now: Timestamp
     private var last: Int?
-    /// What the journal takes once these entries are gone.
+    /// The size of the journal without the dropped entries.
     package private(set) var kept: Int
-    /// How many entries go.
+    /// The number of dropped entries.
     package private(set) var count = 0
 
-    /// - Parameter kept: what the journal takes, with the entry that is being appended.
+    /// - Parameter kept: the size of the journal, including the entry that is being appended.
     package init(_ bound: JournalBound, kept: Int, at now: Timestamp) {
         target = bound.bytes / 4 * 3
         self.kept = kept
         self.now = now
     }
 
-    /// Looks at the next entry.
-    /// - Returns: whether the one before it goes; true for the first, which has none before it.
+    /// Considers the next entry.
+    /// - Returns: true when the entry before it is dropped, and true for the first entry, which has none before it.
     package mutating func next(at moment: Timestamp, cost: Int) -> Bool {
         if let last {
-            // An entry of the future is one of a clock that was set back (R29).
+            // An entry from the future was written before the clock was set back (R29).
             let isOld = now - moment >= JournalBound.age || moment - now > JournalBound.age
             guard kept > target, isOld else { return false }
             kept -= min(max(last, 0), kept)
@@ -217,7 +219,7 @@ package struct JournalPruning {
 }
 
 extension JournalEntry {
-    /// About how many bytes it takes in a journal. Every storage counts alike.
+    /// The approximate size of the entry in a journal, in bytes. All storages count alike.
     package var cost: Int { changes.reduce(64) { $0 + $1.cost } }
 }
 
@@ -236,13 +238,13 @@ extension Item {
 }
 
 extension ListChanges {
-    /// No more bytes of items than these are returned at once, one entry excepted.
+    /// The most bytes of items that one call returns: 4 MiB. A single entry may exceed it.
     package static let mostBytes = 4 << 20
 
     /// Takes as many of the entries as one call returns.
     /// - Parameters:
     ///   - rest: the entries after `version`, oldest first; one more than `limit` is enough.
-    ///   - version: the version that was asked for.
+    ///   - version: the version that the caller passed.
     ///   - limit: the most entries to return.
     package static func page(_ rest: some Sequence<JournalEntry>, since version: ContentVersion, limit: Int)
         -> ListChanges

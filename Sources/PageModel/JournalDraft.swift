@@ -1,16 +1,17 @@
-/// Collects what a commit changes in a list's items, for the journal (R48). Every storage builds its entries with it,
-/// so that all of them record the same.
+/// Collects the changes of a commit to a list's items, for the journal (R48). Every storage builds its entries with it,
+/// so that all storages record the same changes.
 package struct JournalDraft: Sendable {
     /// A page that is taken out of the list, as it was held.
     package typealias TakenOut = (offset: Int, content: PageContent)
 
     package private(set) var changes: [JournalChange] = []
-    /// True where the entry cannot say what changed: earlier entries then lead nowhere, and readers begin anew.
+    /// Whether the entry cannot name the changes. Earlier entries are then useless, and readers have to read the list
+    /// again.
     package private(set) var beginsAnew = false
     private let bound: JournalBound
     private var cost = 0
 
-    /// More than this is not read for one entry.
+    /// The most bytes of pages that are read for one entry, unless the journal's bound is larger: 32 MiB.
     private static let mostRead = 32 << 20
 
     package init(_ bound: JournalBound) { self.bound = bound }
@@ -30,27 +31,27 @@ package struct JournalDraft: Sendable {
 
     package mutating func generationBegan() { add(.generationBegan) }
 
-    /// What changed cannot be said: a row was damaged, or the entry would be larger than a journal may be.
+    /// Gives up naming the changes: a row is damaged, or the entry would exceed the journal's bound.
     package mutating func beginAnew() {
         beginsAnew = true
         changes = []
     }
 
-    /// Whether pages of so many bytes are read for the entry. Where they are not, readers begin anew.
+    /// Whether pages of this size are read for the entry. If they are too large, readers have to read the list again.
     package mutating func takesIn(bytes: Int) -> Bool {
         if bytes > max(bound.bytes, JournalDraft.mostRead) { beginAnew() }
         return !beginsAnew
     }
 
-    /// The list was laid out anew.
-    /// - Parameter takenOut: the pages that were held at the positions which no piece keeps, by offset.
+    /// Notes a rearrangement of the list.
+    /// - Parameter takenOut: the pages that were held at positions which no piece keeps, by offset.
     package mutating func rearranged(_ rearrangement: Rearrangement, _ takenOut: [TakenOut]) {
         guard !beginsAnew else { return }
         let change = JournalRearrangement(rearrangement, takenOut)
         if !change.isEmpty { add(.rearranged(change)) }
     }
 
-    /// Positions from `position` on are gone.
+    /// Notes that the positions from `position` on are gone.
     package mutating func truncated(at position: Int, _ takenOut: [TakenOut]) {
         rearranged(Rearrangement(position > 0 ? [.kept(0..<position)] : []), takenOut)
     }
@@ -66,18 +67,18 @@ package struct JournalDraft: Sendable {
 extension JournalRearrangement {
     fileprivate var isEmpty: Bool { removed.isEmpty && added.isEmpty && edited.isEmpty }
 
-    /// An item that goes out, or comes in.
+    /// An item that is taken out of the list or put into it.
     private struct Candidate {
         var position: Int
-        /// How many kept pieces lie before it.
+        /// The number of kept pieces before it.
         var slot: Int
         var identity: ItemIdentity
         var page: Int
         var index: Int
     }
 
-    /// What a rearrangement does to the items that were held.
-    /// - Parameter takenOut: the pages that were held at the positions which no piece keeps, by offset.
+    /// The effect of a rearrangement on the held items.
+    /// - Parameter takenOut: the pages that were held at positions which no piece keeps, by offset.
     package init(_ rearrangement: Rearrangement, _ takenOut: [JournalDraft.TakenOut]) {
         self.init()
         let starts = rearrangement.pieces.compactMap { if case .kept(let range) = $0 { range.lowerBound } else { nil } }
@@ -141,7 +142,7 @@ extension JournalRearrangement {
         }
     }
 
-    /// For each item that comes in, the index of the one that went out with the same identity; each is taken once.
+    /// Returns for each new item the index of an old item with the same identity. Each old item is matched once.
     private static func partners(of new: [Candidate], among old: [Candidate]) -> [Int?] {
         guard !new.isEmpty, !old.isEmpty else { return Array(repeating: nil, count: new.count) }
         var places: [UInt64: [Int]] = [:]
@@ -151,11 +152,11 @@ extension JournalRearrangement {
         return new.map { places[$0.identity.key]?.popLast() }
     }
 
-    /// Which items stay where they are among their neighbours: as many as possible, in each slot.
+    /// Returns which new items keep their place among their neighbours: as many as possible in each slot.
     private static func staying(_ new: [Candidate], _ old: [Candidate], _ partners: [Int?]) -> [Bool] {
         var staying = [Bool](repeating: false, count: new.count)
         let paired = new.indices.filter { index in partners[index].map { old[$0].slot == new[index].slot } ?? false }
-        // The longest ascending sequence; slots ascend with the positions, so that all of them are looked at in one go.
+        // Finds the longest ascending sequence. Slots ascend with the positions, so that one pass covers all of them.
         var tails: [Int] = []
         var before = [Int?](repeating: nil, count: new.count)
         for index in paired {
@@ -178,7 +179,7 @@ extension JournalRearrangement {
 }
 
 extension [Range<Int>] {
-    /// These ranges without some of their positions, which ascend.
+    /// The ranges without these positions, which have to ascend.
     fileprivate func without(_ positions: [Int]) -> [Range<Int>] {
         var left: [Range<Int>] = []
         var rest = positions[...]

@@ -1,5 +1,5 @@
-/// The number of one grant of a lease (R30). A storage never gives a number twice, so a token fences off every earlier
-/// holder of the page.
+/// The number of one grant of a lease (R30). A storage never issues a number twice, so that a token excludes every
+/// earlier holder of the page.
 public struct LeaseToken: Hashable, Comparable, Sendable {
     /// The number.
     public var rawValue: Int64
@@ -14,7 +14,7 @@ public struct LeaseToken: Hashable, Comparable, Sendable {
 
 /// A name under which leases are taken and renewed together.
 ///
-/// A storage adds the name of its process, so that a name need be unique only within one storage object.
+/// A storage adds the name of its process. A name therefore has to be unique only within one storage object.
 public struct LeaseOwner: Hashable, Sendable {
     /// The name.
     public var name: String
@@ -32,9 +32,9 @@ public struct LeaseOwner: Hashable, Sendable {
     package func stored(by process: String) -> String { name.isEmpty ? process : "\(process)/\(name)" }
 }
 
-/// A page that was leased, and the token of the grant.
+/// A leased page, and the token of the grant.
 public struct Lease: Hashable, Sendable {
-    /// 0-based position of the page's first item, as it was when the lease was granted.
+    /// 0-based position of the page's first item at the time of the grant.
     public var offset: Int
     /// The token that ends, renews or fails this lease.
     public var token: LeaseToken
@@ -46,14 +46,14 @@ public struct Lease: Hashable, Sendable {
     }
 }
 
-/// Asks for leases on pages that are about to be fetched (R30). A lease keeps other owners from fetching the page, and
-/// leaves a record of the pages in flight when the process crashes (R31).
+/// A request for leases on pages that are about to be fetched (R30). A lease keeps other owners from fetching the page.
+/// After a crash of the process, it shows which pages were in flight (R31).
 public struct LeaseRequest: Hashable, Sendable {
     /// The pages, by the 0-based position of their first item.
     public var offsets: [Int]
-    /// How long a lease lasts if its owner lives and neither ends nor renews it. More than 0.
+    /// The time after which a lease ends if its living owner neither ends nor renews it; more than 0.
     public var duration: Duration
-    /// Who takes the leases.
+    /// The owner of the leases.
     public var owner: LeaseOwner
     /// The positions whose outline the grant returns; `nil` means none.
     public var surroundings: Range<Int>?
@@ -61,9 +61,9 @@ public struct LeaseRequest: Hashable, Sendable {
     /// A request for leases.
     /// - Parameters:
     ///   - offsets: the pages, by the 0-based position of their first item.
-    ///   - duration: how long a lease lasts, by the storage's clock.
+    ///   - duration: the length of a lease, by the storage's clock.
     ///   - owner: the owner of the leases. Defaults to the process as a whole.
-    ///   - surroundings: the positions whose outline the grant returns. Defaults to nil, which means none.
+    ///   - surroundings: the positions whose outline the grant returns. Defaults to `nil`, which means none.
     public init(
         _ offsets: [Int], for duration: Duration, by owner: LeaseOwner = .process,
         telling surroundings: Range<Int>? = nil
@@ -75,14 +75,14 @@ public struct LeaseRequest: Hashable, Sendable {
     }
 }
 
-/// The leases that a ``LeaseRequest`` got.
+/// The leases that a ``LeaseRequest`` obtained.
 public struct LeaseGrant: Hashable, Sendable {
-    /// The pages that were granted, in the order of the request. A living owner has each missing page in flight.
+    /// The granted pages, in the order of the request. Each page that is left out is in flight under a living owner.
     public var leases: [Lease]
     /// The storage's time of the grant. Not part of equality.
     public var grantedAt: Timestamp
-    /// The outline of the request's surroundings, read in the same transaction after everything else in it. `nil` when
-    /// none were asked for, or the query is gone.
+    /// The outline of the request's surroundings, read last in the same transaction. `nil` when the request names no
+    /// surroundings, or when the query has been purged.
     public var list: ListOutline?
 
     /// A grant of these leases.
@@ -92,7 +92,7 @@ public struct LeaseGrant: Hashable, Sendable {
         self.list = list
     }
 
-    /// The pages that were granted, in the order of the request.
+    /// The granted pages by offset, in the order of the request.
     public var offsets: [Int] { leases.map(\.offset) }
 
     public static func == (left: LeaseGrant, right: LeaseGrant) -> Bool {
@@ -105,13 +105,13 @@ public struct LeaseGrant: Hashable, Sendable {
     }
 }
 
-/// How a commit went, and the leases that came with it.
+/// The result of a commit, and the leases that it took.
 public struct CommitReceipt: Hashable, Sendable {
-    /// How the commit went.
+    /// The result of the commit.
     public var outcome: CommitOutcome
-    /// The leases that the commit took. `nil` when none were asked for, and when the plan was not applied.
+    /// The leases that the commit took. `nil` when the call requested none, and when the plan was not applied.
     public var grant: LeaseGrant?
-    /// The tokens in the plan's ledger edits whose lease had been lost. Those edits changed nothing (R30). Empty when
+    /// The tokens in the plan's ledger edits whose lease had been lost. Those edits changed no record (R30). Empty when
     /// the plan was not applied.
     public var lostLeases: Set<LeaseToken>
 

@@ -1,27 +1,27 @@
-/// The persisted fetch record of one page (R26): what was tried, how it went, and when it is tried next.
+/// The persisted fetch record of one page (R26): attempts, the last result, and the time of the next attempt.
 public struct LedgerEntry: Hashable, Sendable {
     /// 0-based position of the page's first item.
     public var offset: Int
-    /// Where it stands.
+    /// The state of the fetch.
     public var state: FetchState
-    /// Consecutive attempts, the running one included; starts again after a success.
+    /// The number of consecutive attempts, including a running one. The count starts again after a success.
     public var attempts: Int
-    /// When it failed for the first time since it last succeeded; nil when it has not.
+    /// The time of the first failure since the last success; `nil` without a failure since then.
     public var firstFailureAt: Timestamp?
-    /// When the last attempt began; nil when there was none.
+    /// The time when the last attempt began; `nil` when there was none.
     public var lastAttemptAt: Timestamp?
-    /// When an automatic trigger may try again; nil when nothing is scheduled.
+    /// The earliest time for an automatic retry; `nil` when none is scheduled.
     public var nextAttemptAt: Timestamp?
-    /// What went wrong last; kept until the page succeeds.
+    /// The last failure, kept until a fetch of the page succeeds.
     public var failure: FetchFailure?
-    /// Until when the origin asked to be left alone (`Retry-After`).
+    /// The end of the pause that the origin requested (`Retry-After`); `nil` when it requested none.
     public var retryAfterUntil: Timestamp?
-    /// Who has the page in flight.
+    /// The owner of the lease, as the storage names it; `nil` when the page is not in flight.
     public var leaseOwner: String?
-    /// The end of the lease, as a wall time of the storage at the moment of the read; a time that is over when the
-    /// lease is. `nil` when the page is not in flight (R30).
+    /// The end of the lease as a wall time of the storage, computed when the entry was read. It is in the past when the
+    /// lease has ended. `nil` when the page is not in flight (R30).
     public var leaseExpiresAt: Timestamp?
-    /// The token of the lease. `nil` when the page is not in flight.
+    /// The token of the lease; `nil` when the page is not in flight.
     public var leaseToken: LeaseToken?
 
     /// A fetch record; each parameter is the property of its name.
@@ -45,20 +45,20 @@ public struct LedgerEntry: Hashable, Sendable {
     }
 }
 
-/// Where a page stands in its fetching (R26).
+/// The state of a page's fetch (R26).
 public enum FetchState: String, Hashable, Sendable, CaseIterable {
-    /// Nothing was tried since it last succeeded, or an attempt was given up without a verdict.
+    /// The page is not in flight and has no current result, for example after an attempt was released.
     case pending
-    /// Somebody is fetching it, under a lease.
+    /// An owner is fetching the page under a lease.
     case inFlight = "in_flight"
-    /// It was had.
+    /// The last fetch succeeded.
     case ok
-    /// It failed, and trying again can help.
+    /// The fetch failed, and a retry can succeed.
     case failedRetryable = "failed_retryable"
-    /// It failed, and trying again does not help (R27).
+    /// The fetch failed, and a retry cannot succeed (R27).
     case failedPermanent = "failed_permanent"
 
-    /// The states that people should hear about.
+    /// Whether the state is a failure, which an interface should show.
     public var isFailure: Bool {
         switch self {
         case .failedRetryable, .failedPermanent: true
@@ -67,32 +67,33 @@ public enum FetchState: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// One change to the ledger. Changes belong to the same transaction as the data they speak of (R1).
+/// One change to the ledger. It belongs to the same transaction as the data that it describes (R1).
 ///
 /// An edit that ends or fails a lease names its token (R30):
 ///
-/// - The row is found by the token, wherever a shift has moved it; the edit's `offset` says where to look first.
-/// - A stale token changes nothing, and the caller learns that the lease was lost.
-/// - `nil` means that the caller never had a lease. Such an edit skips a page that is in flight under a lease that
-///   still counts: the page's holder records the result. A lease counts until its end, while its owner lives.
+/// - The storage finds the row by the token, even after a shift moved it. The edit's `offset` only says where to look
+///   first.
+/// - A stale token changes no record, and the call returns it as lost.
+/// - `nil` means that the caller never had a lease. Such an edit skips a page in flight under a lease that still
+///   counts, because the lease's holder records the result. A lease counts until its end, while its owner lives.
 /// - An earlier edit of the same call may have ended the token, and so may the list edits of the same plan. The token
-///   then still permits the edit, which applies at its own offset like one without a token.
+///   then still permits the edit, which applies at its own offset like an edit without a token.
 public enum LedgerEdit: Hashable, Sendable {
-    /// The page arrived.
+    /// The page was fetched.
     case succeeded(offset: Int, lease: LeaseToken? = nil)
-    /// The fetch failed. The next attempt is due after `nextAttemptIn`; `nil` means that no automatic trigger will try
-    /// again.
+    /// The fetch failed. The next attempt is due after `nextAttemptIn`; `nil` means that no automatic trigger retries.
     case failed(offset: Int, failure: FetchFailure, nextAttemptIn: Duration?, lease: LeaseToken? = nil)
-    /// The fetch was given up without a result (shutdown, a page that is no longer wanted): back to `pending`. That
-    /// attempt does not count, and a page that was being tried again is due at once.
+    /// The fetch ended without a result, because of a shutdown or because the page is no longer wanted. The record
+    /// returns to `pending`, and the attempt does not count. If the attempt was a retry, the page is due at once.
     case released(offset: Int, lease: LeaseToken)
-    /// Somebody wants the page now: what failed, for good too, is due at once, and a `Retry-After` is set aside (R33).
-    /// Attempts and failure stay. Ignored for pages that are not failing: one that is in flight keeps its lease.
+    /// A caller wants the page now (R33). A failed page is due at once, even after a permanent failure, and its
+    /// `Retry-After` pause is removed. Attempts and failure stay. The edit skips pages that are not failing: a page in
+    /// flight keeps its lease.
     case hastened(offset: Int)
-    /// The record is gone: the position no longer exists, or the record is of no use.
+    /// The record is removed, because the position no longer exists or the record has no further use.
     case forgotten(offset: Int, lease: LeaseToken? = nil)
 
-    /// The page that it is about.
+    /// The offset of the page.
     public var offset: Int {
         switch self {
         case .succeeded(let offset, _), .failed(let offset, _, _, _), .released(let offset, _), .hastened(let offset),
@@ -101,7 +102,7 @@ public enum LedgerEdit: Hashable, Sendable {
         }
     }
 
-    /// The token that it names; `nil` when the caller never had a lease.
+    /// The token that the edit names; `nil` for an edit without a lease.
     public var lease: LeaseToken? {
         switch self {
         case .succeeded(_, let lease), .failed(_, _, _, let lease), .forgotten(_, let lease): lease

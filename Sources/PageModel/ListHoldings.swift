@@ -1,14 +1,15 @@
-/// What a list holds, in short. A storage keeps the value up with each commit, so that reading it costs the same
+/// A summary of the held positions of a list. A storage updates it with each commit, so that reading it costs the same
 /// however many pages the list has.
 public struct ListHoldings: Hashable, Sendable {
     /// The positions that count as held.
     public private(set) var held: Coverage
-    /// How many pages count as held; those without items, too.
+    /// The number of pages that count as held, including pages without items.
     public private(set) var pages: Int
-    /// How many pages of other generations are still stored (R19).
+    /// The number of stored pages of other generations (R19).
     public private(set) var olderPages: Int
 
-    /// A storage keeps up no list with more runs than this: its holdings are nil until they are few again.
+    /// The most segments for which a storage keeps holdings. The holdings of a list with more are `nil` until it has
+    /// fewer again.
     package static let mostRuns = 64
 
     /// The holdings of a list without pages.
@@ -21,7 +22,7 @@ public struct ListHoldings: Hashable, Sendable {
     /// The holdings of these pages.
     /// - Parameters:
     ///   - pages: the pages of the list, of any generation, in order.
-    ///   - generation: the list's; pages of other generations do not count as held.
+    ///   - generation: the list's current generation. Pages of other generations do not count as held.
     public init(_ pages: some Sequence<PageSummary>, generation: Int) {
         var ranges: [Range<Int>] = []
         var (held, older) = (0, 0)
@@ -44,31 +45,31 @@ public struct ListHoldings: Hashable, Sendable {
         self.olderPages = olderPages
     }
 
-    /// The position behind the last held item; 0 where nothing is held.
+    /// The position behind the last held item; 0 when no item is held.
     public var end: Int { held.runs.last?.upperBound ?? 0 }
 
-    /// The holdings as a storage keeps them; nil where they have too many runs.
+    /// The holdings in the form that a storage keeps; `nil` when they have too many segments.
     package var kept: ListHoldings? { held.runs.count <= ListHoldings.mostRuns ? self : nil }
 
-    // MARK: Keeping up
+    // MARK: Updates
 
-    /// A page was stored.
-    /// - Parameter isHeld: whether it is of the list's generation.
+    /// Adds a stored page.
+    /// - Parameter isHeld: whether the page belongs to the list's current generation.
     package mutating func add(_ range: Range<Int>, isHeld: Bool) {
         guard isHeld else { return olderPages += 1 }
         pages += 1
         held.add(range)
     }
 
-    /// A page was removed.
-    /// - Parameter isHeld: whether it was of the list's generation.
+    /// Removes a page.
+    /// - Parameter isHeld: whether the page belonged to the list's current generation.
     package mutating func remove(_ range: Range<Int>, isHeld: Bool) {
         guard isHeld else { return olderPages -= 1 }
         pages -= 1
         held.remove(range)
     }
 
-    /// The pages at `range` have moved by `distance`, to where nothing was.
+    /// Moves the pages at `range` by `distance`. The target has to be free.
     package mutating func move(_ range: Range<Int>, by distance: Int) {
         guard distance != 0 else { return }
         let moved = held.runs.map { $0.clamped(to: range) }.filter { !$0.isEmpty }
@@ -76,7 +77,7 @@ public struct ListHoldings: Hashable, Sendable {
         for run in moved { held.add(run.lowerBound + distance..<run.upperBound + distance) }
     }
 
-    /// All that was held belongs to an older generation now.
+    /// Assigns all pages to an older generation.
     package mutating func beginGeneration() {
         self = ListHoldings(held: Coverage([Range<Int>]()), pages: 0, olderPages: pages + olderPages)
     }

@@ -1,9 +1,9 @@
-/// A list without its items, and some of its items, as of one commit (R2).
+/// The outline of a list, and some of its items, as of one commit (R2).
 public struct ListReading: Hashable, Sendable {
     /// The list without its items.
     public var outline: ListOutline
-    /// One for each range that was asked for, in that order. They fit the outline: a page of it is in the window that
-    /// holds its positions, as a part or, when its bytes failed their checksum, as `damaged`.
+    /// One window for each requested range, in the order of the request. The windows match the outline. A page of the
+    /// outline within a range is a part of its window, or is among `damaged` if its bytes failed their checksum.
     public var windows: [ListWindow]
 
     /// A reading; each parameter is the property of its name.

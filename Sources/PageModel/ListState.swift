@@ -1,27 +1,27 @@
-/// A list as far as a refresh needs it that finds nothing new, read in one transaction (R2). Reading it costs the same
-/// however many pages the list has: see `PageStorage.state(of:)`.
+/// The properties of a list that a refresh needs when page one is unchanged, read in one transaction (R2). Reading a
+/// state costs the same however many pages the list has: see `PageStorage.state(of:)`.
 public struct ListState: Hashable, Sendable {
-    /// What is known of the list as a whole.
+    /// The record of the list as a whole.
     public var record: QueryRecord
-    /// What the list holds, in short; nil where only reading its pages tells.
+    /// A summary of the held positions; `nil` when only the pages themselves show them.
     public var holdings: ListHoldings?
-    /// The page that counts as held and begins with the first item; nil when there is none.
+    /// The page that counts as held and starts with the first item; `nil` when there is none.
     public var pageOne: PageOne?
-    /// Ledger entries of failing pages, by offset; nil when there are more than ``mostFailures``.
+    /// Ledger entries of failing pages, by offset; `nil` when there are more than ``mostFailures``.
     public var failures: [LedgerEntry]?
-    /// The highest offset that has a ledger entry; nil without entries.
+    /// The highest offset with a ledger entry; `nil` without entries.
     public var lastLedgerOffset: Int?
-    /// The storage's time of the read: what the times in the state are compared with (R52). Not part of equality.
+    /// The storage's time of the read, for comparison with the times in the state (R52). Not part of equality.
     public var readAt: Timestamp
 
-    /// The most failing pages that a state names: 64.
+    /// The most failing pages that a state contains: 64.
     public static let mostFailures = 64
 
-    /// Page one, and its items in short.
+    /// Page one, and the identities of its items.
     public struct PageOne: Hashable, Sendable {
         /// The page without its items.
         public var summary: PageSummary
-        /// The identities of its items, in order; nil when its items cannot be read, or are not what was stored.
+        /// The identities of its items, in order. `nil` when the items cannot be read or fail their checksum.
         public var identities: [ItemIdentity]?
 
         /// A page one; each parameter is the property of its name.
@@ -44,7 +44,7 @@ public struct ListState: Hashable, Sendable {
         self.readAt = readAt
     }
 
-    /// The state of a list whose outline was read. The identities of page one are not in it.
+    /// The state of a list, computed from its outline. It lacks the identities of page one.
     public init(_ list: ListOutline) {
         let failing = list.ledger.filter(\.state.isFailure)
         self.init(
@@ -68,13 +68,13 @@ public struct ListState: Hashable, Sendable {
         hasher.combine(lastLedgerOffset)
     }
 
-    /// How long the list is, as far as anyone knows, as ``ListOutline/length`` says it; nil without holdings.
+    /// The best known length of the list, as ``ListOutline/length`` defines it; `nil` without holdings.
     public var length: Int? {
         guard let holdings else { return nil }
         return record.end ?? record.total.count.map { max($0, holdings.end) } ?? holdings.end
     }
 
-    /// Whether every position of the list is held, and the end is known, as ``ListOutline/isComplete`` says it; nil
+    /// Whether every position of the list is held and the end is known, as ``ListOutline/isComplete`` defines it; `nil`
     /// without holdings.
     public var isComplete: Bool? {
         guard let holdings, let length else { return nil }
@@ -82,7 +82,7 @@ public struct ListState: Hashable, Sendable {
             && record.validatedAt != nil && !record.isCutOff
     }
 
-    /// Whether everything that the origin's result window returns is held, as ``ListOutline/isAtWindow`` says it; nil
+    /// Whether all positions in the origin's result window are held, as ``ListOutline/isAtWindow`` defines it; `nil`
     /// without holdings.
     public var isAtWindow: Bool? {
         guard let holdings else { return nil }

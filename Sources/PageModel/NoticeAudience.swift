@@ -1,31 +1,32 @@
-/// Who observes which query, and whether it has changed since somebody looked: a plain value.
+/// The observers of each query, and counters of the queries' changes: a plain value.
 ///
-/// Changes are counted whether anybody observes or not, in as many columns as a query can fall into: what is counted
-/// for one query is, now and then, another one's change, and costs whoever asks a read in vain.
+/// Changes are counted with and without observers. All queries of a column share one counter. A change to one query
+/// therefore occasionally counts for another, whose reader then reads again without need.
 struct NoticeAudience {
-    /// Observers by number; under nil, of all queries. Who asked twice is in here twice.
+    /// Observers by number. The key `nil` holds the observers of all queries. An observer that was added twice is in
+    /// the array twice.
     private var observers: [QueryID?: [Int]] = [:]
-    /// Of each column: another number after each change, and never one that it had before.
+    /// A counter for each column. It grows with each change and never returns to an earlier value.
     private var counts = [UInt64](repeating: 0, count: NoticeHub.columns)
 
-    /// The queries that somebody observes by name.
+    /// The queries that have an observer of their own.
     var queries: [QueryID] { observers.keys.compactMap { $0 } }
 
-    /// Whether somebody observes all of them.
+    /// Whether an observer of all queries exists.
     var observesAll: Bool { observers[nil] != nil }
 
     func changeCount(of query: QueryID) -> UInt64 { counts[NoticeHub.column(of: query)] }
 
     mutating func add(_ number: Int, to query: QueryID?) { observers[query, default: []].append(number) }
 
-    /// Takes back one `add`.
+    /// Reverts one `add`.
     mutating func remove(_ number: Int, from query: QueryID?) {
         guard let index = observers[query]?.firstIndex(of: number) else { return }
         observers[query]?.remove(at: index)
         if observers[query]?.isEmpty ?? false { observers[query] = nil }
     }
 
-    /// Takes back every `add` of this observer. Costs a look at all queries.
+    /// Reverts every `add` of this observer. The cost grows with the number of queries.
     mutating func remove(_ number: Int) {
         for query in Array(observers.keys) where observers[query]?.contains(number) ?? false {
             observers[query]?.removeAll { $0 == number }
@@ -33,13 +34,13 @@ struct NoticeAudience {
         }
     }
 
-    /// Something may have happened to every query of these columns.
+    /// Counts a possible change to every query of these columns.
     mutating func changed(columns: Set<Int>) {
         for column in columns { counts[column] += 1 }
     }
 
-    /// Something happened to `query`. Returns whom to tell, each once.
-    /// - Parameter exactly: whether those who observe all queries are left out.
+    /// Counts a change to `query`. Returns the observers to notify, each once.
+    /// - Parameter exactly: whether the observers of all queries are left out.
     mutating func changed(_ query: QueryID?, exactly: Bool) -> [Int] {
         if let query { counts[NoticeHub.column(of: query)] += 1 }
         guard !observers.isEmpty else { return [] }

@@ -1,15 +1,16 @@
 import Synchronization
 
-/// Hands notices to observers, each at its own pace.
+/// Delivers notices to observers, each at its own pace.
 ///
-/// State: the observers by number, for each query who observes it, and how often each column of queries has changed;
-/// all of it under one mutex, which is never held while anybody's code runs. An observer's entry dies with its stream.
+/// State: the observers by number, the observers of each query, and a change counter for each column of queries. One
+/// mutex guards all of it, and is never held while foreign code runs. An observer's entry is removed with its stream.
 public final class NoticeHub: Sendable {
-    /// How many columns queries fall into, where changes are counted and told to other processes without a place for
-    /// each query.
+    /// The number of columns that queries are distributed over. Changes are counted and announced to other processes by
+    /// column, so that no query needs an entry of its own.
     public static let columns = 256
 
-    /// The column of a query, in `0..<columns`. Several queries share one; the others are looked at in vain.
+    /// The column of a query, in `0..<columns`. Several queries share a column. A change to one of them makes observers
+    /// of the others read again without need.
     public static func column(of query: QueryID) -> Int { Int(UInt64(bitPattern: query.rawValue) % UInt64(columns)) }
 
     fileprivate struct Observer {
@@ -20,9 +21,9 @@ public final class NoticeHub: Sendable {
     }
 
     fileprivate enum Interest {
-        /// This query for good; nil: every query.
+        /// One fixed query; `nil` means every query.
         case only(QueryID?)
-        /// Queries that come and go.
+        /// A set of queries that changes over time.
         case several
     }
 
@@ -36,25 +37,28 @@ public final class NoticeHub: Sendable {
     private let state = Mutex(State())
     private let capacity: Int
 
-    /// - Parameter capacity: notices kept for an observer that does not listen; more are folded into one. Default: 256.
+    /// A hub without observers.
+    /// - Parameter capacity: the number of notices kept for a slow observer. More are merged into one. Defaults to 256.
     public init(capacity: Int = 256) {
         self.capacity = capacity
     }
 
     deinit { close() }
 
-    /// A stream of what happens from now on; ends when the hub closes or the stream is given up.
+    /// Returns a stream of notices from now on. It ends when the hub closes or the stream is dropped.
+    /// - Parameter query: the query to observe; `nil` means every query.
     public func notices(of query: QueryID?) -> AsyncStream<StorageNotice> {
         notices(enter(.only(query)))
     }
 
-    /// A stream of what happens to queries that come and go; ends when the hub closes or the stream is given up.
+    /// Returns a stream of notices for a set of queries that changes over time. It ends when the hub closes or the
+    /// stream is dropped.
     public func watch() -> StorageWatch {
         let registration = enter(.several)
         let number = registration.number
         return StorageWatch(
             notices: notices(registration),
-            // Whoever has given up the stream observes nothing any more.
+            // An observer whose stream was dropped must not be registered again.
             observe: { [weak self] query in
                 self?.state.withLock { if $0.observers[number] != nil { $0.audience.add(number, to: query) } }
             },
@@ -78,20 +82,20 @@ public final class NoticeHub: Sendable {
             onCancel: { registration.end() })
     }
 
-    /// A number that is another one once a change to the query was told, and was never one before: whoever has read the
-    /// query after asking for it has read what is stored for as long as it stays the same. Nil after `close`: then
-    /// nobody counts.
+    /// Returns a number that changes with each published change to the query and never returns to an earlier value.
+    /// Read the number first and the query second: as long as the number stays the same, the read content is the stored
+    /// content. Returns `nil` after `close`, because changes are no longer counted.
     public func changeCount(of query: QueryID) -> UInt64? {
         state.withLock { $0.isClosed ? nil : $0.audience.changeCount(of: query) }
     }
 
-    /// Tells the observers of each set's query, and those who observe everything.
+    /// Notifies the observers of each set's query, and the observers of all queries.
     public func publish(_ sets: [ChangeSet]) {
         deliver(sets.lazy.map { (query: $0.query, notice: .changed($0)) })
     }
 
-    /// Tells the observers of queries in these columns that they may have changed; those who observe everything are
-    /// told `known`.
+    /// Notifies the observers of queries in these columns that they may have changed. Observers of all queries receive
+    /// a notice about `known`.
     public func publishElsewhere(known: [QueryID], columns: Set<Int>) {
         let (observed, observesAll) = state.withLock { state in
             state.audience.changed(columns: columns)
@@ -103,15 +107,15 @@ public final class NoticeHub: Sendable {
         deliver(notices, exactly: true)
     }
 
-    /// The queries that somebody observes by name.
+    /// The queries that have an observer of their own.
     public var observedQueries: Set<QueryID> {
         state.withLock { Set($0.audience.queries) }
     }
 
-    /// Whether anybody listens at all.
+    /// Whether the hub has any observer.
     public var hasObservers: Bool { state.withLock { !$0.observers.isEmpty } }
 
-    /// Ends every stream, and those that are asked for later.
+    /// Ends every stream, including streams that are requested later.
     public func close() {
         let waiters = state.withLock { state in
             state.isClosed = true
@@ -175,7 +179,7 @@ public final class NoticeHub: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    /// Ties an observer's entry to the life of its stream.
+    /// Removes an observer's entry when its stream is dropped.
     private final class Registration: Sendable {
         weak let hub: NoticeHub?
         let number: Int
@@ -191,7 +195,7 @@ public final class NoticeHub: Sendable {
 }
 
 extension NoticeHub.Observer {
-    /// Too much for a slow observer: what it has not heard becomes one notice of where to look.
+    /// Merges the pending notices of a slow observer into one notice that names their queries.
     fileprivate mutating func fold(beyond capacity: Int) {
         guard pending.count > capacity else { return }
         var queries: Set<QueryID> = []

@@ -1,17 +1,17 @@
-/// A list as far as decisions need it, read in one transaction (R2): the record, every page without its items, and
-/// the ledger.
+/// The properties of a list that decisions need, read in one transaction (R2): the record, every page without its
+/// items, and the ledger.
 public struct ListOutline: Hashable, Sendable {
-    /// What is known of the list as a whole.
+    /// The record of the list as a whole.
     public var record: QueryRecord
-    /// By offset, ascending; pages of older generations included.
+    /// The pages by offset, ascending, including pages of older generations.
     public var pages: [PageSummary]
-    /// By offset, ascending.
+    /// The ledger entries by offset, ascending.
     public var ledger: [LedgerEntry]
-    /// Positions whose page records the storage cannot read, or does not believe; ascending. They hold no page. An
-    /// empty range marks a damaged place that hides no position. Default: none.
+    /// Positions whose page records are unreadable or invalid, ascending. They hold no page. An empty range marks
+    /// damage that hides no position. Defaults to none.
     public var damaged: [Range<Int>]
-    /// The storage's time of the read: what the times in the outline are compared with (R52). Not part of equality: the
-    /// same list read twice is equal.
+    /// The storage's time of the read, for comparison with the times in the outline (R52). Not part of equality: two
+    /// reads of the same list are equal.
     public var readAt: Timestamp
 
     /// An outline; `pages`, `ledger` and `damaged` have to ascend. `damaged` defaults to none.
@@ -37,64 +37,66 @@ public struct ListOutline: Hashable, Sendable {
         hasher.combine(damaged)
     }
 
-    /// Which content the outline was read of (R51).
+    /// The version of the content that the outline was read from (R51).
     public var contentVersion: ContentVersion { record.contentVersion }
 
     /// The pages that count as held.
     public var heldPages: [PageSummary] {
         let generation = record.version.generation
-        // Nearly always all of them are, and then nothing is copied.
+        // Usually all pages are held, and then no copy is made.
         return pages.allSatisfy { $0.generation == generation } ? pages : pages.filter { $0.generation == generation }
     }
 
-    /// What is held of the list's current generation.
+    /// The held positions of the list's current generation.
     public var coverage: Coverage {
         let generation = record.version.generation
         return Coverage(pages.lazy.filter { $0.generation == generation }.map(\.range))
     }
 
-    /// How long the list is, as far as anyone knows: where it ended, what the origin counts, or what is held.
+    /// The best known length of the list: its end, else the origin's total but at least the held positions, else the
+    /// held positions.
     public var length: Int {
         record.end ?? record.total.count.map { max($0, coverage.runs.last?.upperBound ?? 0) }
             ?? coverage.runs.last?.upperBound ?? 0
     }
 
-    /// The positions that are known to be missing. What lies beyond an unknown end is not in here: see `isComplete`.
+    /// The positions below `length` that are not held. Positions beyond an unknown end are not included: see
+    /// `isComplete`.
     public var gaps: [Range<Int>] {
         coverage.gaps(below: length)
     }
 
-    /// Whether every position of the list is held, and the end is known.
+    /// Whether every position of the list is held and the end is known.
     public var isComplete: Bool {
         (record.end != nil || record.total.exactCount != nil) && gaps.isEmpty && record.validatedAt != nil
             && !record.isCutOff
     }
 
-    /// Whether every position that the origin returns is held, and its result window leaves out the rest.
+    /// Whether every position in the origin's result window is held, and the window cuts the list off.
     public var isAtWindow: Bool {
         guard let window = record.window, record.isCutOff, record.validatedAt != nil else { return false }
         return coverage.gaps(below: window).isEmpty
     }
 
-    /// Held share of the list, 0…1; nil where its length is unknown.
+    /// The held share of the list, 0…1; `nil` when its length is unknown.
     public var coveredShare: Double? {
         guard record.end != nil || record.total.count != nil else { return nil }
         return length == 0 ? 1 : min(1, Double(coverage.count) / Double(length))
     }
 
-    /// Seams inside runs that are believed but not proven (G1).
+    /// The number of seams between held neighbours that are inferred, not verified (G1).
     public var inferredSeams: Int {
         heldPages.reduce(inferredOuterSeams.count) { $0 + $1.innerInferredSeams.count }
     }
 
-    /// Those among ``inferredSeams`` where the page behind was reached by the very cursor the page before it gave: the
-    /// origin's own word for what comes next. No answer ever holds both sides of such a seam, so a sweep does not prove
-    /// it either (R23).
+    /// The number of ``inferredSeams`` where the later page was fetched with the cursor of the earlier page. The origin
+    /// itself gave this order. No single answer contains both sides of such a seam, so that a sweep cannot verify it
+    /// either (R23).
     public var chainedSeams: Int {
         inferredOuterSeams.count { left, right in right.isReached(from: left) }
     }
 
-    /// Neighbouring pages whose order is believed and not proven.
+    /// Pairs of neighbouring pages whose order is inferred.
     private var inferredOuterSeams: [(left: PageSummary, right: PageSummary)] {
         let pages = heldPages.filter { $0.count > 0 }
         return zip(pages, pages.dropFirst()).compactMap { left, right in
@@ -102,30 +104,30 @@ public struct ListOutline: Hashable, Sendable {
         }
     }
 
-    /// Ledger entries of failing pages, soonest next attempt first.
+    /// Ledger entries of failing pages, ordered by their next attempt, soonest first.
     public var failures: [LedgerEntry] {
         ledger.filter(\.state.isFailure).sorted {
             ($0.nextAttemptAt?.milliseconds ?? .max, $0.offset) < ($1.nextAttemptAt?.milliseconds ?? .max, $1.offset)
         }
     }
 
-    /// The age of the list by the policy, which is that of page one; nil before the first answer.
+    /// Returns the freshness of the list by the policy, decided by the age of page one; `nil` before the first answer.
     public func freshness(_ policy: FreshnessPolicy, now: Timestamp) -> Freshness? {
         policy.freshness(of: record, now: now)
     }
 }
 
-/// The items of a stretch of a list, read in one transaction together with the record that they belong to (R2).
+/// The items in a range of a list, read in one transaction together with the list's record (R2).
 public struct ListWindow: Hashable, Sendable {
-    /// A page, or the part of it that lies in the window.
+    /// A page, or the part of a page that lies within the window.
     public struct Part: Hashable, Sendable {
         /// Position of the part's first item.
         public var offset: Int
-        /// Its items.
+        /// The items of the part.
         public var content: PageContent
-        /// Whether it belongs to the list's current generation; otherwise it is the old run (R19).
+        /// Whether the part belongs to the list's current generation; otherwise it is left from an older one (R19).
         public var isHeld: Bool
-        /// When the origin last confirmed the page it is of.
+        /// The time when the origin last confirmed the page.
         public var validatedAt: Timestamp
 
         /// A part; each parameter is the property of its name.
@@ -140,16 +142,16 @@ public struct ListWindow: Hashable, Sendable {
         public var range: Range<Int> { offset..<offset + content.count }
     }
 
-    /// The list that it is of.
+    /// The record of the list.
     public var record: QueryRecord
-    /// The positions that were asked for.
+    /// The requested positions.
     public var range: Range<Int>
-    /// By offset, ascending.
+    /// The parts by offset, ascending.
     public var parts: [Part]
-    /// Positions in the window whose page record or items cannot be read, or fail their checksum: a miss, never wrong
-    /// bytes. An empty range marks a damaged place that hides no position.
+    /// Positions in the window whose page record or items are unreadable or fail their checksum. They count as missing;
+    /// damaged bytes are never returned. An empty range marks damage that hides no position.
     public var damaged: [Range<Int>]
-    /// The storage's time of the read: what the times in the window are compared with (R52). Not part of equality.
+    /// The storage's time of the read, for comparison with the times in the window (R52). Not part of equality.
     public var readAt: Timestamp
 
     /// A window; `parts` have to ascend by offset.
@@ -173,22 +175,22 @@ public struct ListWindow: Hashable, Sendable {
         hasher.combine(damaged)
     }
 
-    /// The version of the list that it was read of.
+    /// The version of the list that the window was read from.
     public var version: ListVersion { record.version }
-    /// Which content the window was read of (R51).
+    /// The version of the content that the window was read from (R51).
     public var contentVersion: ContentVersion { record.contentVersion }
 
-    /// Positions in the window that hold no item at all, damaged ones included.
+    /// Positions in the window without an item, including damaged ones.
     public var missing: [Range<Int>] {
         Coverage(parts.map(\.range)).gaps(in: range)
     }
 }
 
-/// One line about a query, for lists of queries.
+/// A query with its outline and size, for overviews of all queries.
 public struct QuerySummary: Hashable, Sendable {
     /// The list without its items.
     public var outline: ListOutline
-    /// Bytes of payloads and page records stored for it.
+    /// Bytes of the stored payloads and page records.
     public var bytes: Int
 
     /// A summary; each parameter is the property of its name.

@@ -1,20 +1,20 @@
-/// Why an item is believed to follow the one before it (G1).
+/// The kind of evidence that an item follows the item before it (G1).
 public enum Evidence: String, Hashable, Sendable {
-    /// Seen adjacent in one answer of the origin, or by overlap.
+    /// One answer of the origin, or an overlap of answers, showed the two items side by side.
     case verified
-    /// By shift, by offset or by continuation alone.
+    /// The order was concluded from a shift, an offset or a continuation alone.
     case inferred
 }
 
-/// What the origin gave to recognise an answer again, and the exact request that it answered (R1).
+/// The origin's means to recognise an answer, and the exact request that the answer belongs to (R1).
 public struct Validator: Hashable, Sendable {
-    /// The request, in the source's own form. A validator is sent with this request and with no other.
+    /// The request, in the source's own format. A validator is sent with this request and with no other.
     public var request: String
-    /// `ETag` as received, quotes and weakness included (RFC 9110, 8.8.3).
+    /// `ETag` as received, with quotes and weakness prefix (RFC 9110, 8.8.3).
     public var entityTag: String?
     /// `Last-Modified` as received (RFC 9110, 8.8.2).
     public var lastModified: String?
-    /// Whether the total was part of what is validated, so that "not modified" confirms it too (R16).
+    /// Whether the validator covers the total, so that "not modified" confirms the total as well (R16).
     public var coversTotal: Bool
 
     /// A validator; each parameter is the property of its name.
@@ -26,10 +26,10 @@ public struct Validator: Hashable, Sendable {
     }
 }
 
-/// How to ask for what follows a page, in the source's own format. Stored with the page, in the same transaction, so
-/// that it is never ahead of its data (R1).
+/// The source's instructions for fetching the next page, in its own format. A cursor is stored with its page in one
+/// transaction, so that it is never ahead of the page's data (R1).
 public struct PageCursor: Hashable, Sendable {
-    /// What it says, which only the source reads. Never holds secrets (R45).
+    /// The text of the cursor, which only the source interprets. It never contains secrets (R45).
     public var text: String
 
     /// A cursor of this text.
@@ -38,11 +38,11 @@ public struct PageCursor: Hashable, Sendable {
     }
 }
 
-/// A seam inside a page that is believed and not proven: two pages were joined here (G1).
+/// A seam inside a page that is inferred, not verified, because two pages were joined there (G1).
 public struct InnerSeam: Hashable, Sendable {
     /// Index in the page of the item behind the seam.
     public var index: Int
-    /// Since when its evidence stands.
+    /// The time since when the seam has been inferred.
     public var since: Timestamp
 
     /// A seam; each parameter is the property of its name.
@@ -52,33 +52,34 @@ public struct InnerSeam: Hashable, Sendable {
     }
 }
 
-/// A page without its items: what is read to decide things.
+/// A page without its items, for decisions.
 public struct PageSummary: Hashable, Sendable {
     /// 0-based position of its first item in the list.
     public var offset: Int
-    /// How many items it has; a page without items holds no position.
+    /// The number of its items. A page without items holds no position.
     public var count: Int
-    /// The life of the list it belongs to. Pages of an older generation are readable but no longer count as held.
+    /// The list's generation that the page belongs to. Pages of an older generation stay readable, but do not count as
+    /// held.
     public var generation: Int
-    /// The list's revision when it was written or last moved.
+    /// The list's revision when the page was written or last moved.
     public var revision: Int
-    /// Evidence for the seam between its first item and the one before it; pages at offset 0 are `verified`.
+    /// The evidence for the seam before its first item. A page at offset 0 is `verified`.
     public var evidence: Evidence
-    /// Since when that evidence stands.
+    /// The time since when that evidence has held.
     public var evidenceAt: Timestamp
-    /// The items inside the page that only by inference follow the one before; pages that were joined have them.
+    /// The seams inside the page that are inferred. Only joined pages have such seams.
     public var innerInferredSeams: [InnerSeam]
-    /// When its items came.
+    /// The time when its items were fetched.
     public var fetchedAt: Timestamp
-    /// When the origin last confirmed this page; its age is counted from here.
+    /// The time when the origin last confirmed the page. Its age counts from here.
     public var validatedAt: Timestamp
-    /// A hash of its items and their ids: equal ones mean an unchanged page (R6). See `PageContent.fingerprint`.
+    /// A hash of its items and their ids. Equal hashes mean an unchanged page (R6). See `PageContent.fingerprint`.
     public var fingerprint: UInt64
-    /// The cursor that this page was fetched with; nil for page one and for pages fetched by offset.
+    /// The cursor that this page was fetched with; `nil` for page one and for pages fetched by offset.
     public var cursorIn: PageCursor?
-    /// The cursor for what follows; nil at the end, and for origins that take offsets.
+    /// The cursor for the next page; `nil` at the end, and for origins that take offsets.
     public var cursorOut: PageCursor?
-    /// What its request is validated with; nil where the origin gave nothing, and since the page was moved (R1).
+    /// The validator of its request. `nil` when the origin gave none, and after the page was moved (R1).
     public var validator: Validator?
 
     /// A summary; each parameter is the property of its name.
@@ -103,11 +104,10 @@ public struct PageSummary: Hashable, Sendable {
         self.validator = validator
     }
 
-    /// The positions it holds.
+    /// The positions that it holds.
     public var range: Range<Int> { offset..<offset + count }
 
-    /// Whether this page was asked for with the very cursor that the page before it gave: the origin's own word for
-    /// what comes next.
+    /// Whether this page was fetched with the cursor of the page before it. The origin itself then gave this order.
     public func isReached(from before: PageSummary) -> Bool {
         before.cursorOut != nil && before.cursorOut == cursorIn
     }
@@ -119,13 +119,13 @@ public struct PageWrite: Hashable, Sendable {
     public var offset: Int
     /// Its items.
     public var content: PageContent
-    /// Why its first item is believed to follow the one before it.
+    /// The evidence that its first item follows the item before it.
     public var evidence: Evidence
-    /// The cursor that it was fetched with; nil for page one and for pages fetched by offset.
+    /// The cursor that the page was fetched with; `nil` for page one and for pages fetched by offset.
     public var cursorIn: PageCursor?
-    /// The cursor for what follows; nil at the end, and for origins that take offsets.
+    /// The cursor for the next page; `nil` at the end, and for origins that take offsets.
     public var cursorOut: PageCursor?
-    /// What its request can be validated with; nil where the origin gave nothing.
+    /// The validator of its request; `nil` when the origin gave none.
     public var validator: Validator?
 
     /// A page to be stored; each parameter is the property of its name.

@@ -1,9 +1,9 @@
-/// Items whose bytes differ and that say the same (R6).
+/// Comparison of items whose bytes differ and whose JSON values are equal (R6).
 extension PageContent {
-    /// These items, with the stored bytes in place of those of every item that is held and equal as JSON: what was
-    /// stored first stays (R7). Payloads that are not JSON are left as they are, and so is everything that `stored` does
-    /// not hold.
-    /// - Parameter stored: pages that hold some of the items, at any place.
+    /// Returns these items, with stored bytes in place of the bytes of every item that is held and equal as JSON. The
+    /// bytes that were stored first thereby stay (R7). Payloads that are not JSON keep their bytes, and so does every
+    /// item that is missing in `stored`.
+    /// - Parameter stored: pages that hold some of the items, at any index.
     package func keepingBytes(of stored: [PageContent]) -> PageContent {
         let (mine, theirs) = (identities, stored.map(\.identities))
         var places: [UInt64: (page: Int, index: Int)] = [:]
@@ -32,14 +32,15 @@ extension PageContent {
         return kept
     }
 
-    /// Whether both pages hold the same items in the same order: each with the same id, and the same bytes or equal as
-    /// JSON.
+    /// Whether both pages hold the same items in the same order. Two items are the same if their ids are equal, and
+    /// their payloads are equal as bytes or as JSON.
     package func isSame(as other: PageContent) -> Bool {
         guard count == other.count, ids == other.ids else { return false }
         return places.indices.allSatisfy { isSame($0, as: $0, of: other) }
     }
 
-    /// Whether the item at `index` is the one at `place` of another page: by its id, and by its bytes or as JSON.
+    /// Whether the item at `index` is the same as the item at `place` of another page. Their ids have to be equal, and
+    /// their payloads equal as bytes or as JSON.
     package func isSame(_ index: Int, as place: Int, of other: PageContent) -> Bool {
         guard ids.bytes(at: index) == other.ids.bytes(at: place) else { return false }
         return bytes.withUnsafeBytes { mine in

@@ -1,15 +1,16 @@
-/// The items of one page: their payloads in one buffer, byte for byte as the origin sent them (R7), and their ids.
+/// The items of one page: their ids, and their payloads in one buffer, byte for byte as the origin sent them (R7).
 public struct PageContent: Sendable {
-    /// Where an item lies.
+    /// The location of an item in the buffers.
     package struct Place: Sendable {
-        /// Where its payload ends in `bytes`; it begins where the one before ends, and the first at 0.
+        /// The end of its payload in `bytes`. The payload begins at the end of the previous one; the first begins at 0.
         package var end: Int
-        /// Where its id begins in `text`; of an item without one, its key, or 0 where the key has not been computed.
+        /// The start of its id in `text`. For an item without an id, its key instead, or 0 if the key has not been
+        /// computed.
         package var idStart: Int
-        /// Twice the bytes of its id, and one more where the id is a number; -1 where it has none.
+        /// Twice the number of bytes of its id, plus 1 if the id is a number; -1 for an item without an id.
         package var idWord: Int
 
-        /// Bytes of its id; below 0 where it has none.
+        /// The number of bytes of its id; below 0 for an item without an id.
         package var idCount: Int { idWord >> 1 }
         package var idType: IDType { idWord & 1 == 0 ? .string : .number }
 
@@ -20,11 +21,11 @@ public struct PageContent: Sendable {
         }
     }
 
-    /// All payloads, one behind the other.
+    /// All payloads, one after the other.
     public private(set) var bytes: [UInt8]
-    /// One for each item.
+    /// One location for each item.
     package private(set) var places: [Place]
-    /// The ids, in UTF-8, and whatever else lies between them.
+    /// The ids in UTF-8. Other bytes may lie between them.
     package private(set) var text: [UInt8]
 
     /// A page without items.
@@ -42,11 +43,11 @@ public struct PageContent: Sendable {
         }
     }
 
-    /// A page from its parts; nil when they do not fit together.
+    /// A page from its parts; `nil` when they do not fit together.
     /// - Parameters:
-    ///   - bytes: all payloads, one behind the other.
-    ///   - ends: where each of them ends; the first starts at 0.
-    ///   - ids: of each item, strings; nil where the origin has none.
+    ///   - bytes: all payloads, one after the other.
+    ///   - ends: the end of each payload; the first payload begins at 0.
+    ///   - ids: the id of each item, as a string; `nil` for an item without an id.
     public init?(bytes: [UInt8], ends: [Int], ids: [String?]) {
         guard ends.count == ids.count, (ends.last ?? 0) == bytes.count else { return nil }
         self.bytes = bytes
@@ -61,40 +62,40 @@ public struct PageContent: Sendable {
         }
     }
 
-    /// A page from its stored parts, which fit together: ends ascend, the last is that of `bytes`, and ids lie within
-    /// `text`.
+    /// A page from stored parts, which have to fit together: `end` ascends, the last `end` is the size of `bytes`, and
+    /// ids lie within `text`.
     package init(bytes: [UInt8], places: [Place], text: [UInt8]) {
         self.bytes = bytes
         self.places = places
         self.text = text
     }
 
-    /// A page without items, with room for so many, and for so many bytes of payloads.
+    /// A page without items, with reserved capacity for this many items and this many bytes of payloads.
     package init(roomForItems items: Int, bytes: Int) {
         self.init()
         self.bytes.reserveCapacity(bytes)
         places.reserveCapacity(items)
     }
 
-    /// How many items it has.
+    /// The number of items.
     public var count: Int { places.count }
-    /// Whether it has no items.
+    /// Whether the page has no items.
     public var isEmpty: Bool { places.isEmpty }
-    /// The id of each item, where the origin gives one.
+    /// The id of each item; `nil` for an item without an id.
     public var ids: ItemIDs { ItemIDs(places, in: text) }
 
-    /// Adds an item behind the last one.
+    /// Appends an item.
     /// - Parameters:
-    ///   - payload: its bytes, as they are.
-    ///   - id: what tells it apart; nil where the origin has no ids.
-    ///   - type: what the id is at the origin. Default: a string.
+    ///   - payload: its bytes, unchanged.
+    ///   - id: its id; `nil` if the origin gives none.
+    ///   - type: the type of the id at the origin. Defaults to a string.
     public mutating func append(_ payload: ArraySlice<UInt8>, id: String?, type: IDType = .string) {
         let start = bytes.count
         bytes.append(contentsOf: payload)
         addPlace(start..<bytes.count, id: id, type)
     }
 
-    /// - Parameter range: where in `bytes` the payload lies.
+    /// - Parameter range: the range of the payload in `bytes`.
     private mutating func addPlace(_ range: Range<Int>, id: String?, _ type: IDType) {
         guard let id else {
             let key = bytes.withUnsafeBytes { ItemIdentity.key(of: UnsafeRawBufferPointer(rebasing: $0[range])) }
@@ -106,17 +107,17 @@ public struct PageContent: Sendable {
         places.append(Place(end: range.upperBound, idStart: start, idWord: word))
     }
 
-    /// The payload of the item at `index`, without a copy.
+    /// Returns the payload of the item at `index`, without a copy.
     public func payload(at index: Int) -> ArraySlice<UInt8> {
         bytes[byteRange(of: index)]
     }
 
-    /// Where in `bytes` the payload of the item at `index` lies.
+    /// Returns the range in `bytes` of the payload of the item at `index`.
     public func byteRange(of index: Int) -> Range<Int> {
         (index == 0 ? 0 : places[index - 1].end)..<places[index].end
     }
 
-    /// The items at `range` as a page of their own.
+    /// Returns the items at `range` as a page of their own.
     public func slice(_ range: Range<Int>) -> PageContent {
         if range == 0..<count { return self }
         var part = PageContent()
@@ -124,7 +125,7 @@ public struct PageContent: Sendable {
         return part
     }
 
-    /// These items followed by those of `other`.
+    /// Appends the items of `other`.
     public mutating func append(contentsOf other: PageContent) {
         append(0..<other.count, of: other)
     }
@@ -134,7 +135,7 @@ public struct PageContent: Sendable {
         let begins = other.byteRange(of: range.lowerBound).lowerBound
         let moved = bytes.count - begins
         bytes.append(contentsOf: other.bytes[begins..<other.places[range.upperBound - 1].end])
-        // Only once: what is joined part by part has to grow by more than it needs.
+        // Only the first part reserves its exact capacity. Further parts rely on the array's geometric growth.
         if places.isEmpty { places.reserveCapacity(range.count) }
         for place in other.places[range] {
             let start = place.idWord < 0 ? place.idStart : text.count
@@ -148,7 +149,7 @@ public struct PageContent: Sendable {
         (0..<count).map { item(at: $0) }
     }
 
-    /// The item at `index`, with a copy of its payload.
+    /// Returns the item at `index`, with a copy of its payload.
     package func item(at index: Int) -> Item {
         Item(payload: Array(payload(at: index)), id: ids[index], idType: places[index].idType)
     }
@@ -174,20 +175,20 @@ public struct PageContent: Sendable {
         }
     }
 
-    /// A hash of everything in the page: equal fingerprints mean an unchanged page (R6).
+    /// A hash of all items and ids. Equal fingerprints mean an unchanged page (R6).
     public var fingerprint: UInt64 {
         PageContent.fingerprint(of: identities)
     }
 
-    /// The fingerprint of a page with these identities.
+    /// Returns the fingerprint of a page with these identities.
     public static func fingerprint(of identities: [ItemIdentity]) -> UInt64 {
-        // Two words each, as they lie in memory: every platform of Swift is little-endian.
+        // Each identity is hashed as its two words in memory. Every platform of Swift is little-endian.
         identities.withUnsafeBytes { XXH64.hash($0, seed: UInt64(identities.count)) }
     }
 }
 
 extension PageContent: Hashable {
-    /// The same items, byte by byte, and the same ids.
+    /// Compares the bytes and the ids of all items.
     public static func == (one: PageContent, other: PageContent) -> Bool {
         one.bytes == other.bytes && one.places.elementsEqual(other.places) { $0.end == $1.end } && one.ids == other.ids
     }
@@ -200,20 +201,20 @@ extension PageContent: Hashable {
     }
 }
 
-/// One item: payload bytes exactly as the origin sent them, and its id where it has one.
+/// One item: its payload, byte for byte as the origin sent it, and its id if it has one.
 public struct Item: Hashable, Sendable {
     /// Its bytes, exactly as the origin sent them (R7).
     public var payload: [UInt8]
-    /// What the origin tells it apart by; nil where it does not.
+    /// Its id at the origin; `nil` if the origin gives none.
     public var id: String?
-    /// What the id is at the origin; `string` where there is none.
+    /// The type of its id at the origin; `string` for an item without an id.
     public var idType: IDType
 
     /// An item of these bytes.
     /// - Parameters:
     ///   - payload: its bytes.
-    ///   - id: its id. Default: none.
-    ///   - idType: what the id is at the origin. Default: a string.
+    ///   - id: its id. Defaults to `nil`, no id.
+    ///   - idType: the type of its id at the origin. Defaults to a string.
     public init(payload: [UInt8], id: String? = nil, idType: IDType = .string) {
         self.payload = payload
         self.id = id
@@ -221,11 +222,11 @@ public struct Item: Hashable, Sendable {
     }
 }
 
-/// What tells items apart without looking at payloads: a hash of the id (or of the content, where there is no id),
-/// and a hash of the bytes, which changes when the item is edited.
+/// Two hashes that identify an item without its payload: a key, and a content hash that changes when the item is
+/// edited.
 public struct ItemIdentity: Hashable, Sendable {
-    /// Hash of the item's id, and of the id's type. Of an item without an id, hash of its payload: as JSON, whatever the
-    /// order of its members, where the payload is an array, an object or a string; else of its bytes.
+    /// Hash of the item's id and of the id's type. For an item without an id, hash of its payload. An array, an object
+    /// or a string is hashed as JSON, independent of the order of members. Any other payload is hashed by its bytes.
     public var key: UInt64
     /// Hash of the payload's bytes.
     public var content: UInt64
@@ -238,30 +239,30 @@ public struct ItemIdentity: Hashable, Sendable {
         self.content = content
     }
 
-    /// The key of an item whose id is this string.
+    /// Returns the key of an item whose id is this string.
     public static func key(ofID id: String) -> UInt64 { key(ofID: id, type: .string) }
 
-    /// The key of an item with this id.
+    /// Returns the key of an item with this id.
     /// - Parameters:
-    ///   - id: the id's text.
-    ///   - type: what the id is at the origin.
+    ///   - id: the text of the id.
+    ///   - type: the type of the id at the origin.
     public static func key(ofID id: String, type: IDType) -> UInt64 {
         XXH64.hash(id, seed: seed(type))
     }
 
-    /// The content hash of an item with this payload.
+    /// Returns the content hash of an item with this payload.
     package static func content(of payload: UnsafeRawBufferPointer) -> UInt64 { XXH3.hash(payload) }
 
-    /// The key of an item without an id that has this payload.
+    /// Returns the key of an item without an id that has this payload.
     static func key(of payload: UnsafeRawBufferPointer) -> UInt64 {
         JSONDigest.hash(of: payload) ?? content(of: payload)
     }
 
-    /// The key of an item with this id in UTF-8.
+    /// Returns the key of an item with this id in UTF-8.
     static func key(ofID id: UnsafeRawBufferPointer, _ type: IDType) -> UInt64 {
         XXH64.hash(id, seed: seed(type))
     }
 
-    /// What is hashed before an id: a byte for its type.
+    /// The seed for hashing an id: it contains a byte for the id's type.
     private static func seed(_ type: IDType) -> UInt64 { idSeed << 8 | UInt64(type.rawValue) }
 }

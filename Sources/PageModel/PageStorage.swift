@@ -1,160 +1,167 @@
-/// Where pages are kept. Small on purpose: everything above is written against this port, so that a store in memory
-/// or on a server can take the place of the SQLite file.
+/// The port to the place where pages are stored. It is small on purpose: all other code depends on this protocol alone,
+/// so that an in-memory or remote store can replace the SQLite file.
 ///
-/// Every method is one transaction. Nothing here waits for a network (R3).
+/// Every method is one transaction. No method waits for a network (R3).
 ///
-/// Every stored time is the storage's own (R52). Callers give durations; each read that carries times returns the
-/// storage's time of the read, to compare them with.
+/// Every stored time is the storage's own (R52). Callers pass durations. Each read that returns times also returns the
+/// storage's time of the read, for comparison.
 ///
-/// What every reading throws: `damaged`, `inputOutput`, `tookTooLong`, `closed`; `busy` and `internal`, rarely. What
-/// every writing throws besides: `busy`, after the budget for it (R42), `full`, and `permission` where a store is open
-/// for reading only. Nothing of a call that throws is stored, an eviction excepted: that removes in portions, each for
-/// itself.
+/// Every read can throw `damaged`, `inputOutput`, `tookTooLong` and `closed`, and rarely `busy` and `internal`. Every
+/// write can also throw `busy` after the busy budget (R42), `full`, and `permission` for a store that is open for
+/// reading only. A call that throws stores no change. Only an eviction is different: it removes pages in portions, each
+/// in its own transaction.
 public protocol PageStorage: Sendable {
-    /// The query with this key, made when it is new.
-    /// - Throws: `StorageError`, as every writing does; `tooLarge` for a key that no storage takes.
+    /// Returns the query with this key, and registers it when it is new.
+    /// - Throws: `StorageError`, as every write does; `tooLarge` for a key that exceeds the storage's limit.
     func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord
 
-    /// The query with this key; nil when there is none.
-    /// - Throws: `StorageError`, as every reading does.
+    /// Returns the query with this key; `nil` when there is none.
+    /// - Throws: `StorageError`, as every read does.
     func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord?
 
-    /// The state of the list with this key; nil when there is none. Costs the same however many pages the list has: the
-    /// rows of the record and of page one, and those of failing pages.
+    /// Returns the state of the list with this key; `nil` when there is none. The cost is the same however many pages
+    /// the list has: the rows of the record, of page one and of failing pages.
     ///
-    /// Where the storage does not know what the list holds without reading its pages, `holdings` is nil: in more than
-    /// 64 runs, or after damage.
-    /// - Throws: `StorageError`, as every reading does.
+    /// `holdings` is `nil` when the storage would have to read the list's pages: with more than 64 segments, or after
+    /// damage.
+    /// - Throws: `StorageError`, as every read does.
     func state(of key: QueryKey) async throws(StorageError) -> ListState?
 
-    /// The record of every query that is whole, by id. Costs a row a query, however long the lists are.
-    /// - Throws: `StorageError`, as every reading does.
+    /// Returns the record of every undamaged query, by id. The cost is one row for each query, however long the lists
+    /// are.
+    /// - Throws: `StorageError`, as every read does.
     func records() async throws(StorageError) -> [QueryRecord]
 
-    /// Every query with its outline and size, by id.
-    /// - Throws: `StorageError`, as every reading does.
+    /// Returns every query with its outline and size, by id.
+    /// - Throws: `StorageError`, as every read does.
     func summaries() async throws(StorageError) -> [QuerySummary]
 
-    /// The list without its items; nil when the query is gone.
-    /// - Throws: `StorageError`, as every reading does.
+    /// Returns the list without its items; `nil` when the query has been purged.
+    /// - Throws: `StorageError`, as every read does.
     func outline(of query: QueryID) async throws(StorageError) -> ListOutline?
 
-    /// The list without its items, as far as it concerns `range`: only the pages that hold positions there, and the
-    /// ledger entries there. Costs what the range costs, however long the list is.
-    /// - Throws: `StorageError`, as every reading does.
+    /// Returns the outline restricted to `range`: only the pages that hold positions there, and the ledger entries
+    /// there. Returns `nil` when the query has been purged. The cost depends on the range, not on the length of the
+    /// list.
+    /// - Throws: `StorageError`, as every read does.
     func excerpt(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListOutline?
 
-    /// The items at `range`; nil when the query is gone. Positions that do not exist are simply missing.
-    /// - Throws: `StorageError`, as every reading does.
+    /// Returns the items at `range`; `nil` when the query has been purged. Positions that do not exist are missing,
+    /// too.
+    /// - Throws: `StorageError`, as every read does.
     func window(of query: QueryID, _ range: Range<Int>) async throws(StorageError) -> ListWindow?
 
-    /// The list without its items, and the items that `choose` picks of it, read in one transaction (R2); nil when the
-    /// query is gone.
+    /// Returns the list without its items, and the items at the ranges that `choose` returns, read in one transaction
+    /// (R2). Returns `nil` when the query has been purged.
     /// - Parameters:
-    ///   - query: the list.
-    ///   - choose: the ranges to be read, by what is there. Called inside the transaction, so it has to be quick; it
-    ///     may be called again, and then the last call counts.
-    /// - Throws: `StorageError`, as every reading does.
+    ///   - query: the query of the list.
+    ///   - choose: returns the ranges to read, given the outline. It runs inside the transaction and has to be quick.
+    ///     It may run more than once; the last run counts.
+    /// - Throws: `StorageError`, as every read does.
     func list(
         of query: QueryID, reading choose: @Sendable (ListOutline) -> [Range<Int>]
     ) async throws(StorageError) -> ListReading?
 
-    /// What the storage holds of the list, and cannot serve.
+    /// Returns the parts of the list that the storage holds but cannot serve.
     ///
-    /// Default: nothing, for storages that cannot be damaged.
+    /// The default implementation reports no damage, for storages that cannot be damaged.
     /// - Parameters:
-    ///   - query: the list.
-    ///   - thoroughly: whether every byte of the list, and the structure of the whole storage, is read for it.
-    ///     Otherwise only whether the items of each page can be found.
-    /// - Throws: `StorageError`, as every reading does.
+    ///   - query: the query of the list.
+    ///   - thoroughly: whether to read every byte of the list, and the structure of the whole storage. Otherwise the
+    ///     method only checks that the items of each page can be found.
+    /// - Throws: `StorageError`, as every read does.
     func damage(of query: QueryID, thoroughly: Bool) async throws(StorageError) -> StorageDamage
 
-    /// Where the list's current generation holds the items with these identity keys. Keys it does not hold are
-    /// absent. Where a key is held more than once, the first position counts.
-    /// - Throws: `StorageError`, as every reading does.
+    /// Returns the places of the items with these identity keys in the list's current generation. Keys that are not
+    /// held are absent. For a key that is held more than once, the first position counts.
+    /// - Throws: `StorageError`, as every read does.
     func locate(_ keys: Set<UInt64>, in query: QueryID) async throws(StorageError) -> [UInt64: ItemPlace]
 
-    /// What changed in a list since `version`, out of its journal (R48), read in one transaction (R2); nil when the
-    /// query is gone.
+    /// Returns the changes of a list since `version`, from its journal (R48), read in one transaction (R2). Returns
+    /// `nil` when the query has been purged.
     ///
-    /// Returns `truncated` when the journal does not reach back to that version, or when the stamp is not the one that
-    /// was stored under that counter (R51). A part is never returned as the whole. Since the current version, no
-    /// entries are returned.
+    /// Returns `truncated` when the journal does not reach back to that version, or when another stamp is stored for
+    /// that counter (R51). An incomplete history is never returned as complete. For the current version, no entries are
+    /// returned.
     /// - Parameters:
-    ///   - query: the list.
+    ///   - query: the query of the list.
     ///   - version: the `contentVersion` of an earlier read, or the version that an earlier call reached.
-    ///   - limit: the most entries to return, 0 or more. Fewer are returned where they hold more than 4 MiB of items.
-    /// - Throws: `StorageError`, as every reading does.
+    ///   - limit: the most entries to return, 0 or more. Fewer are returned if they hold more than 4 MiB of items.
+    /// - Throws: `StorageError`, as every read does.
     func changes(of query: QueryID, since version: ContentVersion, limit: Int) async throws(StorageError)
         -> ListChanges?
 
-    /// Applies a plan, wholly or not at all (R1, R4), and then takes leases, as ``claim(_:of:)`` does: a caller that
-    /// has one page to store has the next one to fetch, and one transaction does for both. A plan that names a lost
-    /// lease stores its pages all the same; the receipt names the lease (R30).
+    /// Applies a plan as a whole or not at all (R1, R4), and then takes leases as ``claim(_:of:)`` does. A caller that
+    /// stores one page usually fetches the next one, and one transaction serves both. A plan that names a lost lease
+    /// still stores its pages, and the receipt names that lease (R30).
     /// - Parameters:
-    ///   - plan: what changes.
-    ///   - request: the leases; nil for none. None are taken where the plan is not applied.
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow, or an offset
-    ///   that none can have.
+    ///   - plan: the changes.
+    ///   - request: the leases to take; `nil` means none. No lease is taken if the plan is not applied.
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that no list can follow, or an
+    ///   impossible offset.
     func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt
 
-    /// Takes leases on pages that are about to be fetched (R30): one more attempt for each, in flight from now on. A
-    /// page that a living owner has in flight is left out. Of a query that is gone nothing is granted.
+    /// Takes leases on pages that are about to be fetched (R30). Each grant counts as one more attempt, and puts the
+    /// page in flight. A page that a living owner has in flight is skipped. For a purged query, no lease is granted.
     /// - Parameters:
-    ///   - request: the pages, and for how long.
-    ///   - query: the list.
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
+    ///   - request: the pages, the duration and the owner of the leases.
+    ///   - query: the query of the list.
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for an impossible offset.
     func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant
 
-    /// Applies changes to the ledger alone, in one transaction; ignored for queries that are gone.
-    /// - Returns: the tokens among the edits whose lease had been lost; those edits changed nothing (R30).
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for an offset that none can have.
+    /// Applies changes to the ledger alone, in one transaction. The call is ignored for a purged query.
+    /// - Returns: the tokens among the edits whose lease had been lost. Those edits changed no record (R30).
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for an impossible offset.
     @discardableResult
     func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) -> Set<LeaseToken>
 
-    /// Keeps an owner alive: every lease that it holds lasts for `duration` from now on (R30). One call renews them
-    /// all, in all lists.
-    /// - Returns: the tokens that the owner still holds. A token that is missing was lost.
-    /// - Throws: `StorageError`, as every writing does.
+    /// Renews all leases of an owner, in all lists, so that each lasts for `duration` from now on (R30).
+    /// - Returns: the tokens that the owner still holds. A missing token was lost.
+    /// - Throws: `StorageError`, as every write does.
     func heartbeat(_ owner: LeaseOwner, for duration: Duration) async throws(StorageError) -> Set<LeaseToken>
 
-    /// What automatic triggers may try again: ledger entries of all queries whose next attempt is at most `within`
-    /// ahead, soonest first. Zero means what is due now; a negative duration means what has been due for so long.
-    /// - Throws: `StorageError`, as every reading does.
+    /// Returns the ledger entries of all queries whose next attempt is due within a duration, soonest first.
+    /// - Parameters:
+    ///   - within: the duration from now. Zero returns the entries that are due now; a negative duration returns the
+    ///     entries that have been due for that long.
+    ///   - limit: the most entries to return.
+    /// - Throws: `StorageError`, as every read does.
     func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading
 
-    /// Removes queries with all they hold. Removing nothing is fine.
-    /// - Throws: `StorageError`, as every writing does.
+    /// Removes queries with everything that they hold. Unknown queries are ignored.
+    /// - Throws: `StorageError`, as every write does.
     func purge(_ queries: [QueryID]) async throws(StorageError) -> PurgeReport
 
-    /// Exempts a query from eviction, or no longer (R40). Ignored for queries that are gone.
-    /// - Throws: `StorageError`, as every writing does.
+    /// Exempts a query from eviction, or ends the exemption (R40). The call is ignored for a purged query.
+    /// - Throws: `StorageError`, as every write does.
     func setPinned(_ isPinned: Bool, _ query: QueryID) async throws(StorageError)
 
-    /// Removes pages until the budget is kept, least recently used first (R40). What is removed leaves a gap:
-    /// positions, total and end of the list stay as they are. Pinned queries and those in `exempt` are left alone, and
-    /// so are those that somebody in this process observes.
-    /// - Throws: `StorageError`, as every writing does.
+    /// Removes pages until the budget is kept, least recently used first (R40). Each removed page leaves a gap:
+    /// positions, total and end of the list stay unchanged. Pinned queries are skipped, and so are queries in `exempt`
+    /// and queries with an observer in this process.
+    /// - Throws: `StorageError`, as every write does.
     func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport
 
-    /// What happens in this storage from now on, in the order in which it was committed; to one query, or to all.
+    /// Returns a stream of changes from now on, in the order of their commits.
     ///
-    /// A slow observer costs bounded memory: what it missed is told as `.mayHaveChanged`.
+    /// A slow observer needs bounded memory: missed changes are merged into `.mayHaveChanged`.
+    /// - Parameter query: the query to observe; `nil` means all queries.
     func notices(of query: QueryID?) -> AsyncStream<StorageNotice>
 
-    /// The same for many queries, which come and go, in one stream: see `StorageWatch`, and `NoticeHub`, which makes
-    /// them.
+    /// Returns one stream for a set of queries that changes over time: see `StorageWatch`, and `NoticeHub`, which
+    /// creates such streams.
     func watch() -> StorageWatch
 
-    /// The queries that somebody in this process observes by name.
+    /// The queries that have an observer of their own in this process.
     var observedQueries: Set<QueryID> { get }
 
-    /// A number that tells whether a query is still what it was, without a transaction: asked for before the query is
-    /// read, and equal afterwards, it says that no change was told since, so that what was read is what is stored. A
-    /// change is told before the call that made it returns; one by another process when its notice arrives,
-    /// milliseconds later (R41).
+    /// Returns a number that shows, without a transaction, whether a query is unchanged. Read the number before the
+    /// query: if it is the same later, the read content is still the stored content. A change is counted before the
+    /// call that made it returns. A change by another process is counted when its notice arrives, milliseconds later
+    /// (R41).
     ///
-    /// Nil when it is not known that every change is told. Default: nil, for storages that do not count.
+    /// Returns `nil` when some changes may go uncounted. The default implementation returns `nil`, for storages that do
+    /// not count.
     func changeCount(of query: QueryID) -> UInt64?
 }
 
@@ -165,18 +172,18 @@ extension PageStorage {
         StorageDamage()
     }
 
-    /// Applies a plan, wholly or not at all (R1, R4).
-    /// - Throws: `StorageError`, as every writing does; `invalidPlan` for a plan that no list can follow.
+    /// Applies a plan as a whole or not at all (R1, R4).
+    /// - Throws: `StorageError`, as every write does; `invalidPlan` for a plan that no list can follow.
     public func commit(_ plan: CommitPlan) async throws(StorageError) -> CommitOutcome {
         try await commit(plan, claiming: nil).outcome
     }
 }
 
-/// Where a list holds an item.
+/// The place of an item in a list.
 public struct ItemPlace: Hashable, Sendable {
     /// Its 0-based position.
     public var position: Int
-    /// Hash of the payload that is held: another one at the origin means that the item was edited.
+    /// Hash of the held payload. Another hash at the origin means that the item was edited.
     public var content: UInt64
 
     /// A place; each parameter is the property of its name.
@@ -186,15 +193,15 @@ public struct ItemPlace: Hashable, Sendable {
     }
 }
 
-/// What a storage holds and cannot serve.
+/// The parts of a list that a storage holds but cannot serve.
 public struct StorageDamage: Hashable, Sendable {
-    /// Positions of pages that count as held, and whose items cannot be read or are not what was stored. Ascending.
+    /// Positions of held pages whose items are unreadable or fail their checksum, ascending.
     public var pages: [Range<Int>]
-    /// Whether rows of the storage cannot be reached. Fetching the missing pages again does not mend that; a repair
-    /// does.
+    /// Whether rows of the storage cannot be reached. Only a repair mends this; fetching the missing pages again does
+    /// not.
     public var isStructural: Bool
 
-    /// A finding. Defaults to none.
+    /// A finding. Defaults to no damage.
     public init(pages: [Range<Int>] = [], isStructural: Bool = false) {
         self.pages = pages
         self.isStructural = isStructural
@@ -206,9 +213,9 @@ public struct StorageDamage: Hashable, Sendable {
 
 /// A fetch that is due.
 public struct DueFetch: Hashable, Sendable {
-    /// The list that it is for.
+    /// The query of the list.
     public var query: QueryID
-    /// The page, and how fetching it went.
+    /// The page's fetch record.
     public var entry: LedgerEntry
 
     /// A fetch that is due for this list.
@@ -220,9 +227,9 @@ public struct DueFetch: Hashable, Sendable {
 
 /// The fetches that are due, as of one read.
 public struct DueReading: Hashable, Sendable {
-    /// The soonest first.
+    /// The fetches, soonest first.
     public var fetches: [DueFetch]
-    /// The storage's time of the read: what the times in the entries are compared with (R52).
+    /// The storage's time of the read, for comparison with the times in the entries (R52).
     public var readAt: Timestamp
 
     /// The fetches that were due at this time.
@@ -232,17 +239,17 @@ public struct DueReading: Hashable, Sendable {
     }
 }
 
-/// What a purge removed.
+/// The result of a purge.
 public struct PurgeReport: Hashable, Sendable {
-    /// Queries that were removed.
+    /// The number of removed queries.
     public var queries: Int
-    /// Pages that were removed with them.
+    /// The number of pages that were removed with them.
     public var pages: Int
-    /// Bytes of their items, with their layout.
+    /// Bytes of the removed items, including their layout.
     public var bytes: Int
-    /// Whether bytes of what was removed may still be in the storage's log, because a reader stood in it for longer
-    /// than the busy budget. The storage finishes the purge with a later commit, with an eviction, or when it is closed
-    /// or opened again. Default: false.
+    /// Whether removed bytes may still be in the storage's log, because a reader used the log for longer than the busy
+    /// budget. The storage finishes the purge with a later commit or eviction, or when it is closed or opened again.
+    /// Defaults to false.
     public var mayRemainInLog: Bool
 
     /// A report; each parameter is the property of its name.
@@ -255,9 +262,9 @@ public struct PurgeReport: Hashable, Sendable {
 }
 
 extension PageStorage {
-    /// Exempts the list with this key from eviction (R40), and so makes it what background work keeps up to date; a
-    /// list that nobody knows yet is registered.
-    /// - Returns: the query, pinned.
+    /// Exempts the list with this key from eviction (R40), so that background work keeps the list up to date. An
+    /// unknown list is registered first.
+    /// - Returns: the pinned query.
     @discardableResult
     public func pin(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
         var record = try await register(key)

@@ -1,23 +1,23 @@
-/// The identity of one list at an origin: who is asking (`scope`) and for what (`text`).
+/// The identity of one list at an origin: the caller's scope (`scope`) and the query's text (`text`).
 ///
-/// Two keys are the same list exactly when both parts are equal, byte for byte. A key never carries secrets or
-/// paging parameters (R45); whoever makes keys sees to that.
+/// Two keys identify the same list exactly when both parts are equal, byte for byte. A key must not contain secrets or
+/// paging parameters (R45). The code that makes keys has to ensure this.
 public struct QueryKey: Hashable, Sendable {
-    /// Tenant, account or locale; empty when one list serves everybody.
+    /// Tenant, account or locale; empty when one list serves all callers.
     public var scope: String
     /// The canonical text of the query, for example a URL without its paging parameters.
     public var text: String
 
     /// A key of this text, compared byte for byte.
     /// - Parameters:
-    ///   - text: what is asked for, in its canonical form; without secrets and without paging parameters (R45).
-    ///   - scope: who is asking. Default: empty, one list serves everybody.
+    ///   - text: the canonical text of the query, without secrets and without paging parameters (R45).
+    ///   - scope: the caller's tenant, account or locale. Defaults to empty: one list serves all callers.
     public init(_ text: String, scope: String = "") {
         self.scope = scope
         self.text = text
     }
 
-    // Strings are equal when they look alike; keys are equal when they are the same bytes.
+    // `String` equality follows Unicode's canonical equivalence. Keys are equal only if their bytes are equal.
     public static func == (left: QueryKey, right: QueryKey) -> Bool {
         left.scope.utf8.isSame(as: right.scope.utf8) && left.text.utf8.isSame(as: right.text.utf8)
     }
@@ -27,10 +27,10 @@ public struct QueryKey: Hashable, Sendable {
         text.utf8.hash(into: &hasher)
     }
 
-    /// A short name for people: eight characters that depend on nothing but the key, so that the same list has the
-    /// same name in every store.
+    /// A short name for people. Its eight characters depend on the key alone, so that a list has the same name in every
+    /// store.
     public var shortID: String {
-        // Crockford's base 32 (https://www.crockford.com/base32.html), lower case: no letter is mistaken for a digit.
+        // Crockford's base 32 (https://www.crockford.com/base32.html) in lower case: no letter resembles a digit.
         let digits = Array("0123456789abcdefghjkmnpqrstvwxyz")
         var hash = XXH64.hash(text, seed: XXH64.hash(scope))
         var name = ""
@@ -42,7 +42,7 @@ public struct QueryKey: Hashable, Sendable {
     }
 }
 
-// Whole stretches of memory: a key is a URL, and is looked up with every window that is served.
+// Keys are compared and hashed as whole stretches of memory: a key is a URL, and every served window looks one up.
 extension String.UTF8View {
     fileprivate func isSame(as other: String.UTF8View) -> Bool {
         guard count == other.count else { return false }
@@ -64,7 +64,7 @@ extension QueryKey: ExpressibleByStringLiteral {
     public init(stringLiteral text: String) { self.init(text) }
 }
 
-/// The store's own number for a query; valid as long as the query is not purged.
+/// The store's own number for a query. It is valid until the query is purged.
 public struct QueryID: Hashable, Sendable {
     /// The number.
     public var rawValue: Int64
@@ -75,71 +75,73 @@ public struct QueryID: Hashable, Sendable {
     }
 }
 
-/// Under which state of a list something was planned (R4). Which content a read returned says `ContentVersion`.
+/// The state of a list that a plan was made for (R4). The version of the content that a read returned is a
+/// `ContentVersion`.
 public struct ListVersion: Hashable, Sendable {
-    /// Number of the list's life: bumped by reset, purge, or a refresh that finds another list.
+    /// The number of the list's generation: 1 at first, one higher when a refresh finds another list (R19).
     public var generation: Int
-    /// Bumped by every commit that moves positions.
+    /// The number of commits in this generation that moved, demoted or truncated positions.
     public var revision: Int
 
-    /// A version; both numbers only ever grow.
+    /// A version. The generation only grows; the revision starts at 0 in each generation.
     public init(generation: Int, revision: Int) {
         self.generation = generation
         self.revision = revision
     }
 }
 
-/// What the origin says of a list's length: the total of its page one, and where the list was seen to end.
+/// The list's length according to the origin: the total, and the end.
 public struct ListExtent: Hashable, Sendable {
-    /// What the origin counts.
+    /// The total that the origin reports.
     public var total: Total
-    /// The position behind the last item; nil while nobody has seen the end (R24).
+    /// The position behind the last item; `nil` while the end is unknown (R24).
     public var end: Int?
 
-    /// The two together, as one record holds them.
+    /// The two values together, as one record holds them.
     public init(total: Total, end: Int?) {
         self.total = total
         self.end = end
     }
 }
 
-/// What the store knows about a query as a whole.
+/// The store's knowledge about a query as a whole.
 public struct QueryRecord: Hashable, Sendable {
-    /// The store's number for it.
+    /// The store's number for the query.
     public var id: QueryID
-    /// What the list is, at its origin.
+    /// The identity of the list at its origin.
     public var key: QueryKey
-    /// Which life of the list it is, and how often positions have moved in it (R4).
+    /// The list's generation, and how often positions have moved in it (R4).
     public var version: ListVersion
-    /// What the origin says of the list's length.
+    /// The total that the origin reports.
     public var total: Total
-    /// Where the list ends, once the origin has said so (R24); growth re-opens it.
+    /// The end of the list, once the origin has reported it (R24). Growth of the list removes it.
     public var end: Int?
-    /// When the origin last confirmed page one; nil until it answered once.
+    /// The time when the origin last confirmed page one; `nil` before its first answer.
     public var validatedAt: Timestamp?
-    /// Since when somebody knows that the list is not right any more; nil once page one, asked for since, has been had.
-    /// What is held is stale until then, for everybody, whenever the origin confirmed it.
+    /// The time when the list was invalidated. `nil` once an answer to page one was stored that was requested after
+    /// that time. Until then, every held item is stale for all callers, regardless of its age.
     public var invalidatedAt: Timestamp?
-    /// For how long the origin calls page one fresh (RFC 9111, 5.2.2.1: `max-age`), in whole milliseconds from 0 to a
-    /// year; nil where it does not say. What that is worth, `FreshnessPolicy` says.
+    /// The freshness lifetime that the origin reports for page one (RFC 9111, 5.2.2.1: `max-age`), in whole
+    /// milliseconds from 0 to a year. `nil` when it reports none. `FreshnessPolicy` decides how far it counts.
     public var freshFor: Duration?
-    /// When the query was registered.
+    /// The time when the query was registered.
     public var createdAt: Timestamp
-    /// True while the ids of the list repeat at the origin: R5 is not enforced then (R25). A sweep takes it back.
+    /// Whether ids of the list repeat at the origin. R5 is not enforced while they do (R25). A sweep that finds no
+    /// repeated id resets it.
     public var allowsDuplicates: Bool
-    /// How the origin pages, in one word, for people; empty until it is known.
+    /// The origin's paging style, in one word for people; empty until it is known.
     public var paging: String
-    /// How to ask the origin again, in the source's own format; the store does not read it. What was detected, and the
-    /// salted check of the credential, are in here (R45). Never holds secrets.
+    /// The source's own instructions for further requests, including detected properties and the salted check of the
+    /// credential (R45). The store does not interpret them. They never contain secrets.
     public var source: String
-    /// How far the running sweep has come; nil when none is under way.
+    /// The progress of the running sweep; `nil` when none is running.
     public var sweep: SweepProgress?
-    /// Exempt from eviction (R40).
+    /// Whether the query is exempt from eviction (R40).
     public var isPinned: Bool
-    /// The origin returns nothing at this position and behind it, although it counts more items: the end of its result
-    /// window. `nil` means that no window is known.
+    /// The end of the origin's result window: it returns no items from this position on, although it counts more. `nil`
+    /// means that no window is known.
     public var window: Int?
-    /// Which content the read returned (R51). A storage stores it; it is not part of a plan.
+    /// The version of the content that the read returned (R51). A storage stores it; a plan does not set it.
     public var contentVersion: ContentVersion
 
     /// A record; each parameter is the property of its name.
@@ -167,36 +169,36 @@ public struct QueryRecord: Hashable, Sendable {
         self.contentVersion = contentVersion
     }
 
-    /// How long the list is, by what the origin says of it.
+    /// The list's length according to the origin.
     public var extent: ListExtent { ListExtent(total: total, end: end) }
 
-    /// Whether the origin counts more items than its result window lets it return, or refuses to say.
+    /// Whether the origin counts more items than its result window lets it return, or gives no exact count.
     public var isCutOff: Bool {
         guard let window else { return false }
         return window < total.exactCount ?? .max
     }
 
-    /// Whether page one has to be had again before anything of the list counts as fresh.
+    /// Whether page one has to be fetched again before any part of the list counts as fresh.
     public var isInvalidated: Bool { invalidatedAt != nil }
 }
 
-/// Where a sweep stands: the pass that verifies every page once, and is taken up again where it was (R31).
+/// The progress of a sweep: the pass that verifies every page once, and resumes after an interruption (R31).
 public struct SweepProgress: Hashable, Sendable {
-    /// Everything before this position has been verified.
+    /// The position up to which everything has been verified.
     public var position: Int
-    /// How to ask for what comes next, for origins that cannot be asked by position.
+    /// The cursor for the next page, for origins that do not take positions.
     public var cursor: PageCursor?
-    /// When the sweep began.
+    /// The time when the sweep began.
     public var startedAt: Timestamp
 
-    /// A sweep that has come this far; each parameter is the property of its name.
+    /// The progress of a sweep; each parameter is the property of its name.
     public init(position: Int, cursor: PageCursor? = nil, startedAt: Timestamp) {
         self.position = position
         self.cursor = cursor
         self.startedAt = startedAt
     }
 
-    /// What is left of it when the list becomes another from `position` on.
+    /// Returns the progress that remains when the list changes from `position` on.
     public func kept(before position: Int) -> SweepProgress {
         position < self.position ? SweepProgress(position: position, startedAt: startedAt) : self
     }

@@ -1,42 +1,42 @@
-/// A list as it shall be, piece by piece: what stays, what is new, what is not known. One value for everything that
-/// moves positions (shift, splice, trim, open a gap), so that a repair is one step however many changes it mends.
+/// The new layout of a list in pieces: kept positions, new items and gaps. One value describes everything that moves
+/// positions: shift, splice, trim or a new gap. A repair is therefore one step, however many changes it contains.
 public struct Rearrangement: Hashable, Sendable {
-    /// One stretch of the list as it shall be.
+    /// One stretch of the new list.
     public enum Piece: Hashable, Sendable {
-        /// Positions of the list as it is. Over all pieces these ascend; what no piece keeps is taken out. `Int.max` as
-        /// the upper bound means everything behind.
+        /// Positions of the old list. They ascend over all pieces, and positions that no piece keeps are removed. An
+        /// upper bound of `Int.max` means all positions to the end.
         case kept(Range<Int>)
-        /// Items that are new here. `from` names for each of them where the list held it until now, or nil; an empty
-        /// array means that none was known. The page's offset is where it comes to lie.
+        /// A page that is new at this place. `from` names the old position of each item, or `nil` for an unknown item;
+        /// an empty array means that all are unknown. The page's offset is its position in the new list.
         case written(PageWrite, from: [Int?])
         /// Positions that exist and are not held.
         case gap(Int)
     }
 
-    /// The list as it shall be, from position 0 on.
+    /// The pieces of the new list, from position 0 on.
     public var pieces: [Piece]
 
-    /// The list that these pieces make, one behind the other.
+    /// A list of these pieces, one after the other.
     public init(_ pieces: [Piece]) {
         self.pieces = pieces
     }
 
-    /// The list with these positions as one new page that holds what they hold.
+    /// Replaces these positions by one new page that holds the same items.
     public static func replacing(_ range: Range<Int>, with page: PageWrite) -> Rearrangement {
         let before: [Piece] = range.lowerBound > 0 ? [.kept(0..<range.lowerBound)] : []
         return Rearrangement(before + [.written(page, from: Array(range)), .kept(range.upperBound..<Int.max)])
     }
 
-    /// A stretch that stays together, and how far it moves.
+    /// A stretch of positions that stays together, and its distance.
     public struct Move: Hashable, Sendable {
-        /// The positions it had.
+        /// The old positions.
         public var range: Range<Int>
-        /// How far it moves: new position minus old; negative towards the head.
+        /// New position minus old position; negative towards the head.
         public var distance: Int
     }
 
-    /// The stretches that stay, in the order of the list; nil when the pieces contradict each other or lead beyond the
-    /// positions there are.
+    /// Returns the kept stretches in the order of the list. Returns `nil` when the pieces contradict each other or
+    /// exceed the range of positions.
     public func kept() -> [Move]? {
         var moves: [Move] = []
         var taken = 0
@@ -61,14 +61,14 @@ public struct Rearrangement: Hashable, Sendable {
         return moves
     }
 
-    /// Whether positions are others afterwards, so that plans made before must be made again (R4).
+    /// Whether positions change, so that older plans have to be made again (R4).
     public var movesPositions: Bool {
         guard let moves = kept(), moves.last?.range.upperBound == .max else { return true }
         return moves.contains { $0.distance != 0 }
             || pieces.contains { if case .gap(let count) = $0 { count > 0 } else { false } }
     }
 
-    /// The first position at which the list is another afterwards; nil when it is the same.
+    /// The first position at which the new list differs; `nil` when the lists are equal.
     public var firstChange: Int? {
         var position = 0
         for piece in pieces {
@@ -78,8 +78,8 @@ public struct Rearrangement: Hashable, Sendable {
         return position == .max ? nil : position
     }
 
-    /// Where pieces meet, in new positions, ascending, and whether what follows is written, so that its page says
-    /// itself why it stands there.
+    /// The new positions where pieces meet, ascending. `isWritten` says whether the piece behind is written, so that
+    /// its page carries its own evidence.
     public var seams: [(position: Int, isWritten: Bool)] {
         var seams: [(position: Int, isWritten: Bool)] = []
         var position = 0
@@ -95,12 +95,12 @@ public struct Rearrangement: Hashable, Sendable {
                 position += count
             }
         }
-        // Before the first piece there is nothing to meet, as long as it stays what it was.
+        // The first piece meets no other piece if it keeps its place at position 0.
         if case .kept(let first) = pieces.first, first.lowerBound == 0 { seams.removeFirst() }
         return seams
     }
 
-    /// The old positions that no piece keeps; the last range is open when the end of the list goes.
+    /// The old positions that no piece keeps. The last range is open when the end of the list is removed.
     public var takenOut: [Range<Int>] {
         var out: [Range<Int>] = []
         var position = 0
@@ -114,7 +114,8 @@ public struct Rearrangement: Hashable, Sendable {
 }
 
 extension ListEdit {
-    /// Replaces the positions in the range, shifting what lies behind by the difference.
+    /// Replaces the positions in the range by a page, or removes them if the page is `nil`. Positions behind the range
+    /// shift by the difference.
     public static func splice(_ range: Range<Int>, _ page: PageWrite?) -> ListEdit {
         var pieces: [Rearrangement.Piece] = []
         if range.lowerBound != 0 { pieces.append(.kept(min(0, range.lowerBound)..<range.lowerBound)) }
@@ -124,13 +125,14 @@ extension ListEdit {
     }
 }
 
-/// What a rearrangement did, as a user interface animates it. Old positions are those before it, new ones those after.
+/// The effect of a rearrangement, in a form for animations in a user interface. Old positions are those before the
+/// rearrangement; new positions are those after it.
 public struct ListDifference: Hashable, Sendable {
-    /// An item that stands elsewhere.
+    /// An item whose position changed.
     public struct Move: Hashable, Sendable {
-        /// Where it stood, in old positions.
+        /// Its old position.
         public var from: Int
-        /// Where it stands, in new positions.
+        /// Its new position.
         public var to: Int
 
         /// A move; each parameter is the property of its name.
@@ -140,25 +142,25 @@ public struct ListDifference: Hashable, Sendable {
         }
     }
 
-    /// Old positions that are gone. The last range may be open: up to the end of the list, wherever that was.
+    /// Old positions that were removed. The last range may be open, up to the end of the old list.
     public var removed: [Range<Int>] = []
     /// New positions with items that the list did not hold.
     public var inserted: [Range<Int>] = []
-    /// New positions of which nothing is held.
+    /// New positions that are gaps.
     public var opened: [Range<Int>] = []
-    /// Items that are elsewhere now, in relation to those around them.
+    /// Items whose place among their neighbours changed.
     public var moved: [Move] = []
-    /// Items that are where they were between their neighbours, and were sent anew.
+    /// Items that kept their place among their neighbours and were written again.
     public var rewritten: [Move] = []
 
-    /// Nothing is another.
+    /// A difference without changes.
     public init() {}
 
-    /// What becomes another by this rearrangement.
+    /// The difference that this rearrangement makes.
     public init(_ rearrangement: Rearrangement) {
         var position = 0
         var taken = 0
-        // What was taken out before the next stretch that stays: an item from there is where it was.
+        // An item keeps its place if it was removed just before the next kept stretch.
         var sources: Set<Int> = []
         let bounds = rearrangement.pieces.compactMap { if case .kept(let range) = $0 { range } else { nil } }
         var next = 0
@@ -201,7 +203,7 @@ public struct ListDifference: Hashable, Sendable {
 }
 
 extension [Range<Int>] {
-    /// Appends a range, joined with the last one where they touch.
+    /// Appends a range, and joins it with the last one if they touch.
     mutating func add(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
         if let last, last.upperBound == range.lowerBound {

@@ -1,19 +1,21 @@
-/// Notices of many queries in one stream. Which ones may change at any time; at first there are none.
+/// Notices for many queries in one stream. The set of observed queries may change at any time, and is empty at first.
 ///
-/// For who follows many lists: a stream and a task for each of them would cost more than a short list itself. A query
-/// counts as observed (`PageStorage.observedQueries`, R40) from `observe` on, until it is ignored again or the stream
-/// is given up.
+/// Use it to follow many lists, because one stream and one task for each would cost more than a short list itself. A
+/// query counts as observed (`PageStorage.observedQueries`, R40) from `observe` on, until it is ignored or the stream
+/// is dropped.
 public struct StorageWatch: Sendable {
-    /// What happens to the queries that are observed, in the order in which it was committed. One task may listen. A
-    /// slow one costs bounded memory: what it missed is told as `.mayHaveChanged`. Ends when the storage is closed.
+    /// The notices of the observed queries, in the order of their commits. Only one task may iterate over the stream. A
+    /// slow task needs bounded memory: missed changes are merged into `.mayHaveChanged`. The stream ends when the
+    /// storage is closed.
     public let notices: AsyncStream<StorageNotice>
     private let begin: @Sendable (QueryID?) -> Void
     private let end: @Sendable (QueryID?) -> Void
 
+    /// A watch from its stream and its actions.
     /// - Parameters:
-    ///   - notices: what happens to the queries that are observed.
-    ///   - observe: what `observe` does; returns when notices of the query come.
-    ///   - ignore: what `ignore` does.
+    ///   - notices: the notices of the observed queries.
+    ///   - observe: the action of `observe`. It returns once notices of the query are delivered.
+    ///   - ignore: the action of `ignore`.
     public init(
         notices: AsyncStream<StorageNotice>, observe: @escaping @Sendable (QueryID?) -> Void,
         ignore: @escaping @Sendable (QueryID?) -> Void
@@ -23,10 +25,9 @@ public struct StorageWatch: Sendable {
         end = ignore
     }
 
-    /// What is committed to this query from now on is told, too; nil: to every query. Who observes twice has to ignore
-    /// twice.
+    /// Adds a query to the observed queries; `nil` adds all queries. Each call needs its own call of `ignore`.
     public func observe(_ query: QueryID?) { begin(query) }
 
-    /// Takes back one `observe`. What was told of the query before may still come.
+    /// Reverts one call of `observe`. Notices that are already pending may still arrive.
     public func ignore(_ query: QueryID?) { end(query) }
 }

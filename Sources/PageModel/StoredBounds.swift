@@ -1,24 +1,24 @@
-/// The values that a number in a storage can have.
+/// The ranges of the numbers in a storage.
 ///
-/// A checksum shows that a row is as it was written, and not who wrote it. A number outside of these bounds makes its
-/// row damaged (R46): no reading returns the row, and `verify` reports it. Within the bounds no sum of two numbers
-/// overflows.
+/// A checksum proves that a row is unchanged since it was written, but not who wrote it. A number outside these bounds
+/// makes its row damaged (R46): reads skip the row, and `verify` reports it. Within the bounds, a sum of two numbers
+/// cannot overflow.
 package enum StoredBounds {
     /// Positions in a list, and the position behind the last item of a page: 0 to 2^53 (R44).
     package static let positions = 0...Total.largest
     /// Sizes in items or bytes, and tallies: 0 to 2^53.
     package static let sizes = 0...Total.largest
-    /// Numbers that a commit counts up: generations, revisions and attempts. 0 to 2^52, so that the next number is
-    /// representable, too.
+    /// Numbers that commits count up: generations, revisions and attempts. The range is 0 to 2^52, so that the next
+    /// number is representable, too.
     package static let counters = 0...(1 << 52)
-    /// Milliseconds since 1970: 2^53 either way, about 285,000 years.
+    /// Milliseconds since 1970: 2^53 in either direction, about 285,000 years.
     package static let milliseconds = -Int64(Total.largest)...Int64(Total.largest)
     /// HTTP statuses: 0 to 999.
     package static let statuses = 0...999
     /// Booleans.
     package static let flags = 0...1
 
-    /// Whether a page can lie here.
+    /// Whether a page with this offset and count is possible.
     package static func holdsPage(at offset: Int, count: Int) -> Bool {
         positions.contains(offset) && sizes.contains(count) && count <= Total.largest - offset
     }
@@ -29,7 +29,7 @@ package enum StoredBounds {
 }
 
 extension Timestamp {
-    /// The moment as a storage keeps it: the nearest one within ``StoredBounds/milliseconds``.
+    /// The moment in the form that a storage keeps: the nearest one within ``StoredBounds/milliseconds``.
     package var stored: Timestamp {
         let bounds = StoredBounds.milliseconds
         return Timestamp(milliseconds: min(max(milliseconds, bounds.lowerBound), bounds.upperBound))

@@ -1,11 +1,11 @@
 /// A moment in time: whole milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Time is always an argument here, never read from a clock, so that every decision about age can be tested.
+/// The model never reads a clock. Times are arguments, so that every decision about age can be tested.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the Unix epoch; negative before it.
     public var milliseconds: Int64
 
-    /// The moment so many milliseconds after the Unix epoch.
+    /// The moment this many milliseconds after the Unix epoch.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
@@ -14,13 +14,14 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The moment `duration` later, kept inside the range of `Int64`.
+    /// Returns the moment `duration` later. A sum outside the range of `Int64` becomes `Int64.max` milliseconds.
     public static func + (moment: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = moment.milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
         return Timestamp(milliseconds: overflow ? .max : sum)
     }
 
-    /// How much later `left` is than `right`; negative when it is earlier.
+    /// Returns how much later `left` is than `right`; negative when `left` is earlier. A difference outside the range
+    /// of `Int64` becomes half of that range's bound.
     public static func - (left: Timestamp, right: Timestamp) -> Duration {
         let (difference, overflow) = left.milliseconds.subtractingReportingOverflow(right.milliseconds)
         return .milliseconds(overflow ? (left > right ? Int64.max / 2 : Int64.min / 2) : difference)
@@ -28,7 +29,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// The duration in milliseconds, rounded towards zero and kept inside the range of `Int64`.
+    /// The duration in milliseconds, rounded towards zero and clamped to the range of `Int64`.
     public var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)

@@ -1,20 +1,20 @@
-/// What the origin says about the length of a list (R44).
+/// The length of a list according to its origin (R44).
 public enum Total: Hashable, Sendable {
-    /// The origin counts the list, and nothing seen so far contradicts it.
+    /// The origin's count, which no answer has contradicted.
     case exact(Int)
-    /// A number that has been contradicted, or that the origin itself calls an estimate.
+    /// A number that an answer has contradicted, or that the origin itself calls an estimate.
     case estimate(Int)
-    /// The origin does not say, or said nonsense.
+    /// The origin reports no number, or an impossible one.
     case unknown
 
-    /// The largest total that is believed: 2^53, the last integer that every JSON reader agrees on (R44).
+    /// The largest accepted total: 2^53, the largest integer that all JSON readers represent alike (R44).
     public static let largest = 1 << 53
 
-    /// No list is as long as this, 2^50: a claim beyond it is an estimate at best, and no list is shifted by it (R44).
+    /// No real list is as long as this, 2^50. A claim from here on is an estimate at best, and shifts no list (R44).
     static let incredible = 1 << 50
 
-    /// The total for a number an origin claims: negative ones are `unknown`, huge ones are clamped, and no more than
-    /// estimates (R44).
+    /// The total for a number that an origin claims. Negative numbers become `unknown`. Numbers from 2^50 on become
+    /// estimates, clamped to 2^53 (R44).
     public init(claimed number: Int) {
         switch number {
         case ..<0: self = .unknown
@@ -23,7 +23,7 @@ public enum Total: Hashable, Sendable {
         }
     }
 
-    /// The number, whatever its worth.
+    /// The number, exact or not; `nil` when it is unknown.
     public var count: Int? {
         switch self {
         case .exact(let count), .estimate(let count): count
@@ -31,7 +31,7 @@ public enum Total: Hashable, Sendable {
         }
     }
 
-    /// The number, when it can serve as a check digit (R17).
+    /// The number, if it is exact and can serve as a check digit (R17); otherwise `nil`.
     public var exactCount: Int? {
         if case .exact(let count) = self { count } else { nil }
     }

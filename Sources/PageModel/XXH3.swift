@@ -1,8 +1,8 @@
-/// XXH3 in its 64-bit form, without a seed, after its published specification
+/// XXH3 in its 64-bit form, without a seed, by its published specification
 /// (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md).
 ///
-/// It hashes the items of a page, where nearly all bytes that are hashed lie: more of them at a time than XXH64. Like
-/// that one it resists no adversary, and need not.
+/// It hashes the items of pages, which make up nearly all hashed bytes, and processes more bytes at a time than XXH64.
+/// Like XXH64, it does not resist an adversary, and does not have to.
 package enum XXH3 {
     private static let prime32 = (one: UInt64(0x9E37_79B1), two: UInt64(0x85EB_CA77), three: UInt64(0xC2B2_AE3D))
     private static let prime64 = (
@@ -55,7 +55,7 @@ package enum XXH3 {
 
     private static func short(_ bytes: UnsafeRawBufferPointer, _ secret: UnsafeRawBufferPointer) -> UInt64 {
         var hash = UInt64(bytes.count) &* prime64.one
-        // From both ends inwards, to where they meet.
+        // Mixes from both ends inwards, up to the middle.
         for round in 0...(bytes.count - 1) >> 5 {
             hash = hash &+ mixed(bytes, round * 16, secret, round * 32)
             hash = hash &+ mixed(bytes, bytes.count - round * 16 - 16, secret, round * 32 + 16)
@@ -77,17 +77,18 @@ package enum XXH3 {
         folded(word(bytes, offset) ^ word(secret, place), word(bytes, offset + 8) ^ word(secret, place + 8))
     }
 
-    // MARK: More
+    // MARK: More than 240 bytes
 
-    /// Eight lanes over stripes of 64 bytes. What the specification adds to a lane's neighbour is summed up beside the
-    /// lanes, and added at the end of a block: nothing looks at a lane before that, and no word has to change places.
+    /// Hashes stripes of 64 bytes in eight lanes. The specification adds each word to the neighbouring lane at once.
+    /// This code sums the words in `sums` and adds them at the end of a block. No step reads a lane before that, and no
+    /// word has to change lanes.
     private static func long(_ bytes: UnsafeRawBufferPointer, _ secret: UnsafeRawBufferPointer) -> UInt64 {
         var lanes = SIMD8(
             prime32.three, prime64.one, prime64.two, prime64.three, prime64.four, prime32.two, prime64.five, prime32.one
         )
         var sums = SIMD8<UInt64>.zero
         var offset = 0
-        // A block is as many stripes as the secret has places for; the last byte is in none that is whole.
+        // A block has as many stripes as the secret has offsets for: 16. The last byte never belongs to a full block.
         while offset + 1024 < bytes.count {
             for stripe in 0..<16 { add(bytes, offset + stripe * 64, secret, stripe * 8, &lanes, &sums) }
             settle(&lanes, &sums)
@@ -127,7 +128,7 @@ package enum XXH3 {
 
     // MARK: Words
 
-    /// As they lie in memory: every platform of Swift is little-endian.
+    /// Loads the words as they are in memory: every platform of Swift is little-endian.
     @inline(__always)
     private static func stripe(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> SIMD8<UInt64> {
         bytes.loadUnaligned(fromByteOffset: offset, as: SIMD8<UInt64>.self)
@@ -146,7 +147,7 @@ package enum XXH3 {
     @inline(__always)
     private static func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 { value << count | value >> (64 &- count) }
 
-    /// Both halves of the product, one over the other.
+    /// The two halves of the product, combined by XOR.
     @inline(__always)
     private static func folded(_ one: UInt64, _ other: UInt64) -> UInt64 {
         let product = one.multipliedFullWidth(by: other)
@@ -158,7 +159,7 @@ package enum XXH3 {
         return mixed ^ mixed >> 32
     }
 
-    /// As XXH64 ends.
+    /// The final mixing step of XXH64.
     private static func avalanche64(_ hash: UInt64) -> UInt64 {
         var mixed = (hash ^ hash >> 33) &* prime64.two
         mixed = (mixed ^ mixed >> 29) &* prime64.three
@@ -166,7 +167,7 @@ package enum XXH3 {
     }
 }
 
-/// The specification's default secret, eight bytes a word.
+/// The specification's default secret, in words of eight bytes.
 private let secret: [UInt64] = [
     0xBE4B_A423_396C_FEB8, 0x1CAD_21F7_2C81_017C, 0xDB97_9083_E96D_D4DE, 0x1F67_B3B7_A4A4_4072,
     0x78E5_C0CC_4EE6_79CB, 0x2172_FFCC_7DD0_5A82, 0x8E24_43F7_7446_08B8, 0x4C26_3A81_E690_35E0,

@@ -1,8 +1,8 @@
-/// XXH64, the 64-bit hash of the xxHash family, after its published specification
+/// XXH64, the 64-bit hash of the xxHash family, by its published specification
 /// (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md).
 ///
-/// It serves wherever something is hashed that is no item: ids, names, rows; items are hashed by `XXH3`. All need speed
-/// and spread, none needs to resist an adversary (where equality of ids matters, the ids themselves are compared).
+/// It hashes ids, names and rows; `XXH3` hashes items. All uses need speed and an even distribution, and none has to
+/// resist an adversary. Where the equality of ids matters, the ids themselves are compared.
 public enum XXH64 {
     private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
     private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
@@ -10,7 +10,7 @@ public enum XXH64 {
     private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
     private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
 
-    /// The hash of `bytes`; different seeds give unrelated hashes.
+    /// The hash of `bytes`. Different seeds give unrelated hashes.
     public static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
         var position = 0
         let length = bytes.count

@@ -1,7 +1,7 @@
 import PageModel
 import PagedRepository
 
-/// What a simulated origin has given so far: the measure of G1, that nothing is made up.
+/// The answers of a simulated origin so far. Tests of G1 compare a cache with them.
 struct AnswerRecord: Sendable {
     private struct Pair: Hashable {
         var first: UInt64
@@ -16,10 +16,10 @@ struct AnswerRecord: Sendable {
     private var items: Set<Item> = []
     /// Identity keys of neighbours within one answer.
     private var pairs: Set<Pair> = []
-    /// What was last told of the list's length with each tag.
+    /// The total that was last reported with each tag.
     private var totals: [Tag: Total] = [:]
 
-    /// True when the page gives an identity twice.
+    /// Records a page. Returns true when the page contains an identity twice.
     mutating func add(_ page: FetchedPage) -> Bool {
         let keys = page.content.identities.map(\.key)
         items.formUnion(page.content.items)
@@ -32,7 +32,7 @@ struct AnswerRecord: Sendable {
 
     func has(_ first: UInt64, before second: UInt64) -> Bool { pairs.contains(Pair(first: first, second: second)) }
 
-    /// The total of the last answer with this validator; nil when it was never given.
+    /// The total of the last answer with this validator; `nil` when no answer had it.
     func total(with validator: Validator) -> Total? { totals[tag(validator)] }
 
     private func tag(_ validator: Validator) -> Tag { Tag(request: validator.request, tag: validator.entityTag) }

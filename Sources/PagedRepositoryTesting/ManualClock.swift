@@ -2,16 +2,17 @@ public import PageModel
 public import PagedRepository
 import Synchronization
 
-/// A clock that stands still until somebody sleeps on it: then it is that late at once. Alarms wait until it is.
+/// A clock for tests that moves only by calls. A sleep moves it to the end of the sleep at once. An alarm waits until
+/// the clock reaches its moment.
 ///
-/// Tests that use it never wait, and can say how long the code under test would have. Give one clock to the code under
-/// test and to its storage.
+/// Tests that use it never wait, and can check how long the code under test would have waited. Pass the same clock to
+/// the code under test and to its storage.
 ///
-/// State: the moment, the uptime, the sleeps so far, who waits for an alarm; under a mutex.
+/// State: the moment, the uptime, the sleeps so far and the waiting alarms, guarded by a mutex.
 public final class ManualClock: SyncClock, StorageClock {
     private struct State {
         var moment: Timestamp
-        /// Goes on with the moment, and never back.
+        /// Moves forward with the moment, and never back.
         var uptime = Uptime(milliseconds: 1_000_000, boot: "boot-1")
         var boots = 1
         var slept: [Duration] = []
@@ -32,19 +33,19 @@ public final class ManualClock: SyncClock, StorageClock {
 
     private let state: Mutex<State>
 
-    /// A clock that stands at this moment. Default: 15 January 2027, 8:00 UTC.
+    /// A clock that shows this moment. Defaults to 15 January 2027, 8:00 UTC.
     public init(_ start: Timestamp = Timestamp(milliseconds: 1_800_000_000_000)) {
         state = Mutex(State(moment: start))
     }
 
-    /// The moment at which it stands.
+    /// Returns the moment that the clock shows.
     public func now() -> Timestamp { state.withLock { $0.moment } }
 
-    /// The time since the start of the simulated machine: it goes on as the clock is advanced, and stands still when it
-    /// is set back.
+    /// Returns the time since the start of the simulated machine. It grows when the clock is advanced, and stays when
+    /// the clock is set back.
     public func uptime() -> Uptime { state.withLock { $0.uptime } }
 
-    /// Starts the simulated machine anew: leases from before have ended (R30). The wall time stays.
+    /// Restarts the simulated machine: all earlier leases have ended (R30). The wall time stays.
     public func reboot() {
         state.withLock { state in
             state.boots += 1
@@ -52,10 +53,10 @@ public final class ManualClock: SyncClock, StorageClock {
         }
     }
 
-    /// Every sleep so far, in order. Alarms are none.
+    /// All sleeps so far, in order. Alarms are not included.
     public var slept: [Duration] { state.withLock { $0.slept } }
 
-    /// Sets the clock forward; back, when the duration is negative.
+    /// Moves the clock forward, or back for a negative duration.
     public func advance(by duration: Duration) {
         move { $0.move(to: $0.moment + duration) }
     }
@@ -67,7 +68,7 @@ public final class ManualClock: SyncClock, StorageClock {
 
     public func sleep(until moment: Timestamp) async throws {
         try Task.checkCancellation()
-        // Whoever is waited for gets a turn.
+        // Lets other tasks run first.
         await Task.yield()
         move { state in
             guard moment > state.moment else { return }

@@ -1,15 +1,15 @@
 import PageModel
 
-/// A list's journal in memory (R48): one entry for each version, the newest last.
+/// The journal of a list in memory (R48): one entry for each version, the newest last.
 struct MemoryJournal: Sendable {
     private var entries: [JournalEntry] = []
     /// The sum of the entries' costs.
     private var kept = 0
 
-    /// The list's version.
+    /// The version of the list.
     var version: ContentVersion { entries.last?.version ?? .none }
 
-    /// Gives the list its next version, and records what changed.
+    /// Gives the list its next version, and records the changes.
     mutating func append(_ draft: JournalDraft, stamp: UInt64, at now: Timestamp, bound: JournalBound) {
         let version = ContentVersion(counter: version.counter + 1, stamp: stamp)
         if draft.beginsAnew {

@@ -1,9 +1,8 @@
 import PageModel
 
-/// A list's ledger in memory: the fetch record of every page that was ever attempted (R26), and who has it in flight
-/// (R30).
+/// The ledger of a list in memory: the fetch record of every page that was ever attempted (R26), with its lease (R30).
 struct MemoryLedger: Sendable {
-    /// What keeps others from fetching a page.
+    /// A lease, which keeps other owners from fetching a page.
     struct Lease: Sendable {
         var token: LeaseToken
         var owner: String
@@ -12,7 +11,7 @@ struct MemoryLedger: Sendable {
 
     private struct Record: Sendable {
         var entry: LedgerEntry
-        /// There is one exactly while the page is in flight.
+        /// The lease; not `nil` exactly while the page is in flight.
         var lease: Lease?
 
         mutating func endLease() {
@@ -23,7 +22,7 @@ struct MemoryLedger: Sendable {
 
     private var records: [Int: Record] = [:]
 
-    /// By offset, ascending; ends of leases as wall times of this moment.
+    /// Returns the entries by offset, ascending. Ends of leases are wall times as of this moment.
     func entries(at moment: StorageMoment) -> [LedgerEntry] {
         records.values.map { record in
             var entry = record.entry
@@ -38,25 +37,25 @@ struct MemoryLedger: Sendable {
 
     // MARK: Edits
 
-    /// What came of a call's edits.
+    /// The result of a call's edits.
     struct Applied {
-        /// The offsets that others should hear of, each once.
+        /// The changed offsets to publish, each once.
         var told: [Int] = []
         /// The tokens whose lease had been lost.
         var lost: Set<LeaseToken> = []
     }
 
-    /// The tokens that these edits name, and that are held now.
+    /// Returns the tokens in these edits that are held now.
     func held(among edits: [LedgerEdit]) -> Set<LeaseToken> {
         Set(edits.compactMap(\.lease)).filter { place(of: $0) != nil }
     }
 
-    /// When the lease was granted; nil when it was lost.
+    /// Returns the time of the grant; `nil` when the lease was lost.
     func grantTime(of token: LeaseToken) -> Timestamp? { place(of: token).flatMap { records[$0]?.entry.lastAttemptAt } }
 
     /// Applies the edits in order.
-    /// - Parameter held: tokens that were held before the rows were moved by what belongs to the same commit. Default:
-    ///   none moved.
+    /// - Parameter held: tokens that were held before the list edits of the same commit moved the rows. Defaults to
+    ///   none.
     mutating func apply(_ edits: [LedgerEdit], held: Set<LeaseToken> = [], at moment: StorageMoment) -> Applied {
         var applied = Applied()
         var held = held
@@ -69,7 +68,7 @@ struct MemoryLedger: Sendable {
         return applied
     }
 
-    /// Where an edit applies; nil where it changes nothing (see `LedgerEdit`).
+    /// Returns the offset at which an edit applies; `nil` when it changes no record (see `LedgerEdit`).
     private mutating func place(
         for edit: LedgerEdit, _ held: inout Set<LeaseToken>, _ lost: inout Set<LeaseToken>, at moment: StorageMoment
     ) -> Int? {
@@ -80,7 +79,8 @@ struct MemoryLedger: Sendable {
             if place == nil { lost.insert(token) } else { held.insert(token) }
             return place
         }
-        // Ended by an edit before, or moved by what belongs to the same commit: then this is where it belongs.
+        // An earlier edit ended the token, or a list edit of the same commit moved its row. The edit applies at its own
+        // offset.
         if let place, place != edit.offset { records[place] = nil }
         return counts(edit.offset, at: moment) && place != edit.offset ? nil : edit.offset
     }
@@ -89,14 +89,14 @@ struct MemoryLedger: Sendable {
         let known = records[offset]?.entry
         switch edit {
         case .succeeded:
-            // Nothing of what went wrong is left; how often it was tried stays until it is tried again.
+            // All failure details are removed. The number of attempts stays until the next attempt.
             records[offset] = Record(
                 entry: LedgerEntry(
                     offset: offset, state: .ok, attempts: known?.attempts ?? 1,
                     lastAttemptAt: known?.lastAttemptAt ?? now))
         case .failed(_, var failure, let pause, _):
             let deadline = failure.retryAfter.map { now + $0 }
-            // A duration means nothing later; the deadline does.
+            // The duration loses its meaning later; the deadline keeps it.
             failure.retryAfter = nil
             records[offset] = Record(
                 entry: LedgerEntry(
@@ -123,13 +123,14 @@ struct MemoryLedger: Sendable {
 
     private func place(of token: LeaseToken) -> Int? { records.first { $0.value.lease?.token == token }?.key }
 
-    /// Whether the page is in flight under a lease that still counts (R30). Every owner in here lives.
+    /// Whether the page is in flight under a lease that still counts (R30). Every owner of this ledger counts as
+    /// living.
     private func counts(_ offset: Int, at moment: StorageMoment) -> Bool {
         records[offset]?.lease.map { !moment.isOver($0.end) } ?? false
     }
 
-    /// Puts the page in flight, unless it is and its lease still counts.
-    /// - Parameter retryAt: when a retry is due again: the process that retries may crash by it (R31).
+    /// Puts the page in flight, unless it already is under a lease that still counts.
+    /// - Parameter retryAt: the time when a retry is due again, because the retry may crash the process (R31).
     mutating func claim(_ offset: Int, _ lease: Lease, retryAt: Timestamp, at moment: StorageMoment) -> Bool {
         guard !counts(offset, at: moment) else { return false }
         var entry = records[offset]?.entry ?? LedgerEntry(offset: offset, state: .pending)
@@ -141,7 +142,8 @@ struct MemoryLedger: Sendable {
         return true
     }
 
-    /// - Returns: the tokens of the owner's leases, which last for so long from now on.
+    /// Renews the owner's leases for `duration` from now on.
+    /// - Returns: their tokens.
     mutating func renew(by owner: String, for duration: Duration, at moment: StorageMoment) -> [LeaseToken] {
         records.keys.compactMap { offset in
             guard var record = records[offset], let lease = record.lease, lease.owner == owner else { return nil }
@@ -154,30 +156,30 @@ struct MemoryLedger: Sendable {
 
     // MARK: Moving and removing
 
-    /// Forgets failures at positions that have been fetched after all.
+    /// Removes failures at positions that have been fetched since.
     mutating func dropFailures(in range: Range<Int>) {
         records = records.filter { !(range.contains($0.key) && $0.value.entry.state.isFailure) }
     }
 
-    /// Forgets that a page arrived that is none any more, unless there is more to say of it.
+    /// Removes the record of a success at an offset where no page starts any more. Other records stay.
     mutating func forgetSuccess(at offset: Int) {
         if records[offset]?.entry.state == .ok { records[offset] = nil }
     }
 
-    /// Drops the records of positions that do not exist any more, and with them their leases. The record of page one is
-    /// that of a request, not of an item: while it is in flight it stays.
+    /// Removes the records of positions that no longer exist, with their leases. The record of page one belongs to a
+    /// request and not to an item, and stays while it is in flight.
     mutating func takeOut(where isGone: (Int) -> Bool) {
         records = records.filter { !isGone($0.key) || $0.key == 0 && $0.value.lease != nil }
     }
 
-    /// Records move with the positions, and their leases with them (R4, R30). The record of page one stays where it is.
+    /// Moves records and their leases with the positions (R4, R30). The record of page one stays in place.
     mutating func shift(_ moves: [Rearrangement.Move]) {
         var shifted: [Int: Record] = [:]
         for var record in records.values {
             let distance = moves.first { $0.range.contains(record.entry.offset) }?.distance ?? 0
             let isPageOne = record.entry.offset == 0
             if !isPageOne { record.entry.offset += distance }
-            // What moves to where page one is in flight gives way to it.
+            // A record that would move onto page one in flight is dropped.
             if isPageOne || shifted[record.entry.offset] == nil { shifted[record.entry.offset] = record }
         }
         records = shifted

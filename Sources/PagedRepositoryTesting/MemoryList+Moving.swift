@@ -1,6 +1,6 @@
 import PageModel
 
-/// Pages that move, part and join, and seams that are proved.
+/// Edits that move, split and join pages, and verify seams.
 extension MemoryList {
     mutating func rearrange(_ rearrangement: Rearrangement, at now: Timestamp) throws(Refusal) -> Change? {
         guard let moves = rearrangement.kept() else { throw .impossible("the pieces contradict each other") }
@@ -21,7 +21,7 @@ extension MemoryList {
             }
             pages[index].summary.offset += move.distance
             pages[index].summary.revision = record.version.revision + 1
-            // R1: its request would now answer with other items.
+            // R1: the page's request would now return other items.
             pages[index].summary.validator = nil
         }
         ledger.shift(moves)
@@ -29,7 +29,8 @@ extension MemoryList {
         for case .written(let page, _) in rearrangement.pieces { _ = try put(page, at: now, quietly: true) }
         for seam in rearrangement.seams where !seam.isWritten { doubt(seam.position, now) }
         for seam in rearrangement.seams.reversed() {
-            // A page that has just come as part of a chain stays what it is, and so does one before what came.
+            // A newly written page with a cursor is not joined with the next page. A page before a seam is joined only
+            // if it has no cursor.
             let behind = pages.firstIndex {
                 $0.offset == seam.position && !$0.isEmpty && !(seam.isWritten && $0.summary.cursorOut != nil)
             }
@@ -43,7 +44,7 @@ extension MemoryList {
         return .rearranged(ListDifference(rearrangement))
     }
 
-    /// Makes `position` the start of a page, if it lies inside one.
+    /// Makes `position` the start of a page, if it is inside one.
     mutating func cut(at position: Int) {
         guard let index = pages.firstIndex(where: { $0.offset < position && position < $0.range.upperBound }) else {
             return
@@ -51,7 +52,7 @@ extension MemoryList {
         pages.replaceSubrange(index...index, with: pages[index].split(at: position - pages[index].offset))
     }
 
-    /// Joins a page with the next one, when one of the two is small (R17).
+    /// Joins a page with the next one if one of the two is small (R17).
     private mutating func join(_ index: Int) {
         guard
             let next = pages.indices.first(where: { $0 > index && pages[$0].offset == pages[index].range.upperBound }),
@@ -62,7 +63,7 @@ extension MemoryList {
         ledger.forgetSuccess(at: right.offset)
     }
 
-    /// What one answer showed as it is held (G1).
+    /// Marks the seams within `range` as verified, because one answer contained its items as they are held (G1).
     mutating func verify(_ range: Range<Int>, at now: Timestamp) -> Change {
         for index in pages.indices where isHeld(pages[index]) && pages[index].meets(range) {
             let page = pages[index].range

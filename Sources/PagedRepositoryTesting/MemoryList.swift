@@ -1,11 +1,10 @@
 import PageModel
 
-/// A list in memory. Edits change it as a plain value: a transaction works on a copy, and puts the copy back when
-/// nothing was refused.
+/// A list in memory, as a plain value. A transaction edits a copy, and stores the copy unless an edit was refused.
 struct MemoryList: Sendable {
-    /// Why a plan is not applied.
+    /// The reason why a plan is not applied.
     enum Refusal: Error {
-        /// The items, or the positions, are held here (R5).
+        /// The list holds the items already, or holds other items at the positions (R5).
         case held([Range<Int>])
         /// The plan contradicts the rules.
         case impossible(String)
@@ -14,10 +13,10 @@ struct MemoryList: Sendable {
     var record: QueryRecord
     var ledger = MemoryLedger()
     private(set) var journal = MemoryJournal()
-    /// What the transaction under way changes in the items (R48).
+    /// The item changes of the running transaction (R48).
     var draft: JournalDraft
     private let bound: JournalBound
-    /// By offset, ascending.
+    /// The pages by offset, ascending.
     var pages: [MemoryPage] = []
 
     init(_ record: QueryRecord, _ bound: JournalBound) {
@@ -26,7 +25,7 @@ struct MemoryList: Sendable {
         draft = JournalDraft(bound)
     }
 
-    /// Gives the list its next version, and records what the transaction changed in it (R48, R51).
+    /// Gives the list its next version, and records the transaction's changes (R48, R51).
     mutating func advance(stamp: UInt64, at now: Timestamp) {
         journal.append(draft, stamp: stamp, at: now, bound: bound)
         draft = JournalDraft(bound)
@@ -35,12 +34,12 @@ struct MemoryList: Sendable {
 
     func isHeld(_ page: MemoryPage) -> Bool { page.summary.generation == record.version.generation }
 
-    /// Applies the plan; returns what it did, and the tokens in it that were lost. After a refusal the value is worth
-    /// nothing.
+    /// Applies the plan. Returns the changes, and the tokens in the plan that were lost. After a refusal the value must
+    /// not be used any more.
     mutating func apply(_ plan: CommitPlan, at moment: StorageMoment) throws(Refusal) -> ([Change], Set<LeaseToken>) {
         var changes: [Change] = []
         let total = record.total
-        // Before its own edits move the rows.
+        // Reads the ledger before the plan's own edits move its rows.
         let grantedAt = plan.askedUnder.flatMap { ledger.grantTime(of: $0) }
         let held = plan.movesLedgerRows ? ledger.held(among: plan.ledger) : []
         for edit in plan.edits {
@@ -51,7 +50,7 @@ struct MemoryList: Sendable {
         {
             pages[head].summary.validator?.coversTotal = false
         }
-        // One commit is one revision, however many of its edits moved something.
+        // One commit is one revision, however many of its edits moved positions.
         if plan.edits.contains(where: \.movesPositions) { record.version.revision += 1 }
 
         let applied = ledger.apply(plan.ledger, held: held, at: moment)
@@ -66,8 +65,8 @@ struct MemoryList: Sendable {
         }
     }
 
-    /// Takes leases, after everything else that a transaction does (R30).
-    /// - Parameter nextToken: goes up with each lease.
+    /// Takes leases, as the last step of a transaction (R30).
+    /// - Parameter nextToken: the next unused token number, incremented with each lease.
     mutating func grant(
         _ request: LeaseRequest, at moment: StorageMoment, to process: String, _ nextToken: inout Int64
     ) -> LeaseGrant {
@@ -83,7 +82,7 @@ struct MemoryList: Sendable {
         return LeaseGrant(leases, at: moment.now, list: request.surroundings.map { outline($0, at: moment) })
     }
 
-    /// - Parameter grantedAt: when page one was asked for; `nil` when that is unknown.
+    /// - Parameter grantedAt: the time when page one was requested; `nil` when it is unknown.
     private mutating func apply(_ edit: ListEdit, _ grantedAt: Timestamp?, at now: Timestamp) throws(Refusal) -> Change?
     {
         switch edit {
@@ -168,7 +167,7 @@ struct MemoryList: Sendable {
     // MARK: Pages
 
     /// Removes the pages whose offsets are gone.
-    /// - Returns: those that were held, for the journal.
+    /// - Returns: the removed pages that were held, for the journal.
     mutating func takeOut(where isGone: (Int) -> Bool) -> [JournalDraft.TakenOut] {
         let gone = pages.filter { isGone($0.offset) }
         pages.removeAll { isGone($0.offset) }
@@ -176,16 +175,17 @@ struct MemoryList: Sendable {
         return draft.takesIn(bytes: held.reduce(0) { $0 + $1.bytes }) ? held.map { ($0.offset, $0.content) } : []
     }
 
-    /// - Parameter quietly: whether the page is part of something that the journal records as a whole. Default: false.
+    /// - Parameter quietly: whether the page belongs to a change that the journal records as a whole. Defaults to
+    ///   false.
     mutating func put(_ page: PageWrite, at now: Timestamp, quietly: Bool = false) throws(Refusal) -> Change {
         guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
             throw .impossible("a page cannot lie at offset \(page.offset)")
         }
         let new = MemoryPage(page, in: record.version, at: now)
-        // A page without items lies somewhere, too.
+        // A page without items occupies a place, too.
         let place = page.offset..<page.offset + max(page.content.count, 1)
         if let held = pages.first(where: { isHeld($0) && !$0.isEmpty && $0.meets(place) }) {
-            // R6: the very same page is agreed with; any other does not give way.
+            // R6: a page with the same items confirms the held page. Any other page is refused.
             guard held.offset == new.offset, held.isSame(as: new) else {
                 throw .held([held.range])
             }
@@ -196,7 +196,7 @@ struct MemoryList: Sendable {
             !$0.isEmpty && $0.offset == new.offset && $0.isSame(as: new)
         }
         if let same {
-            // R6: fetched again, and what it was: it counts as held again, with the bytes that it had.
+            // R6: the refetched page is unchanged. It counts as held again and keeps its stored bytes.
             let fingerprint = pages[same].summary.fingerprint
             pages[same].summary = new.summary
             pages[same].summary.fingerprint = fingerprint
@@ -204,21 +204,21 @@ struct MemoryList: Sendable {
             if !quietly { draft.loaded(new.range) }
             return .stored(new.range)
         }
-        // What is left from before gives way where the page lies, and nowhere else: the rest stays readable (R19).
+        // Older items give way at the page's positions only; the rest stays readable (R19).
         cut(at: place.lowerBound)
         cut(at: place.upperBound)
         pages.removeAll { $0.meets(place) }
         if !record.allowsDuplicates { try makeRoom(for: new) }
         let index = pages.firstIndex { $0.offset > new.offset } ?? pages.endIndex
         pages.insert(new, at: index)
-        // What has been fetched did not fail, whichever page it came with.
+        // Fetched positions did not fail, whichever page they came with.
         ledger.dropFailures(in: new.range)
         doubt(new.range.upperBound, now)
         if !quietly { draft.loaded(new.range) }
         return .stored(new.range)
     }
 
-    /// The page is held already: it is as fresh as if it had been written.
+    /// Confirms a page that is held already: it becomes as fresh as a newly written page.
     private mutating func agree(with page: PageWrite, at now: Timestamp) -> Change? {
         guard let index = pages.firstIndex(where: { $0.offset == page.offset }) else { return nil }
         pages[index].summary.validatedAt = now
@@ -233,7 +233,7 @@ struct MemoryList: Sendable {
         return .confirmed(pages[index].range)
     }
 
-    /// G1: what comes together at `seam` was not seen together. Before the first item there is nothing to doubt.
+    /// G1: marks a seam as inferred, because no answer contained both sides. Position 0 has no seam and stays verified.
     mutating func doubt(_ seam: Int, _ now: Timestamp) {
         guard let index = pages.firstIndex(where: { $0.offset == seam }) else { return }
         let evidence: Evidence = seam == 0 ? .verified : .inferred
@@ -242,7 +242,8 @@ struct MemoryList: Sendable {
         pages[index].summary.evidenceAt = now
     }
 
-    /// R5: no item twice. What is held stays where it is; what is older gives way (R19).
+    /// R5: makes sure that no item is held twice. Held pages stay, and the plan is refused; older pages are removed
+    /// (R19).
     private mutating func makeRoom(for new: MemoryPage) throws(Refusal) {
         let keys = Set(new.keys)
         guard keys.count == new.keys.count else { throw .held([new.range]) }
@@ -265,9 +266,9 @@ struct MemoryList: Sendable {
         return .confirmed(pages[index].range)
     }
 
-    // MARK: Use (R40)
+    // MARK: Read times (R40)
 
-    /// Notes that items at these positions were read; when, the next transaction tells.
+    /// Notes that items at these positions were read. The next transaction supplies the time.
     mutating func markRead(_ range: Range<Int>) {
         for index in pages.indices where !pages[index].isEmpty && pages[index].meets(range) {
             pages[index].isMarked = true
@@ -281,7 +282,7 @@ struct MemoryList: Sendable {
         }
     }
 
-    /// Removes the page at `offset`; nothing moves. That it once arrived says nothing any more.
+    /// Removes the page at `offset` without moving others. The record of its success is removed, too.
     mutating func evict(at offset: Int) -> Change? {
         guard let index = pages.firstIndex(where: { $0.offset == offset }) else { return nil }
         ledger.forgetSuccess(at: offset)
@@ -292,7 +293,7 @@ struct MemoryList: Sendable {
 }
 
 extension ListEdit {
-    /// Whether plans that counted on the list as it was must be made again (R4).
+    /// Whether plans for the old list have to be made again (R4).
     fileprivate var movesPositions: Bool {
         switch self {
         case .demote, .truncate: true

@@ -1,21 +1,22 @@
 import PageModel
 
-/// A page in memory: what is known of it, its items, and what follows from them.
+/// A page in memory: its summary, its items, and values computed from the items.
 ///
-/// Items never change: other items are another page. So what is computed from them is computed once.
+/// The items of a page never change, because other items make another page. Computed values therefore stay valid.
 struct MemoryPage: Sendable {
     private(set) var content: PageContent
     /// The identity key of each item.
     let keys: [UInt64]
-    /// What the items take in a store: the payloads, and a layout of LEB128 numbers and ids before them.
+    /// The size of the items in a store: the payloads, and the layout before them, which consists of LEB128 numbers and
+    /// ids.
     let bytes: Int
     var summary: PageSummary
-    /// Read since the last transaction that knew the time.
+    /// Whether the page was read since the last transaction that noted read times.
     var isMarked = false
-    /// When a read was last noticed.
+    /// The last noted time of a read.
     var readAt: Timestamp?
 
-    /// The summary's count and fingerprint are made to fit the items.
+    /// Sets the summary's count and fingerprint to those of the items.
     init(_ summary: PageSummary, _ content: PageContent) {
         let identities = content.identities
         self.content = content
@@ -26,12 +27,12 @@ struct MemoryPage: Sendable {
         self.summary.fingerprint = PageContent.fingerprint(of: identities)
     }
 
-    /// A page that the origin has just answered.
+    /// A page that the origin has just sent.
     init(_ page: PageWrite, in version: ListVersion, at now: Timestamp) {
         self.init(
             PageSummary(
                 offset: page.offset, count: 0, generation: version.generation, revision: version.revision,
-                // Nothing comes before the first item, so nothing about it is believed only.
+                // No item precedes the first one, so that no seam there can be inferred.
                 evidence: page.offset == 0 ? .verified : page.evidence, evidenceAt: now, fetchedAt: now,
                 validatedAt: now, fingerprint: 0, cursorIn: page.cursorIn, cursorOut: page.cursorOut,
                 validator: page.validator),
@@ -42,26 +43,26 @@ struct MemoryPage: Sendable {
     var range: Range<Int> { summary.range }
     var isEmpty: Bool { content.isEmpty }
 
-    /// When it was last read or fetched (R40).
+    /// The time when it was last read or fetched (R40).
     var usedAt: Timestamp { max(summary.fetchedAt, readAt ?? summary.fetchedAt) }
 
-    /// Whether both hold the same items, in their bytes or as JSON.
+    /// Whether both pages hold the same items, by their bytes or as JSON.
     func isSame(as other: MemoryPage) -> Bool {
         summary.fingerprint == other.summary.fingerprint || content.isSame(as: other.content)
     }
 
-    /// Whether it holds one of these positions. A page without items lies at its offset all the same, and is found
-    /// there by a range without positions, too.
+    /// Whether the page holds one of these positions. A page without items occupies its offset, and an empty range at
+    /// that offset finds it, too.
     func meets(_ positions: Range<Int>) -> Bool {
         guard isEmpty else { return range.overlaps(positions) }
         return positions.contains(offset) || positions == offset..<offset
     }
 
-    /// Its items before `index`, and those from there on.
+    /// Splits the page into its items before `index` and the items from there on.
     func split(at index: Int) -> [MemoryPage] {
         var head = summary
         head.innerInferredSeams = summary.innerInferredSeams.filter { $0.index < index }
-        // Neither half is what a request answered (R1); each keeps the cursor at its outer end.
+        // Neither half is the answer to a request (R1). Each half keeps the cursor at its outer end.
         head.validator = nil
         head.cursorOut = nil
 
@@ -78,10 +79,10 @@ struct MemoryPage: Sendable {
         return [part(head, 0..<index), part(tail, index..<content.count)]
     }
 
-    /// Its items and those of the page behind it as one page, which is as old as the older of the two.
+    /// Joins the page with the page behind it. The result has the age of the older one.
     func joined(with next: MemoryPage) -> MemoryPage {
         var both = summary
-        // G1: what was only believed between the pages is only believed inside.
+        // G1: an inferred seam between the pages stays inferred inside the joined page.
         if next.summary.evidence == .inferred {
             both.innerInferredSeams.append(InnerSeam(index: content.count, since: next.summary.evidenceAt))
         }
@@ -107,8 +108,9 @@ struct MemoryPage: Sendable {
         return part
     }
 
-    /// A byte for the format and the number of items; per item the length of its payload, then 0 for "no id", or twice
-    /// the length of the id, one more for a number, plus one; and the id.
+    /// The size of the layout: a byte for the format, the number of items, and for each item its payload's length and
+    /// its id. The id's number is 0 for "no id". Otherwise it is twice the id's length, plus 1 for a number, plus 1;
+    /// the id follows it.
     private static func layoutSize(of content: PageContent) -> Int {
         (0..<content.count).reduce(1 + size(content.count)) { sum, index in
             let place = content.places[index]
@@ -117,14 +119,14 @@ struct MemoryPage: Sendable {
         }
     }
 
-    /// Bytes of a number in LEB128: seven bits each.
+    /// The size of a number in LEB128: a byte for each seven bits.
     private static func size(_ number: Int) -> Int {
         max(1, (Int.bitWidth - number.leadingZeroBitCount + 6) / 7)
     }
 }
 
 extension [Int] {
-    /// Each number at its first place only.
+    /// The numbers without repetitions, each at its first place.
     var eachOnce: [Int] {
         var seen: Set<Int> = []
         return filter { seen.insert($0).inserted }

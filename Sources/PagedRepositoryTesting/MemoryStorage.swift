@@ -1,28 +1,28 @@
 public import PageModel
 import Synchronization
 
-/// A `PageStorage` that forgets everything when it goes: for tests of your own code, and the measure that the SQLite
-/// store is held to.
+/// A `PageStorage` in memory, which loses its content when it is released. Use it in tests of your own code. It is also
+/// the reference for tests of the SQLite store.
 ///
-/// State: the lists, under one mutex. A transaction works on a copy of them; what it did is told while the mutex is
-/// held, so that notices come in the order of the commits.
+/// State: the lists, guarded by one mutex. A transaction works on a copy of them. Its changes are published while the
+/// mutex is held, so that notices arrive in the order of the commits.
 public final class MemoryStorage: PageStorage {
     private struct State: Sendable {
         var lists: [QueryID: MemoryList] = [:]
-        /// Never used again: a purged query's plans cannot hit another.
+        /// Never reused, so that plans for a purged query cannot apply to another.
         var nextID: Int64 = 1
-        /// Never given twice, whatever becomes of the lease (R30).
+        /// Never reused, even after a lease has ended (R30).
         var nextToken: Int64 = 1
         let bound: JournalBound
         var stamps: any RandomNumberGenerator & Sendable
-        /// What the transaction under way did.
+        /// The changes of the running transaction.
         var news: [ChangeSet] = []
 
         var inOrder: [MemoryList] { lists.values.sorted { $0.record.id.rawValue < $1.record.id.rawValue } }
 
         func list(_ key: QueryKey) -> MemoryList? { lists.values.first { $0.record.key.isSame(as: key) } }
 
-        /// When reads were is noted by the next writing transaction (R40).
+        /// Notes the time of reads since the last writing transaction (R40).
         mutating func stampReads(at now: Timestamp) {
             for query in lists.keys { lists[query]?.stampReads(at: now) }
         }
@@ -45,20 +45,20 @@ public final class MemoryStorage: PageStorage {
         }
     }
 
-    /// The name that leases carry (R30); it lives as long as this object.
+    /// The name in the leases (R30). It lives as long as this object.
     private let owner: String
-    /// What every stored time comes from (R52).
+    /// The source of every stored time (R52).
     package let clock: any StorageClock
     private let state: Mutex<State>
     private let hub = NoticeHub()
 
-    /// A storage that holds nothing.
+    /// An empty storage.
     /// - Parameters:
-    ///   - owner: the name that its leases carry (R30). Defaults to `memory`.
-    ///   - journal: how much of each list's journal is kept (R48). Default: 1 MiB, and ten minutes in any case.
-    ///   - clock: what every stored time comes from, and what leases end by (R52). Give a `ManualClock` to the storage
-    ///     and to the code under test alike. Defaults to the system's.
-    ///   - stamps: draws the stamps of versions (R51). Default: the system's random numbers.
+    ///   - owner: the name in its leases (R30). Defaults to `memory`.
+    ///   - journal: the bound of each list's journal (R48). Defaults to 1 MiB; the last ten minutes always stay.
+    ///   - clock: the source of every stored time and of the ends of leases (R52). Pass the same `ManualClock` to the
+    ///     storage and to the code under test. Defaults to the system's clock.
+    ///   - stamps: the generator of the stamps of versions (R51). Defaults to the system's random numbers.
     public init(
         owner: String = "memory", journal: JournalBound = JournalBound(), clock: (any StorageClock)? = nil,
         stamps: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
@@ -144,7 +144,7 @@ public final class MemoryStorage: PageStorage {
                 }
             }
         }
-        // The sort is stable: what is due together comes by query and offset.
+        // The sort is stable: entries with equal times stay ordered by query and offset.
         let soonest = due.filter { $0.moment <= moment.now + within }.sorted { $0.moment < $1.moment }
         return DueReading(soonest.prefix(max(limit, 0)).map(\.fetch), readAt: moment.now)
     }
@@ -178,7 +178,7 @@ public final class MemoryStorage: PageStorage {
         _ plan: CommitPlan, claiming request: LeaseRequest?
     ) async throws(StorageError) -> CommitReceipt {
         try write { state, moment throws(StorageError) in
-            // Purged since: no plan of its old life applies any more.
+            // The query was purged, so that no plan for it applies any more.
             guard var list = state.lists[plan.query] else {
                 return CommitReceipt(.superseded(ListVersion(generation: 0, revision: 0)))
             }
@@ -198,7 +198,7 @@ public final class MemoryStorage: PageStorage {
             if let request {
                 let grant = list.grant(request, at: moment, to: owner, &state.nextToken)
                 receipt.grant = grant
-                // What a transaction did to the ledger is told as one.
+                // The ledger changes of a transaction are published as one change.
                 var offsets = grant.offsets
                 if case .ledger(let told)? = changes.last {
                     changes.removeLast()
@@ -290,7 +290,7 @@ public final class MemoryStorage: PageStorage {
         }
     }
 
-    /// One transaction at one moment: all of it, or nothing.
+    /// Runs one transaction at one moment, as a whole or not at all.
     private func write<Value: Sendable>(
         _ body: (inout State, StorageMoment) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
@@ -311,7 +311,7 @@ public final class MemoryStorage: PageStorage {
 }
 
 extension QueryKey {
-    /// Byte for byte: Swift's `==` takes texts for equal that Unicode calls equivalent.
+    /// Compares byte for byte, because Swift's `==` treats canonically equivalent texts as equal.
     fileprivate func isSame(as other: QueryKey) -> Bool {
         scope.utf8.elementsEqual(other.scope.utf8) && text.utf8.elementsEqual(other.text.utf8)
     }

@@ -1,38 +1,38 @@
 import PagedRepository
 
-/// What synchronisations of a simulated origin come to, a bounded number of runs after its last change and fault.
+/// The expected result of synchronising a simulated origin, a bounded number of runs after its last change and fault.
 public struct OriginExpectation: Hashable, Sendable {
-    /// What the cache holds in the end.
+    /// The expected final content of the cache.
     public enum Contents: Hashable, Sendable {
-        /// What the origin shows, in its order.
+        /// The visible items of the origin, in its order.
         case equal
-        /// What the origin shows, in any order.
+        /// The visible items of the origin, in any order.
         case inAnyOrder
-        /// The first so many items that the origin shows.
+        /// The first visible items of the origin, this many.
         case first(Int)
-        /// Items that the origin shows, not necessarily all of them.
+        /// Visible items of the origin, not necessarily all of them.
         case some
     }
 
-    /// The raw values of `SyncReport.Outcome` that are right.
+    /// The raw values of the accepted `SyncReport.Outcome` cases.
     public var outcomes: Set<String>
-    /// What is held.
+    /// The expected content.
     public var contents: Contents
     /// Whether the list may be marked as one whose ids repeat (R25).
     public var mayAllowDuplicates: Bool
-    /// Why it is anything but `complete`, and equal.
+    /// The reason why the result differs from `complete` and equal content; otherwise empty.
     public var reason: String
 
-    /// The origin can be proven to be held as a whole.
+    /// The expectation for an origin whose whole content can be proven to be held.
     static let complete = OriginExpectation(
         outcomes: ["complete"], contents: .equal, mayAllowDuplicates: false, reason: "")
 }
 
 extension OriginPlan {
-    /// What synchronisations have to come to, by the kind of the origin.
+    /// Returns the expected result of synchronisations, by the kind of the origin.
     /// - Parameters:
-    ///   - length: how many items there are, the hidden ones included.
-    ///   - size: how many items a page has.
+    ///   - length: the number of items, including hidden ones.
+    ///   - size: the number of items in a page.
     public func expectation(length: Int, size: Int) -> OriginExpectation {
         switch kind {
         case .ordinary: ofOrdinary

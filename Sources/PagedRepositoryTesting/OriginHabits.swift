@@ -1,19 +1,19 @@
-/// What a simulated origin does with every answer that most origins do not do. The defaults are those of an origin
-/// without habits.
+/// Unusual properties of every answer of a simulated origin. The defaults describe an origin without habits.
 public struct OriginHabits: Hashable, Sendable {
-    /// Which items are left out of each answer, although pages are cut as if they were there.
+    /// The items that each answer leaves out, although pages are cut as if they were visible.
     public enum Hiding: Hashable, Sendable {
-        /// None.
+        /// No items.
         case nothing
-        /// So many of a hundred, one by one; in a list that never changed, every full page shows at least one.
+        /// This percentage of items, drawn one by one. In a list that never changed, every full page shows at least one
+        /// item.
         case some(percent: Int)
-        /// So many of a hundred groups of `count` items that were made one after the other: whole pages are empty.
+        /// This percentage of groups of `count` items with consecutive creation numbers: whole pages are empty.
         case groups(of: Int, percent: Int)
     }
 
-    /// What is answered to a request beyond the end, in place of what `OriginPlan.pastEnd` says.
+    /// The answer to a request beyond the end, in place of the one that `OriginPlan.pastEnd` describes.
     public enum Beyond: String, Hashable, Sendable {
-        /// As the plan says.
+        /// The answer that `OriginPlan.pastEnd` describes.
         case asPlanned
         /// The last full page again. Chains hand over a next from there, too.
         case lastPage
@@ -23,46 +23,47 @@ public struct OriginHabits: Hashable, Sendable {
 
     /// The order of the items.
     public enum Order: String, Hashable, Sendable {
-        /// The same in each answer.
+        /// The same order in each answer.
         case stable
-        /// The same items in each page, in another order each time.
+        /// The same items in each page, in another order in each answer.
         case withinPages
-        /// Another order of the whole list for each answer.
+        /// Another order of the whole list in each answer.
         case everywhere
     }
 
-    /// How a chain ends.
+    /// The end of a chain.
     public enum Tail: String, Hashable, Sendable {
-        /// The page with the last item hands over nothing.
+        /// The page with the last item hands over no next.
         case plain
-        /// The page with the last item hands over a next, and an empty page is behind it.
+        /// The page with the last item hands over a next, which leads to an empty page.
         case emptyPage
-        /// The same, and the empty page hands over the cursor that it was asked for with.
+        /// As `emptyPage`, and the empty page hands over the cursor that it was requested with.
         case sameCursor
     }
 
-    /// Which items are left out of answers.
+    /// The items that answers leave out.
     public var hiding = Hiding.nothing
     /// Whether totals count the items that are left out.
     public var countsHidden = true
-    /// How many items of a page the next page of a chain begins with. Only positional cursors and sort keys overlap.
+    /// The number of items of a page that the next page of a chain repeats. Only positional cursors and sort keys
+    /// overlap.
     public var overlap = 0
-    /// The position from which on nothing is given; nil when everything is. Totals count the full list.
+    /// The position from which on no item is returned; `nil` means no limit. Totals count the full list.
     public var window: Int?
-    /// Whether requests behind the window are refused with 422; else they get an empty page.
+    /// Whether requests behind the window are refused with 422. Otherwise they get an empty page.
     public var refusesBehindWindow = false
-    /// What is answered beyond the end.
+    /// The answer to a request beyond the end.
     public var beyond = Beyond.asPlanned
     /// The order of the items.
     public var order = Order.stable
-    /// How a chain ends.
+    /// The end of a chain.
     public var tail = Tail.plain
-    /// For so many requests after a change every second answer is that of a replica that has not seen it; 0: there is
-    /// one replica.
+    /// The number of requests after a change for which an outdated replica gives every second answer. 0 means that
+    /// there is only one replica.
     public var replicaLag = 0
-    /// Whether the members of each item come in another order in each answer.
+    /// Whether the JSON members of each item have another order in each answer.
     public var shufflesMembers = false
-    /// Whether the ids of every two items differ by their JSON type only.
+    /// Whether the ids of items come in pairs that differ by their JSON type only.
     public var hasAlikeIDs = false
 
     /// An origin without habits.
@@ -70,10 +71,10 @@ public struct OriginHabits: Hashable, Sendable {
 }
 
 extension OriginHabits {
-    /// How many habits there are.
+    /// The number of habits.
     var weight: Int { parts.count }
 
-    /// The same with one habit less.
+    /// The same habits with one habit less.
     var smaller: [OriginHabits] {
         let plain = OriginHabits()
         var fewer: [OriginHabits] = []
@@ -102,7 +103,7 @@ extension OriginHabits {
         return fewer
     }
 
-    /// A few words for each habit.
+    /// A short description of each habit.
     var parts: [String] {
         var parts: [String] = []
         switch hiding {

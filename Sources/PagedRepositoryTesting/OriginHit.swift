@@ -1,42 +1,41 @@
-/// What really happened at a simulated origin, in one word each: a test over many seeds sees by them that it has seen
-/// everything.
+/// Events that really happened at a simulated origin. A test over many seeds checks with them that every case occurred.
 enum OriginHit: String, CaseIterable, Sendable {
-    // The list changed: a deletion from an empty list, say, is none.
+    // The list changed. A change without effect does not count, such as a deletion from an empty list.
     case insert, delete, move, edit, resort, replaceAll, append
 
-    // A request went wrong.
+    // A request failed, or got a faulty answer.
     case transport = "fault.transport"
     case timeout = "fault.timeout"
     case tooManyRequests = "fault.429"
     case internalError = "fault.500"
     case unavailable = "fault.503"
     case cursorExpired, emptyAnswer, emptyMinute, shortPage
-    /// The other half of a short page was passed over: the next page number is behind it.
+    /// The other half of a short page was skipped, because the next page number is behind it.
     case shortPageSkipped = "shortPage.skipped"
 
     case notModified = "304"
-    /// "Not modified", and the total told is another than when the tag was given.
+    /// "Not modified" was answered although the total differs from the one reported with the tag.
     case notModifiedTotalChanged = "304.totalChanged"
-    /// A validator came with the right request, and is out of date.
+    /// A validator arrived with the right request, and is outdated.
     case validatorOutdated = "validator.outdated"
-    /// A validator came with a request that it does not belong to, and was ignored.
+    /// A validator arrived with a request that it does not belong to, and was ignored.
     case validatorForeign = "validator.foreign"
 
-    /// More items were asked for than the largest page has.
+    /// A request named more items than the largest page has.
     case clamped
-    /// A size was asked for that pages with numbers do not have.
+    /// A request named a size that numbered pages do not have.
     case sizeIgnored
-    /// "Nothing there" beyond the end.
+    /// A request beyond the end was answered with "past the end".
     case pastEnd
-    /// An empty page beyond the end.
+    /// A request beyond the end was answered with an empty page.
     case pastEndEmpty = "pastEnd.empty"
-    /// A walk by sort key went on behind an item that is gone, or has moved.
+    /// A chain by sort key continued behind an item that was deleted or moved.
     case keyGone = "keyset.afterGone"
     case cursorUnknown
-    /// One answer gave an id twice.
+    /// One answer contained an id twice.
     case idTwice
 
-    // A total was told that is not the truth.
+    // A wrong total was reported.
     case lag, capped, estimated, noTotal, zero, tooLow, tooHigh
 }
 
@@ -44,7 +43,7 @@ extension OriginChange {
     var hit: OriginHit {
         switch self {
         case .insert: .insert
-        // Seen from outside it is one.
+        // Clients cannot tell hiding from deletion.
         case .delete, .hide: .delete
         case .move: .move
         case .edit: .edit

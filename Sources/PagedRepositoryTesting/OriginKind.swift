@@ -1,14 +1,13 @@
-/// A kind of paginated origin, named after what sets it apart from a list that is counted exactly and cut into full
-/// pages.
+/// A kind of paginated origin. Its name says how it differs from a list with an exact count and full pages.
 ///
-/// `OriginPlan(seed:kind:)` draws a plan of a kind. `OriginExpectation` says what a synchronisation of it has to come
-/// to.
+/// `OriginPlan(seed:kind:)` draws a plan of a kind. `OriginExpectation` describes the expected result of synchronising
+/// it.
 public enum OriginKind: String, Hashable, Sendable, CaseIterable {
-    /// The plans of `OriginPlan(seed:)`: full pages, ends that are told, totals that are exact or wrong in one of the
+    /// The plans of `OriginPlan(seed:)`: full pages, reported ends, and totals that are exact or wrong in one of the
     /// ways of `OriginPlan.Totals`.
     case ordinary
     /// Pages that stay short, or empty, in the middle of the list. The origin cuts pages from its full list and leaves
-    /// out of each answer the items that the caller may not see: permissions (Microsoft Graph, Slack, Jira), soft
+    /// items out of each answer that the caller may not see. Examples: permissions (Microsoft Graph, Slack, Jira), soft
     /// deletes, filters that run after the limit (DynamoDB `FilterExpression`, Firestore rules).
     case hidden
     /// Pages that begin with the last item of the page before: inclusive cursors (`since_id` with `>=`, CouchDB
@@ -18,44 +17,43 @@ public enum OriginKind: String, Hashable, Sendable, CaseIterable {
     case large
     /// 300 and more pages: mailboxes, commit histories, audit logs.
     case long
-    /// One list that is asked for in pages of another size in each run, as by two screens of an app, or by two versions.
+    /// One list that is fetched with another page size in each run, as by two screens or two versions of an app.
     case sizes
-    /// A list that is shorter than one page when it is loaded for the first time, and many pages long later: a new
-    /// account, a new channel.
+    /// A list that is shorter than one page at the first load, and many pages long later: a new account, a new channel.
     case sprouting
-    /// Totals that differ from the list by a little: counts from replicas or caches that jitter by one, counts that
-    /// include drafts, counts that are capped or too low.
+    /// Totals that differ slightly from the list. Examples: counts from replicas or caches that jitter by one, counts
+    /// that include drafts, counts that are capped or too low.
     case miscounted
-    /// A result window: nothing behind a fixed position can be fetched, and the total counts the full list
+    /// A result window: items behind a fixed position cannot be fetched, and the total counts the full list
     /// (Elasticsearch `max_result_window`, GitHub search, Algolia `paginationLimitedTo`). A request behind the window
-    /// gets 422, or an empty page.
+    /// gets 422 or an empty page.
     case window
-    /// Requests beyond the end are answered with items: by the last page again (Rails `will_paginate` and Django with
-    /// clamping, many shop systems), or from the start of the list again (recommendation feeds, random playlists).
+    /// Requests beyond the end are answered with items. Some origins repeat the last page (Rails `will_paginate` and
+    /// Django with clamping, many shop systems). Others start the list again (recommendation feeds, random playlists).
     case endless
-    /// Another order in each answer: `ORDER BY` a column that is not unique, or no `ORDER BY` at all; sharded searches
+    /// Another order in each answer: `ORDER BY` a column that is not unique, no `ORDER BY` at all, or sharded searches
     /// with equal scores.
     case shuffled
-    /// Chains whose last page does not say that it is the last: an empty page follows behind a live next (Facebook Graph,
-    /// DynamoDB `LastEvaluatedKey`), or an empty page that hands over its own cursor again (Kafka REST, Twitter v1
-    /// timelines, IMAP-like deltas).
+    /// Chains whose last page does not mark itself as the last. An empty page follows behind a live next (Facebook
+    /// Graph, DynamoDB `LastEvaluatedKey`). Or the empty page also hands over its own cursor again (Kafka REST, Twitter
+    /// v1 timelines, IMAP-like deltas).
     case trailing
     /// Two replicas behind one address that answer in turn, one of them a change behind: read replicas of Postgres and
     /// MySQL, eventually consistent indexes.
     case replicas
-    /// Validators on a list that nobody counts: page one is answered with 304 although items were appended at the end.
+    /// Validators on a list without a total: page one is answered with 304 although items were appended at the end.
     case uncounted
-    /// One fault or one change, at request n of the first contact; n goes through all requests from seed to seed.
+    /// One fault or one change, at request n of the first contact. Consecutive seeds go through all requests.
     case firstContact
-    /// A feed: an item is inserted at the head at every 5th, 15th or 40th request, while the list is loaded.
+    /// A feed: an item is inserted at the head at every 5th, 15th or 40th request while the list is loaded.
     case feed
-    /// Sweeps with one failure in them, and sweeps that are cut off and begun again.
+    /// Sweeps with one failure, and sweeps that are interrupted and started again.
     case sweeps
-    /// Items whose JSON members come in another order in each answer (Go maps, Python sets, Perl hashes), so that bytes
-    /// differ and values do not; in some plans also ids that differ by their JSON type only (`0` and `"0"`).
+    /// Items whose JSON members have another order in each answer (Go maps, Python sets, Perl hashes): bytes differ,
+    /// and values do not. In some plans, ids also differ by their JSON type only (`0` and `"0"`).
     case rewritten
-    /// Answers that give one item twice now and then: joins without `DISTINCT`, promoted items, retries in a merge of
-    /// shards. Ids are unique at the origin.
+    /// Answers that occasionally contain one item twice: joins without `DISTINCT`, promoted items, retries in a merge
+    /// of shards. Ids are unique at the origin.
     case echoing
     /// Long times: `Retry-After` of hours, leases that outlast an answer, runs that are days apart, owners that sleep.
     case clocks
@@ -65,6 +63,6 @@ public enum OriginKind: String, Hashable, Sendable, CaseIterable {
         self = OriginKind.allCases[Int(seed % UInt64(OriginKind.allCases.count))]
     }
 
-    /// A number of its own, for chance that is drawn apart from that of other kinds.
+    /// The number of the kind's own stream of random numbers.
     var stream: UInt64 { UInt64(OriginKind.allCases.firstIndex(of: self) ?? 0) + 0x9a9e }
 }

@@ -1,24 +1,24 @@
-/// Between which bounds an `OriginPlan` is drawn from a seed. The defaults give small lists in which much happens.
+/// The bounds within which an `OriginPlan` is drawn from a seed. The defaults give small lists with many events.
 public struct OriginKnobs: Hashable, Sendable {
-    /// The styles to choose from; a style that stands here twice comes twice as often.
+    /// The styles to choose from. A style that is listed twice is drawn twice as often.
     public var styles: [OriginPlan.Style]
-    /// How many items there are at first.
+    /// The number of items at first.
     public var count: ClosedRange<Int>
-    /// How many items a page has.
+    /// The number of items in a page.
     public var pageSize: ClosedRange<Int>
-    /// How many changes and faults there are in all.
+    /// The number of changes and faults together.
     public var events: ClosedRange<Int>
-    /// Changes and faults happen at requests from 1 to this one.
+    /// The last request at which changes and faults happen; the first is 1.
     public var requests: Int
     /// Whether the list changes while it is read.
     public var hasChanges: Bool
-    /// Whether requests go wrong.
+    /// Whether requests fail.
     public var hasFaults: Bool
-    /// Whether everything may be replaced or resorted, and whole pages come or go at once: rarely, when it may be.
+    /// Whether the list may occasionally be replaced or resorted as a whole, or gain or lose whole pages.
     public var hasBulkChanges: Bool
-    /// Whether totals may be anything but exact.
+    /// Whether totals may be inexact.
     public var hasOtherTotals: Bool
-    /// Whether items may be without ids, and ids may repeat.
+    /// Whether items may lack ids, and ids may repeat.
     public var hasOtherIdentities: Bool
 
     /// Bounds; each parameter is the property of its name.

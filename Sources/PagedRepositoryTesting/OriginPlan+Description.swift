@@ -1,6 +1,6 @@
 import PageModel
 
-/// For failure reports: a line for the origin, and one for each event.
+/// A description for failure reports: one line for the origin, and one for each event.
 extension OriginPlan: CustomStringConvertible {
     public var description: String {
         var traits = ["\(style.rawValue) style", "\(count) items by \(pageSize)"]
@@ -75,6 +75,6 @@ extension OriginFault: CustomStringConvertible {
 }
 
 extension OriginPlace: CustomStringConvertible {
-    /// As it was given, so that it can be copied: 32768/65536 is the middle.
+    /// The fraction as a source text can repeat it: 32768/65536 is the middle.
     public var description: String { "\(fraction)/65536" }
 }

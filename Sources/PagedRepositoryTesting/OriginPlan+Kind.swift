@@ -30,7 +30,7 @@ extension OriginPlan {
             habits.tail = chance.pick([.emptyPage, .sameCursor])
         case .replicas:
             totals = .exact
-            // The last: until the origin is quiet.
+            // The largest lag lasts until the origin is settled.
             habits.replicaLag = chance.pick([chance.number(in: 4...40), 100, 10_000])
         case .uncounted: chance.uncount(&self)
         case .feed: chance.stretch(&self)
@@ -45,16 +45,16 @@ extension OriginPlan {
         events = chance.events(of: self)
     }
 
-    /// Whether nothing but an empty page says that the list has ended.
+    /// Whether only an empty page shows the end of the list.
     fileprivate var endsWithEmptyPage: Bool { access != .chain && totals == .none && !saysHasMore }
 
-    /// Which event of the first contact this seed is for: a number that goes through all of them from seed to seed.
+    /// A number that selects the event of the first contact. Consecutive seeds go through all events.
     fileprivate var slot: Int { Int((seed / 20 &+ seed % 20 &* 101) % 1_000_003) }
 }
 
-/// What is drawn for the plan of a kind, piece by piece.
+/// Draws the parts of a plan of a kind.
 extension SeededGenerator {
-    /// What the plans of most kinds begin with.
+    /// Draws the common base of the plans of most kinds.
     fileprivate mutating func plain(_ seed: UInt64, _ kind: OriginKind) -> OriginPlan {
         let style = pick([.offset, .offset, .page, .page, .cursor, .link, .keyset, .keyset] as [OriginPlan.Style])
         let pageSize = number(in: 3...10)
@@ -76,7 +76,7 @@ extension SeededGenerator {
         plan.habits.countsHidden = isLikely(50)
         plan.saysHasMore = isLikely(50)
         plan.largestPage = OriginPlan.noLargestPage
-        // An empty page is the end where nothing else speaks: there, no page is empty.
+        // If only an empty page shows the end, no other page may be empty.
         if plan.endsWithEmptyPage { plan.habits.hiding = .some(percent: number(in: 5...40)) }
     }
 
@@ -107,7 +107,7 @@ extension SeededGenerator {
         switch number(below: 4) {
         case 0: plan.totals = .jittering(by: 1)
         case 1:
-            // One page, by a chain.
+            // One page, fetched by a chain.
             plan.style = pick([.cursor, .link, .keyset])
             plan.count = number(in: 1...plan.pageSize)
             plan.totals = .tooHigh(by: number(in: 1...5))
@@ -169,7 +169,7 @@ extension SeededGenerator {
                     isLikely(60) ? .tooManyRequests(retryAfter: .seconds(3_600 * number(in: 1...30))) : .timeout)
             }
         case .hidden, .overlapping, .sizes, .miscounted, .window, .endless, .shuffled, .trailing, .rewritten:
-            // In most lives nothing happens, so that all that is seen is the habit.
+            // Most lives have no event, so that only the habit has an effect.
             isLikely(60) || plan.kind == .hidden && plan.endsWithEmptyPage ? [] : few(plan, most: 5, before: 40)
         }
     }
@@ -199,7 +199,7 @@ extension SeededGenerator {
 
     private mutating func anywhere() -> OriginPlace { OriginPlace(fraction: UInt16(number(below: 1 << 16))) }
 
-    /// The one event of a first contact: each that there is, at each request that a load can take.
+    /// Returns the one event of a first contact. Over all slots, each kind of event happens at each request of a load.
     private func firstEvent(_ plan: OriginPlan) -> OriginEvent {
         let happenings: [OriginEvent.Happening] = [
             .change(.insert(at: .start, count: 1)), .change(.insert(at: .middle, count: 1)),

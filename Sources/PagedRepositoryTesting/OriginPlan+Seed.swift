@@ -3,8 +3,8 @@ import PagedRepository
 extension OriginPlan {
     /// The plan of this seed: the same on every machine, for the same knobs.
     ///
-    /// About half of the totals are exact. An empty answer, or a minute of them, comes once at most: two of them, long
-    /// enough apart, cannot be told from a list that is empty.
+    /// About half of the totals are exact. An empty answer, or a period of them, occurs once at most. Two of them, long
+    /// enough apart, would look the same as an empty list.
     public init(seed: UInt64, knobs: OriginKnobs = OriginKnobs()) {
         var chance = SeededGenerator(seed: seed)
         let style = chance.pick(knobs.styles)
@@ -30,9 +30,10 @@ extension OriginFault {
     }
 }
 
-/// What is drawn for a plan, piece by piece.
+/// Draws the parts of a plan.
 extension SeededGenerator {
-    /// Lists that are empty, end with a page, or fit in one, are where paging goes wrong: more of them than by chance.
+    /// Draws empty lists, lists that end with a full page, and lists of one page more often than chance would. Paging
+    /// often fails there.
     fileprivate mutating func count(_ range: ClosedRange<Int>, pageSize: Int) -> Int {
         let count =
             switch number(below: 100) {
@@ -90,7 +91,7 @@ extension SeededGenerator {
         }
     }
 
-    /// Changes gather at the ends of lists.
+    /// Draws a place, with the ends of the list more often than chance would.
     private mutating func place() -> OriginPlace {
         switch number(below: 100) {
         case ..<30: .start
@@ -106,7 +107,7 @@ extension SeededGenerator {
             (5, .transport), (3, .timeout), (3, .tooManyRequests(retryAfter: pause)), (2, .internalError),
             (2, .unavailable), (2, .emptyAnswer), (2, .emptyAnswers(for: .seconds(1 + number(below: 50)))),
             (3, .shortPage),
-            // Where nothing is handed over, nothing expires.
+            // Without cursors, no cursor can expire.
             (plan.access == .chain ? 3 : 0, .cursorExpired(status: status)),
         ])
     }

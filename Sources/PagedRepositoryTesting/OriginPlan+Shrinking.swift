@@ -1,9 +1,9 @@
-/// Smaller plans, for finding the smallest one that still shows a failure.
+/// Smaller plans, for finding the smallest plan that still shows a failure.
 extension OriginPlan {
-    /// The measure that shrinking reduces: how much there is to read in a plan. Never negative.
+    /// The measure that shrinking reduces: the amount of detail in a plan. Never negative.
     ///
-    /// The numbers of items, of items to a page and of items that events change; one for each event and for each
-    /// event's place that is not the start; and how far each feature is from the plainest.
+    /// It adds up the numbers of items, of items in a page and of items that events change. It adds 1 for each event,
+    /// and for each event's place that is not the start. It adds the distance of each feature from its plainest form.
     public var weight: Int {
         max(count, 0) + max(pageSize, 0) + events.reduce(0) { $0 + $1.weight } + style.weight + totals.weight
             + habits.weight
@@ -13,8 +13,7 @@ extension OriginPlan {
             ].count(where: \.self)
     }
 
-    /// Plans with one thing less, the boldest first. Each has a smaller `weight`, so that going on from one of them,
-    /// again and again, comes to an end.
+    /// Plans with one detail less, the boldest first. Each has a smaller `weight`, so that repeated shrinking ends.
     public var smaller: [OriginPlan] {
         (withFewerEvents + withFewerItems + withPlainerFeatures + withSmallerEvents).filter { $0.weight < weight }
     }
@@ -62,7 +61,7 @@ extension OriginPlan {
 }
 
 extension OriginPlan.Style {
-    /// From the plainest to the least plain.
+    /// The weight of the style: 0 for the plainest.
     fileprivate var weight: Int {
         switch self {
         case .offset: 0
@@ -123,7 +122,7 @@ extension OriginChange {
         }
     }
 
-    /// The same change to fewer items, or at the start of the list.
+    /// The same change with fewer items, or at the start of the list.
     fileprivate var smaller: [OriginChange] {
         switch self {
         case .insert(let place, let count):
@@ -152,7 +151,7 @@ extension OriginPlace {
 }
 
 extension Int {
-    /// Nothing, the half, and a step less, as far as these differ.
+    /// Returns 0, the half, a step less and one less, without repetitions and negative numbers.
     fileprivate func smaller(orBy step: Int) -> [Int] {
         var numbers: [Int] = []
         for number in [0, self / 2, self - step, self - 1]

@@ -1,8 +1,9 @@
 import PageModel
 
-/// What an origin says of its length, true or not.
+/// The total that an origin reports, true or not.
 extension OriginPlan.Totals {
-    /// What is said at a request, of a list that had these lengths at first and at each request until now.
+    /// Returns the total reported at a request. `lengths` holds the list's length at first and at each request until
+    /// now.
     func report(_ lengths: [Int], request: Int, seed: UInt64) -> Total {
         let length = lengths.last ?? 0
         switch self {
@@ -29,7 +30,7 @@ extension OriginPlan.Totals {
         }
     }
 
-    /// What it is when such a total is not the truth.
+    /// The hit to note when such a total is wrong; `nil` for totals that are not noted.
     var hit: OriginHit? {
         switch self {
         case .exact, .jittering: nil

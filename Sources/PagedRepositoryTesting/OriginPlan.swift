@@ -1,66 +1,64 @@
 public import PagedRepository
 
-/// Everything about a simulated origin, as a value: what it holds, how it pages, what it claims, and what happens to it
-/// between any two requests.
+/// The full description of a simulated origin, as a value: its items, its paging, its totals, and its events between
+/// requests.
 ///
-/// `SimulatedOrigin` carries it out. Made from a seed, or by hand:
-/// `OriginPlan(style: .cursor, count: 40, events: [.before(3, .insert(at: .start, count: 2)), .on(5, .transport)])`
+/// `SimulatedOrigin` carries a plan out. A plan is drawn from a seed, or written by hand: `OriginPlan(style: .cursor,
+/// count: 40, events: [.before(3, .insert(at: .start, count: 2)), .on(5, .transport)])`
 public struct OriginPlan: Hashable, Sendable {
-    /// How the origin is asked for pages.
+    /// The way in which the origin's pages are requested.
     public enum Style: String, Hashable, Sendable, CaseIterable {
         /// By any offset.
         case offset
-        /// By page number, on a grid of the origin's own page size; any other size asked for is ignored.
+        /// By page number, on a grid of the origin's own page size. The origin ignores any other requested size.
         case page
-        /// By an opaque token that stands for a position: what was inserted before it is seen as a repeated item, what
-        /// was deleted as a skipped one.
+        /// By an opaque token that stands for a position. An insertion before it repeats an item, and a deletion skips
+        /// one.
         case cursor
-        /// By the next URL, with a page number inside; the size of page one holds for the pages linked behind it.
+        /// By the next URL, with a page number inside. The size of page one applies to the pages linked behind it.
         case link
-        /// By an opaque token that stands for the last item's sort key: it goes on behind that key, also when the item
-        /// itself is gone.
+        /// By an opaque token that stands for the last item's sort key. The next page begins behind that key, even when
+        /// the item is gone.
         case keyset
     }
 
-    /// What the origin says about the length of its list. Lies are told as exact numbers.
+    /// The origin's statement about the length of its list. Wrong numbers are reported as exact.
     public enum Totals: Hashable, Sendable {
-        /// The truth.
+        /// The true length.
         case exact
-        /// The length of so many requests ago, told as exact.
+        /// The length of this many requests ago, reported as exact.
         case lagging(requests: Int)
-        /// Never more than this, told as exact.
+        /// The length, limited to this number and reported as exact.
         case capped(Int)
-        /// Up to so many too many or too few, told as an estimate. The error changes with every fourth request.
+        /// An estimate, up to this number too high or too low. The error changes with every fourth request.
         case estimated(within: Int)
-        /// Nothing.
+        /// No total.
         case none
-        /// 0, whatever is there.
+        /// 0 for every list.
         case zero
-        /// So many too few, told as exact.
+        /// This many too few, reported as exact.
         case tooLow(by: Int)
-        /// So many too many, told as exact: a total beyond the end.
+        /// This many too many, reported as exact: a total beyond the end.
         case tooHigh(by: Int)
-        /// Up to so many too many or too few, another error with each request, told as exact.
+        /// Up to this number too high or too low, with another error at each request, reported as exact.
         case jittering(by: Int)
     }
 
-    /// What the origin gives to recognise an answer again. A tag changes with the items of the page, with what is
-    /// handed over for the next, and with `hasMore`. It is good for the exact request that it answered, and for no
-    /// other.
+    /// The validators of the origin. A tag changes with the items of the page, with its next cursor and with `hasMore`.
+    /// It is valid for the exact request that it answered, and for no other.
     public enum Validators: String, Hashable, Sendable, CaseIterable {
-        /// Nothing: every answer comes in full.
+        /// No validators: every answer is sent in full.
         case none
-        /// Tags for pages; the total is in a header that "not modified" does not repeat: it may have changed all the
-        /// same.
+        /// Tags for pages. The total is in a header that "not modified" does not repeat, so that it may have changed
+        /// unnoticed.
         case pages
-        /// The total is in the body, so that another total is another tag.
+        /// Tags that cover the total in the body, so that another total changes the tag.
         case pagesAndTotal
         /// Tags for pages; "not modified" repeats the total.
         case totalOnNotModified
     }
 
-    /// What comes when a place beyond the end is asked for. Page one is never beyond the end, nor is a sort key: there,
-    /// an empty page comes in any case.
+    /// The answer to a request beyond the end. Page one and requests by sort key always get an empty page instead.
     public enum PastEnd: String, Hashable, Sendable, CaseIterable {
         /// A page without items.
         case emptyPage
@@ -68,47 +66,48 @@ public struct OriginPlan: Hashable, Sendable {
         case refused
     }
 
-    /// What tells items apart.
+    /// The identity of items.
     public enum Identity: String, Hashable, Sendable, CaseIterable {
-        /// Every item has an id of its own; ids never come again.
+        /// Every item has an id of its own, and ids are never reused.
         case ids
         /// No item has an id; payloads are unique.
         case none
-        /// Every item has an id; every seventh shares that of an item made a little earlier, when it is still there.
+        /// Every item has an id. Every seventh item shares the id of an item made a little earlier, if that item still
+        /// exists.
         case repeating
     }
 
-    /// A `largestPage` that cuts nothing.
+    /// A `largestPage` that limits no page.
     public static let noLargestPage = 1_000
 
-    /// For everything that is left to chance while the plan is carried out: errors of estimates, latency.
+    /// The seed of all random values while the plan is carried out: errors of estimates, latency.
     public var seed: UInt64
-    /// How it is asked for pages.
+    /// The way in which the origin's pages are requested.
     public var style: Style
-    /// How many items there are at first.
+    /// The number of items at first.
     public var count: Int
-    /// How many items a page has when no size is asked for.
+    /// The number of items in a page when the request names no size.
     public var pageSize: Int
-    /// How many items a page has at most, whatever is asked for.
+    /// The most items in a page, whatever size the request names.
     public var largestPage: Int
-    /// What it says of the length of its list.
+    /// The origin's statement about the length of its list.
     public var totals: Totals
-    /// What it gives to recognise an answer again.
+    /// The validators of the origin.
     public var validators: Validators
-    /// What comes beyond the end.
+    /// The answer to a request beyond the end.
     public var pastEnd: PastEnd
-    /// Whether answers say `hasMore`; always the truth.
+    /// Whether answers contain `hasMore`. It is computed from the list, not from the reported total.
     public var saysHasMore: Bool
-    /// What tells its items apart.
+    /// The identity of its items.
     public var identity: Identity
-    /// What it does with every answer that most origins do not do.
+    /// Unusual properties of every answer.
     public var habits = OriginHabits()
-    /// The kind that it was drawn for. It changes nothing about the origin.
+    /// The kind that the plan was drawn for. It has no effect on the origin.
     public var kind = OriginKind.ordinary
-    /// Ascending by request; events at one request happen in this order.
+    /// The events, ascending by request. Events at one request happen in this order.
     public var events: [OriginEvent]
 
-    /// A plan; each parameter is the property of its name. `count` is 0…, and a page has at least one item.
+    /// A plan; each parameter is the property of its name. `count` is 0 or more, and a page has at least one item.
     public init(
         seed: UInt64 = 0, style: Style = .offset, count: Int, pageSize: Int = 10,
         largestPage: Int = OriginPlan.noLargestPage, totals: Totals = .exact, validators: Validators = .none,
@@ -127,10 +126,10 @@ public struct OriginPlan: Hashable, Sendable {
         self.events = events
     }
 
-    /// How many items a page has when no size is asked for, and always when pages have numbers.
+    /// The number of items in a page when the request names no size. Numbered pages always have this size.
     public var usualSize: Int { max(min(pageSize, largestPage), 1) }
 
-    /// How the engine may ask.
+    /// The origin's access, as the engine sees it.
     public var access: PagingAccess {
         switch style {
         case .offset: .offsets

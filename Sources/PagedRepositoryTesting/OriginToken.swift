@@ -1,11 +1,11 @@
 import PageModel
 import PagedRepository
 
-/// What a simulated origin hands over for the next page, and what it makes of it when it comes back.
+/// The token that a simulated origin hands over for the next page, and its interpretation in a later request.
 enum OriginToken: Equatable {
     /// `position:12`
     case position(Int)
-    /// `page=3`, from 1; with `&size=5` when the size of page one was not the usual one.
+    /// `page=3`, from 1; with `&size=5` when page one had another size than the usual one.
     case page(Int, size: Int?)
     /// `after:8000.4`
     case behind(SortKey)
@@ -19,7 +19,7 @@ enum OriginToken: Equatable {
         }
     }
 
-    /// Nil for what an origin of this style never handed over.
+    /// The token in a cursor; `nil` when an origin of this style cannot have handed it over.
     init?(_ cursor: PageCursor, style: OriginPlan.Style) {
         let parts = cursor.text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == ":" || $0 == "=" }
         guard parts.count == 2 else { return nil }
@@ -40,16 +40,16 @@ enum OriginToken: Equatable {
     }
 }
 
-/// Which part of the list a request asks for.
+/// The part of the list that a request addresses.
 struct OriginAddress: Equatable {
-    /// The index of the first item; may lie beyond the end.
+    /// The index of the first item; may be beyond the end.
     var start: Int
-    /// How many items belong into the answer, if there are as many.
+    /// The number of items in the answer, if the list has that many.
     var size: Int
-    /// What the origin goes on from, where it gives tokens.
+    /// The token that the origin continues from, if it uses tokens.
     var token: OriginToken?
 
-    /// - Throws: 400 for a token that is none of this origin's.
+    /// - Throws: a failure with status 400 for a token that this origin cannot have handed over.
     init(_ request: PageRequest, _ plan: OriginPlan, _ list: SimulatedList) throws(FetchFailure) {
         let wanted = min(max(request.size ?? plan.usualSize, 1), max(plan.largestPage, 1))
         size = plan.style == .page ? plan.usualSize : wanted
@@ -74,7 +74,7 @@ struct OriginAddress: Equatable {
             case .position(let position):
                 start = position
             case .page(let number, let linkedSize):
-                // A link carries its whole request: what else is asked for does not count.
+                // A link contains its whole request, so that a size in the new request has no effect.
                 size = linkedSize ?? plan.usualSize
                 start = (number - 1) * size
             case .behind(let key):
@@ -83,8 +83,8 @@ struct OriginAddress: Equatable {
         }
     }
 
-    /// What is handed over with an answer that gave the items in `given`.
-    /// - Parameter length: how many items of the list can be fetched.
+    /// Returns the cursor for the page behind the items in `given`; `nil` when the answer hands over none.
+    /// - Parameter length: the number of items of the list that can be fetched.
     func next(behind given: Range<Int>, _ plan: OriginPlan, _ list: SimulatedList, length: Int) -> PageCursor? {
         guard given.upperBound < length || plan.goesOn(behind: given) else { return nil }
         let overlap = given.count > plan.habits.overlap ? plan.habits.overlap : 0

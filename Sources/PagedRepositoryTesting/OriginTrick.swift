@@ -1,24 +1,25 @@
 import PageModel
 import PagedRepository
 
-/// What the habits of a simulated origin really did, in one word each.
+/// Effects that the habits of a simulated origin really had.
 enum OriginTrick: String, CaseIterable, Sendable {
-    /// Items were left out of a page, and all items of a page.
+    /// Some items were left out of a page, or all of them.
     case hidden, emptied
     case refusedBehindWindow = "window.refused"
     case emptyBehindWindow = "window.empty"
-    /// A place beyond the end was answered by the last page, or from the start of the list.
+    /// A request beyond the end was answered with the last page, or from the start of the list.
     case lastPageAgain, startAgain
     case reordered
-    /// A replica answered that had not seen the last change.
+    /// An outdated replica answered, without the last change.
     case behind = "replica.behind"
     case twice
-    /// An empty page was asked for behind the last item of a chain that does not say where it ends.
+    /// An empty page was requested behind the last item of a chain that does not mark its end.
     case tail
 }
 
 extension OriginAddress {
-    /// Goes to the page that an origin gives in place of one beyond the end; nil when it gives none.
+    /// Goes to the page that the origin returns for one beyond the end. Returns the trick that happened; `nil` for
+    /// none.
     mutating func turn(back list: SimulatedList, _ plan: OriginPlan) -> OriginTrick? {
         guard list.count > 0, start >= list.count else { return nil }
         let isGrid = plan.style == .page || plan.style == .link
@@ -37,7 +38,7 @@ extension OriginAddress {
 }
 
 extension OriginPlan {
-    /// Whether the habits hand over a next although nothing follows the items in `given`.
+    /// Whether the habits hand over a next although no item follows those in `given`.
     func goesOn(behind given: Range<Int>) -> Bool {
         if habits.beyond != .asPlanned { return !given.isEmpty }
         return switch habits.tail {

@@ -1,7 +1,7 @@
 import PageModel
 import PagedRepository
 
-/// The system's time for a storage that lives no longer than its process.
+/// The system's time, for a storage that lives no longer than its process.
 struct ProcessClock: StorageClock {
     private static let start = ContinuousClock.now
 

@@ -2,41 +2,40 @@ public import PageModel
 public import PagedRepository
 import Synchronization
 
-/// A `PageSource` that knows what it will be asked, and fails on everything else.
+/// A `PageSource` with a script of expected requests.
 ///
-/// What is not in the script is answered with a failure that no retry helps, and remembered in `unscripted`: a test
-/// that asserts that it is empty, and `remaining` too, has proved exactly which requests were made.
+/// A request that is not in the script fails without hope of a retry, and is recorded in `unscripted`. A test that
+/// asserts that `unscripted` and `remaining` are empty proves exactly which requests were made.
 public final class ScriptedSource: PageSource {
-    /// One expected request, and what comes of it.
+    /// One expected request, and its outcome.
     public struct Step: Hashable, Sendable {
-        /// What is asked for.
+        /// The expected target.
         public var target: PageRequest.Target
-        /// What comes of it.
+        /// The answer or the failure.
         public var outcome: Result<PageAnswer, FetchFailure>
 
-        /// This target is asked for, and this is the answer.
+        /// A step that returns this answer for this target.
         public init(_ target: PageRequest.Target, _ answer: PageAnswer) {
             self.target = target
             outcome = .success(answer)
         }
 
-        /// This target is asked for, and the fetch fails.
+        /// A step that fails for this target.
         public init(_ target: PageRequest.Target, fails failure: FetchFailure) {
             self.target = target
             outcome = .failure(failure)
         }
     }
 
-    /// Which steps a request may take.
+    /// The steps that a request may take.
     public enum Order: Hashable, Sendable {
-        /// Only the next one.
+        /// Only the next step.
         case asWritten
-        /// The first that is left for its target: for code that asks for several pages at once.
+        /// The first remaining step for the target, for code that requests several pages at once.
         case any
     }
 
-    // Guarded by the mutex: the steps not yet taken, what was asked, and what it cost. Nothing is called while it is
-    // held.
+    // Guarded by the mutex: the remaining steps, the requests and their cost. No foreign code runs while it is held.
     private struct State {
         var remaining: [Step]
         var requests: [PageRequest] = []
@@ -61,11 +60,12 @@ public final class ScriptedSource: PageSource {
     private let onUnscripted: @Sendable (PageRequest) -> Void
     private let state: Mutex<State>
 
+    /// A source with this script.
     /// - Parameters:
-    ///   - steps: what it will be asked, and what comes of each.
-    ///   - access: how the origin says that it can be asked. Default: by any offset.
-    ///   - order: which steps a request may take. Default: only the next one.
-    ///   - onUnscripted: called at once with a request that is not in the script; the place to record a test's failure.
+    ///   - steps: the expected requests and their outcomes.
+    ///   - access: the access that the source reports. Defaults to any offset.
+    ///   - order: the steps that a request may take. Defaults to only the next one.
+    ///   - onUnscripted: called at once with a request that is not in the script, for example to record a test failure.
     public init(
         _ steps: [Step], access: PagingAccess = .offsets, order: Order = .asWritten,
         onUnscripted: @escaping @Sendable (PageRequest) -> Void = { _ in }
@@ -76,7 +76,7 @@ public final class ScriptedSource: PageSource {
         state = Mutex(State(remaining: steps))
     }
 
-    /// The steps that nobody has asked for yet.
+    /// The steps that no request has taken yet.
     public var remaining: [Step] { state.withLock { $0.remaining } }
 
     /// The requests that were not in the script, in order.
@@ -89,7 +89,7 @@ public final class ScriptedSource: PageSource {
         state.withLock { SourceUsage(requests: $0.requests.count, bytesReceived: $0.bytes) }
     }
 
-    /// Answers as the script says.
+    /// Returns the scripted answer.
     /// - Throws: the `FetchFailure` of the step; one of class `refused` for a request that is not in the script.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         guard let outcome = state.withLock({ $0.answer(request, order) }) else {

@@ -1,13 +1,13 @@
-/// A random number generator with a seed: the same seed, the same numbers, on every machine.
+/// A random number generator with a seed. The same seed gives the same numbers on every machine.
 ///
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator that gives the numbers of this seed.
+    /// A generator of the numbers of this seed.
     public init(seed: UInt64) { state = seed }
 
-    /// The next number, 0…2^64 - 1.
+    /// Returns the next number, 0…2^64 - 1.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -17,15 +17,15 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Choices that depend on the seed alone. The standard library's own may differ from one version to the next.
+/// Choices that depend on the seed alone. Those of the standard library may differ between its versions.
 extension SeededGenerator {
-    /// One of many sequences that belong to one seed.
+    /// One of many sequences of numbers that belong to one seed.
     init(seed: UInt64, stream: UInt64) {
         var source = SeededGenerator(seed: seed ^ (stream &* 0xD134_2543_DE82_EF95))
         self.init(seed: source.next())
     }
 
-    /// A number from 0 up to, and without, `limit`; 0 when there is none.
+    /// Returns a number from 0 up to, but not including, `limit`; 0 when `limit` is not positive.
     mutating func number(below limit: Int) -> Int {
         // The remainder favours small numbers by less than one in a billion for the limits used here.
         limit > 0 ? Int(next() % UInt64(limit)) : 0
@@ -35,12 +35,12 @@ extension SeededGenerator {
         range.lowerBound + number(below: range.count)
     }
 
-    /// True so many times in a hundred.
+    /// Returns true with this probability in percent.
     mutating func isLikely(_ percent: Int) -> Bool { number(below: 100) < percent }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements[number(below: elements.count)] }
 
-    /// One of several, each as often as its weight says.
+    /// Returns one of several elements, each as often as its weight demands.
     mutating func pick<Element>(weighted elements: [(weight: Int, element: Element)]) -> Element {
         var ticket = number(below: elements.reduce(0) { $0 + $1.weight })
         for (weight, element) in elements {

@@ -1,14 +1,14 @@
 import PageModel
 
-/// The items of a simulated origin, and what changes do to them. A plain value.
+/// The items of a simulated origin, and the changes to them. A plain value.
 struct SimulatedList: Sendable {
     struct Entry: Hashable, Sendable {
-        /// What its id is made of. Items without ids have it in their payload.
+        /// The number in its id. An item without an id has it in its payload.
         var name: Int
-        /// Counts its edits, from 1.
+        /// The number of its edits, plus 1.
         var version: Int
         var key: SortKey
-        /// Whether it is left out of answers.
+        /// Whether answers leave the item out.
         var isHidden = false
     }
 
@@ -16,9 +16,9 @@ struct SimulatedList: Sendable {
     private let habits: OriginHabits
     private let seed: UInt64
     private let pageSize: Int
-    /// Ascending by key.
+    /// The items, ascending by key.
     private(set) var entries: [Entry] = []
-    /// How many items were ever made: names are not given twice (but see `OriginPlan.Identity.repeating`).
+    /// The number of items ever made. Names are not reused (but see `OriginPlan.Identity.repeating`).
     private var made = 0
 
     init(_ plan: OriginPlan) {
@@ -29,22 +29,23 @@ struct SimulatedList: Sendable {
         insert(plan.count, at: 0)
     }
 
-    /// How many items there are, the hidden ones included.
+    /// The number of items, including hidden ones.
     var count: Int { entries.count }
 
-    /// How many items the origin shows.
+    /// The number of visible items.
     var shownCount: Int { entries.count { !$0.isHidden } }
 
-    /// What the origin shows.
+    /// The visible items.
     var items: [Item] { entries.filter { !$0.isHidden }.map { item($0) } }
 
-    /// The items of an answer.
-    /// - Parameter answer: the number of the answer, where each is written in its own way.
+    /// Returns the items of an answer.
+    /// - Parameter answer: the number of the answer, which varies the spelling of items if the habits demand it.
+    ///   Defaults to 0.
     func content(_ range: Range<Int>, answer: Int = 0) -> PageContent {
         PageContent(entries[range].filter { !$0.isHidden }.map { item($0, answer: answer) })
     }
 
-    /// The index of the first item behind this key.
+    /// Returns the index of the first item behind this key.
     func index(behind key: SortKey) -> Int { entries.firstIndex { $0.key > key } ?? entries.endIndex }
 
     private func item(_ entry: Entry, answer: Int = 0) -> Item {
@@ -57,7 +58,7 @@ struct SimulatedList: Sendable {
         }
     }
 
-    /// An item as an origin writes it that keeps its members in a table without order.
+    /// Returns the item as written by an origin whose JSON members have no fixed order.
     private func spelled(_ entry: Entry, _ answer: Int) -> Item {
         let isText = habits.hasAlikeIDs ? !entry.name.isMultiple(of: 2) : true
         let number = habits.hasAlikeIDs ? "\(entry.name / 2)" : "i\(entry.name)"
@@ -68,7 +69,7 @@ struct SimulatedList: Sendable {
             payload: Array("{\(members.joined(separator: ","))}".utf8), id: habits.hasAlikeIDs ? id : number)
     }
 
-    /// The item as it is compared: with its members in one order.
+    /// Returns the item in a form for comparison, with its members in one order.
     static func canonical(_ item: Item) -> Item {
         var item = item
         let text = String(decoding: item.payload, as: UTF8.self).dropFirst().dropLast()
@@ -76,14 +77,14 @@ struct SimulatedList: Sendable {
         return item
     }
 
-    /// The same items in an order that depends on the number alone.
+    /// Returns the same items in an order that depends on the seed and this number alone.
     func reordered(_ number: Int) -> SimulatedList {
         var list = self
         _ = list.resort(seed ^ (UInt64(number) &* 0x9e37))
         return list
     }
 
-    /// Whether an item is hidden from the moment on at which it is made.
+    /// Whether an item is hidden from its creation on.
     private func isHidden(_ name: Int) -> Bool {
         func isDrawn(_ number: Int, _ percent: Int) -> Bool {
             var chance = SeededGenerator(seed: seed ^ 0x41d3, stream: UInt64(number))
@@ -99,7 +100,7 @@ struct SimulatedList: Sendable {
 
     // MARK: Changing
 
-    /// False when there was nothing to change.
+    /// Applies a change. Returns false when it had no effect.
     mutating func apply(_ change: OriginChange) -> Bool {
         switch change {
         case .insert(let place, let count):
@@ -154,7 +155,7 @@ struct SimulatedList: Sendable {
         return true
     }
 
-    /// The keys stay where they are, and the items change places (Fisher and Yates).
+    /// Shuffles the items over the existing keys (Fisher and Yates).
     private mutating func resort(_ seed: UInt64) -> Bool {
         let before = entries
         var generator = SeededGenerator(seed: seed)

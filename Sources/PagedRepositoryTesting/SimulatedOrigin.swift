@@ -2,13 +2,13 @@ public import PageModel
 public import PagedRepository
 import Synchronization
 
-/// An origin in memory that carries out an `OriginPlan`: its list changes between requests, and requests go wrong, as
-/// the plan says and in no other way. The same plan and the same requests give the same answers.
+/// An in-memory origin that carries out an `OriginPlan`. Its list changes between requests, and requests fail, exactly
+/// as the plan says. The same plan and the same requests give the same answers.
 ///
-/// It remembers what it said, so that a cache can be held to it: see `wasGiven(_:)` and `wasAdjacent(_:_:)`.
+/// It records its answers, so that tests can compare a cache with them: see `wasGiven(_:)` and `wasAdjacent(_:_:)`.
 public final class SimulatedOrigin: PageSource {
-    // Guarded by the mutex. A request gets its number when it comes, and everything about its answer is decided in one
-    // step later; nothing is awaited in between.
+    // Guarded by the mutex. A request gets its number when it arrives. One later step, without suspension, decides
+    // everything about its answer.
     private struct State {
         var server: SimulatedServer
         var requests: [PageRequest] = []
@@ -23,20 +23,21 @@ public final class SimulatedOrigin: PageSource {
         }
     }
 
-    /// What it carries out.
+    /// The plan that the origin carries out.
     public let plan: OriginPlan
     private let clock: (any SyncClock)?
     private let latency: ClosedRange<Duration>
     private let before: (@Sendable (Int) async -> Void)?
     private let state: Mutex<State>
 
+    /// An origin that carries out a plan.
     /// - Parameters:
-    ///   - plan: what it holds, how it pages, and what happens to it.
-    ///   - clock: what requests and answers take their time on; nil: they take none.
+    ///   - plan: the items of the origin, its paging and its events.
+    ///   - clock: the clock on which requests and answers take their time; `nil` means that they take none.
     ///   - latency: the shortest and the longest time from a request to its answer, drawn from the plan's seed. The
-    ///     list is read at some moment in between. Nothing without a clock.
-    ///   - before: awaited with the number of each request, from 1, before anything is done for it: a place to let
-    ///     other requests go first, or other things happen.
+    ///     list is read at some moment in between. It has no effect without a clock.
+    ///   - before: awaited with the number of each request, from 1, before the request has any effect. Tests can run
+    ///     other requests or events there.
     public init(
         _ plan: OriginPlan, clock: (any SyncClock)? = nil, latency: ClosedRange<Duration> = .zero...(.zero),
         before: (@Sendable (Int) async -> Void)? = nil
@@ -54,8 +55,9 @@ public final class SimulatedOrigin: PageSource {
         state.withLock { SourceUsage(requests: $0.requests.count, bytesReceived: $0.bytes) }
     }
 
-    /// - Precondition: the request is one that `access` allows: offsets only where there are offsets, and on the grid
-    ///   where there is one. Anything else is a defect of the caller, and traps.
+    /// Returns the answer to a request, as the plan describes it.
+    /// - Precondition: `access` allows the request. Offsets are allowed only for origins with offsets, and only on the
+    ///   grid if there is one. Any other request is a defect of the caller, and traps.
     /// - Throws: the `FetchFailure` that the plan has for this request.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let number = state.withLock { state in
@@ -73,57 +75,57 @@ public final class SimulatedOrigin: PageSource {
         return try result.get()
     }
 
-    /// No event that has not happened happens any more: the list stands still, and requests are answered. Totals that
-    /// lag become true after their lag; totals that lie go on lying.
+    /// Cancels all events that have not happened: the list no longer changes, and requests are answered. Lagging totals
+    /// become true after their lag; other wrong totals stay wrong.
     public func settle() { state.withLock { $0.server.settle() } }
 
-    /// One more event happens.
+    /// Adds an event.
     /// - Parameters:
     ///   - happening: the change, or the fault.
-    ///   - requests: 1 for the next request, 2 for the one behind it.
+    ///   - requests: the distance to the request: 1 for the next one, 2 for the one behind it. Defaults to 1.
     public func add(_ happening: OriginEvent.Happening, after requests: Int = 1) {
         state.withLock { $0.server.add(OriginEvent(request: $0.requests.count + requests, happening)) }
     }
 
-    // MARK: What it holds, and what it said
+    // MARK: Content and answers so far
 
-    /// The item as it is compared: with its JSON members in one order, where the origin has none.
+    /// Returns the item in a form for comparison. If the origin shuffles JSON members, they are put into one order.
     public func canonical(_ item: Item) -> Item {
         plan.habits.shufflesMembers ? SimulatedList.canonical(item) : item
     }
 
-    /// What the list shows now.
+    /// The visible items of the list now.
     public var items: [Item] { state.withLock { $0.server.list.items } }
 
-    /// What the list showed at first.
+    /// The visible items of the list at first.
     package var original: [Item] { SimulatedList(plan).items }
 
-    /// How many items there are, the hidden ones included.
+    /// The number of items, including hidden ones.
     package var length: Int { state.withLock { $0.server.list.count } }
 
-    /// The same items as they are compared.
+    /// The visible items in a form for comparison.
     public var canonicalItems: [Item] { items.map(canonical) }
 
     /// Every request so far, in order of arrival.
     public var requests: [PageRequest] { state.withLock { $0.requests } }
 
-    /// Whether everything planned has happened, or was settled.
+    /// Whether every planned event has happened, or was cancelled by `settle()`.
     public var isQuiet: Bool { state.withLock { $0.server.isQuiet } }
 
-    /// The number of the last request before which the list changed; 0 when it never has.
+    /// The number of the last request before which the list changed; 0 without a change.
     public var lastChange: Int { state.withLock { $0.server.lastChange } }
 
-    /// Whether items with these identity keys (`ItemIdentity.key`) stood next to each other, in this order, in one
-    /// answer given so far.
+    /// Whether items with these identity keys (`ItemIdentity.key`) were neighbours, in this order, in one answer so
+    /// far.
     public func wasAdjacent(_ first: UInt64, _ second: UInt64) -> Bool {
         state.withLock { $0.server.given.has(first, before: second) }
     }
 
-    /// Whether exactly these bytes under exactly this id were in an answer given so far.
+    /// Whether an answer so far contained exactly these bytes under exactly this id.
     public func wasGiven(_ item: Item) -> Bool { state.withLock { $0.server.given.has(item) } }
 
-    /// How often each thing has really happened: changes (`insert`), faults (`fault.429`), and what the plan's features
-    /// did (`304.totalChanged`, `clamped`, `lag`). What never happened is missing.
+    /// The number of times that each event really happened: changes (`insert`), faults (`fault.429`), and effects of
+    /// the plan's features (`304.totalChanged`, `clamped`, `lag`). Events that never happened are absent.
     public var hits: [String: Int] {
         state.withLock { state in
             Dictionary(uniqueKeysWithValues: state.server.hits.map { ($0.key.rawValue, $0.value) })
@@ -131,12 +133,12 @@ public final class SimulatedOrigin: PageSource {
         }
     }
 
-    /// Everything that `hits` can count at an origin without habits.
+    /// All names that `hits` can contain for an origin without habits.
     public static let countable: [String] = OriginHit.allCases.map(\.rawValue)
 
     // MARK: Time
 
-    /// How long the request and its answer are under way.
+    /// Returns the times that the request and its answer take.
     private func travel(_ number: Int) -> (there: Duration, back: Duration) {
         var chance = SeededGenerator(seed: plan.seed, stream: UInt64(number))
         let share = 1_000

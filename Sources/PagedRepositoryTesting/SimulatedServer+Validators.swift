@@ -1,9 +1,9 @@
 import PageModel
 import PagedRepository
 
-/// What a simulated origin gives to recognise its answers by (R1, R16).
+/// The validators of a simulated origin's answers (R1, R16).
 extension SimulatedServer {
-    /// R1: what the origin recognises this very answer to this very request by.
+    /// Returns the validator of this answer to this exact request (R1); `nil` if the origin gives none.
     func validator(of page: FetchedPage, _ request: PageRequest) -> Validator? {
         let coversTotal = plan.validators == .pagesAndTotal
         guard plan.validators != .none else { return nil }
@@ -16,7 +16,7 @@ extension SimulatedServer {
             request: Self.text(of: request), entityTag: "\"\(tag)\"", lastModified: nil, coversTotal: coversTotal)
     }
 
-    /// Whether the request carries the validator of just this answer.
+    /// Whether the request carries the validator of this answer.
     mutating func isNotModified(_ request: PageRequest, _ now: Validator) -> Bool {
         guard let sent = request.validator else { return false }
         guard sent.request == now.request else {
@@ -30,7 +30,7 @@ extension SimulatedServer {
         return true
     }
 
-    /// The request as a validator names it.
+    /// Returns the text of the request in a validator.
     private static func text(of request: PageRequest) -> String {
         let target =
             switch request.target {

@@ -1,27 +1,27 @@
 import PageModel
 import PagedRepository
 
-/// A simulated origin without time and threads: a plan, how far it has been carried out, and what was answered.
+/// A simulated origin without time and threads: a plan, its progress, and the answers so far.
 struct SimulatedServer: Sendable {
     let plan: OriginPlan
     private(set) var list: SimulatedList
     private(set) var given = AnswerRecord()
     private(set) var hits: [OriginHit: Int] = [:]
-    /// The same of what the habits did.
+    /// The number of times that each habit had an effect.
     private(set) var tricks: [OriginTrick: Int] = [:]
-    /// The last request before which something changed; 0 when nothing has.
+    /// The last request before which the list changed; 0 without a change.
     private(set) var lastChange = 0
-    /// Not yet happened, ascending by request.
+    /// The changes that have not happened yet, ascending by request.
     private var changes: ArraySlice<(request: Int, change: OriginChange)>
-    /// Not yet happened, by request.
+    /// The faults that have not happened yet, by request.
     private var faults: [Int: OriginFault]
-    /// Until when every list seems empty.
+    /// The time until which the list appears empty.
     private var emptyUntil: Timestamp?
-    /// The length of the list at first, and when each request was answered, as totals count.
+    /// The length of the list as totals count it: at first, and at the answer to each request.
     private var lengths: [Int]
-    /// The list before the last change, as long as a replica has it.
+    /// The list before the last change, while a replica still serves it.
     private var older: SimulatedList?
-    /// How many requests were answered.
+    /// The number of answered requests.
     private var answered = 0
 
     init(_ plan: OriginPlan) {
@@ -40,7 +40,7 @@ struct SimulatedServer: Sendable {
         self.changes = changes[...]
     }
 
-    /// Nothing happens any more.
+    /// Cancels all events that have not happened yet.
     mutating func settle() {
         changes = []
         faults = [:]
@@ -48,7 +48,7 @@ struct SimulatedServer: Sendable {
         older = nil
     }
 
-    /// The event happens at the request with this number, in addition to what is planned.
+    /// Adds an event at the request with its number, after the planned ones.
     mutating func add(_ event: OriginEvent) {
         switch event.happening {
         case .change(let change):
@@ -58,10 +58,10 @@ struct SimulatedServer: Sendable {
         }
     }
 
-    /// Whether everything planned has happened.
+    /// Whether all planned events have happened.
     var isQuiet: Bool { changes.isEmpty && faults.isEmpty }
 
-    /// Answers the request with this number. Requests may be answered in another order than they are numbered in.
+    /// Answers the request with this number. Requests may be answered in another order than that of their numbers.
     mutating func answer(_ request: PageRequest, number: Int, at now: Timestamp?) throws(FetchFailure) -> PageAnswer {
         while let next = changes.first, next.request <= number {
             changes.removeFirst()
@@ -95,7 +95,7 @@ struct SimulatedServer: Sendable {
         return answer(request, number, address, list, fault)
     }
 
-    /// The list as the replica that answers has it.
+    /// Returns the list as the answering replica has it.
     private mutating func view(_ number: Int) -> SimulatedList {
         answered += 1
         if let older, answered.isMultiple(of: 2), number < lastChange + plan.habits.replicaLag {
@@ -107,7 +107,7 @@ struct SimulatedServer: Sendable {
         return list.reordered(number)
     }
 
-    /// Whether this answer is that of an origin in a bad minute.
+    /// Whether the answer appears empty because of a fault.
     private func isEmpty(_ fault: OriginFault?, at now: Timestamp?) -> Bool {
         if let now, let emptyUntil, now < emptyUntil { return true }
         return switch fault {
@@ -171,7 +171,7 @@ struct SimulatedServer: Sendable {
             hasMore: plan.saysHasMore ? more : nil)
         if page.total != .exact(list.count), let hit = plan.totals.hit { note(hit) }
 
-        // Half a page is not what a tag could stand for, nor is one with an item too many.
+        // Half a page has no tag of its own, and neither has a page with a repeated item.
         if part == whole, fault != .twice, let tag = validator(of: page, request) {
             if isNotModified(request, tag) {
                 note(.notModified)
@@ -185,7 +185,7 @@ struct SimulatedServer: Sendable {
         return .page(page)
     }
 
-    /// The items of an answer, as the habits leave them.
+    /// Returns the items of an answer, after the effects of the habits.
     private mutating func content(
         _ part: Range<Int>, of list: SimulatedList, _ number: Int, isTwice: Bool
     ) -> PageContent {
@@ -203,7 +203,7 @@ struct SimulatedServer: Sendable {
         return PageContent(items)
     }
 
-    // MARK: What happened
+    // MARK: Records
 
     mutating func note(_ hit: OriginHit) { hits[hit, default: 0] += 1 }
     mutating func note(_ trick: OriginTrick) { tricks[trick, default: 0] += 1 }

@@ -1,18 +1,18 @@
-/// A key that sorts items, with room between any two of them: a fraction between 0 and 1 in base 65,536, as long as it
-/// has to be.
+/// A key that sorts items: a fraction between 0 and 1 in base 65,536, of any length. Between any two keys there is room
+/// for another.
 ///
-/// It lets a list keep its order under any insertion without giving another key to any item that stays, so that a token
-/// that names a key stays meaningful when its item is gone.
+/// A list keeps its order under any insertion, and no item that stays gets another key. A token with a key therefore
+/// stays meaningful when its item is gone.
 struct SortKey: Hashable, Comparable, Sendable {
-    /// Digits behind the point. The last is never 0, so that a fraction is written in one way only.
+    /// The digits behind the point. The last digit is never 0, so that a fraction has only one representation.
     private let digits: [UInt16]
 
     static func < (left: SortKey, right: SortKey) -> Bool { left.digits.lexicographicallyPrecedes(right.digits) }
 
-    /// A key between two others; nil stands for the ends of all keys.
+    /// Returns a key between two others; `nil` stands for either end of all keys.
     static func between(_ low: SortKey?, _ high: SortKey?) -> SortKey {
         var digits: [UInt16] = []
-        // Nil as soon as what was written is below `high`, whatever follows.
+        // Becomes `nil` once the digits are below those of `high`, because any further digit is then allowed.
         var high = high
         while true {
             let floor = Int(low?.digit(digits.count) ?? 0)
@@ -26,7 +26,7 @@ struct SortKey: Hashable, Comparable, Sendable {
         }
     }
 
-    /// So many ascending keys between two others, short ones.
+    /// Returns this many ascending keys between two others, as short as possible.
     static func spread(_ count: Int, between low: SortKey?, and high: SortKey?) -> [SortKey] {
         guard count > 0 else { return [] }
         let middle = between(low, high)
@@ -38,10 +38,10 @@ struct SortKey: Hashable, Comparable, Sendable {
 
     private func digit(_ index: Int) -> UInt16 { digits.indices.contains(index) ? digits[index] : 0 }
 
-    /// `8000.4`: its digits in hexadecimal.
+    /// The digits in hexadecimal, such as `8000.4`.
     var text: String { digits.map { String($0, radix: 16) }.joined(separator: ".") }
 
-    /// Nil when the text is not that of a key.
+    /// The key of this text; `nil` when the text is not that of a key.
     init?(text: some StringProtocol) {
         let digits = text.split(separator: ".", omittingEmptySubsequences: false).map { UInt16($0, radix: 16) }
         guard let last = digits.last, last != 0, !digits.contains(nil) else { return nil }

@@ -1,13 +1,13 @@
-/// Whether two payloads are the same JSON: members in any order, strings by their text, numbers by how they are written
-/// (`1` is not `1.0`), white space aside.
+/// Compares two payloads as JSON. The order of members and white space do not count. Strings are compared by their
+/// text, and numbers by their spelling: `1` is not `1.0`.
 ///
-/// Where a member's name repeats, its values are compared in their order.
+/// If a member's name repeats, its values are compared in their order.
 package enum JSONComparison {
-    /// Objects with more members are not compared: they count as different.
+    /// The most members of an object. Larger objects count as different.
     private static let mostMembers = 1 << 16
 
-    /// Whether both payloads are arrays, objects or strings, and equal. Returns false for everything that is not JSON,
-    /// for what nests deeper than 64 levels, and for objects of more than 65,536 members.
+    /// Whether both payloads are arrays, objects or strings, and equal. Returns false for payloads that are not JSON,
+    /// that nest deeper than 64 levels, or that contain an object with more than 65,536 members.
     package static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         guard let first = JSONDigest.hash(of: one), let second = JSONDigest.hash(of: other), first == second else {
             return false
@@ -16,7 +16,7 @@ package enum JSONComparison {
         return areEqual(left, left.space(0), right, right.space(0), JSONDigest.depth) != nil
     }
 
-    /// Where two values end that begin at these positions and are equal. Returns nil where they differ.
+    /// Returns the ends of two equal values that begin at these positions; `nil` when the values differ.
     private static func areEqual(
         _ left: JSONScanner, _ start: Int, _ right: JSONScanner, _ otherStart: Int, _ levels: Int
     ) -> (Int, Int)? {
@@ -77,19 +77,19 @@ package enum JSONComparison {
 extension JSONScanner {
     fileprivate struct Member {
         var name: [UInt8]
-        /// Where its value begins.
+        /// The position where its value begins.
         var value: Int
         var hash: UInt64
     }
 
-    /// The position of the next element, or of the closing bracket, behind a value that ends at `end`.
+    /// Returns the position of the next element, or of the closing bracket, behind a value that ends at `end`.
     fileprivate func behindComma(_ end: Int) -> Int {
         let position = space(end)
         return position < bytes.count && bytes[position] == UInt8(ascii: ",") ? space(position + 1) : position
     }
 
-    /// The members of the object at `start`, by name; those of one name in their order. Returns nil where there are more
-    /// than `limit`.
+    /// Returns the members of the object at `start`, sorted by name. Members of one name keep their order. Returns
+    /// `nil` when there are more than `limit`.
     fileprivate func members(_ start: Int, _ levels: Int, atMost limit: Int) -> (list: [Member], end: Int)? {
         var list: [Member] = []
         var position = space(start + 1)
@@ -102,7 +102,7 @@ extension JSONScanner {
             position = behindComma(read.end)
         }
         guard position < bytes.count else { return nil }
-        // The position breaks the tie, so that repeated names keep their order.
+        // The position breaks ties, so that repeated names keep their order.
         list.sort { $0.name == $1.name ? $0.value < $1.value : $0.name.lexicographicallyPrecedes($1.name) }
         return (list, position + 1)
     }

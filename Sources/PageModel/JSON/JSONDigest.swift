@@ -1,15 +1,15 @@
-/// A hash of a JSON value that is the same for every way to write it: members in any order, with or without white
-/// space, strings by their text. Numbers count by how they are written.
+/// A hash of a JSON value that is independent of its spelling. The order of members and white space do not count.
+/// Strings count by their text, and numbers by their spelling.
 ///
-/// Values that are equal have the same hash. The hash does not see in which order a member's name repeats.
+/// Equal values have equal hashes. The order of the values of a repeated name does not affect the hash.
 struct JSONDigest {
-    /// Arrays and objects that nest deeper than this are not read: the default of `HTTPLimits.depth`.
+    /// The most levels of arrays and objects; the default of `HTTPLimits.depth`. Deeper values are not hashed.
     static let depth = 64
 
     private let scanner: JSONScanner
 
-    /// The hash of an array, an object or a string that is the whole of `payload`. Returns nil where the payload is none
-    /// of these: numbers and words have one way to be written.
+    /// Returns the hash of an array, an object or a string that makes up the whole of `payload`. Returns `nil` for any
+    /// other payload: numbers and literals have only one spelling.
     static func hash(of payload: UnsafeRawBufferPointer) -> UInt64? {
         let digest = JSONDigest(payload)
         let start = digest.scanner.space(0)
@@ -26,8 +26,8 @@ struct JSONDigest {
 
     init(_ payload: UnsafeRawBufferPointer) { scanner = JSONScanner(bytes: payload) }
 
-    /// The end and the hash of the value at `start`. Returns nil where no value is, or one that nests deeper than
-    /// `levels`.
+    /// Returns the end and the hash of the value at `start`. Returns `nil` when there is no value, or when it nests
+    /// deeper than `levels`.
     func value(_ start: Int, _ levels: Int) -> (end: Int, hash: UInt64)? {
         guard start < scanner.bytes.count else { return nil }
         switch scanner.bytes[start] {
@@ -53,7 +53,7 @@ struct JSONDigest {
             guard position < scanner.bytes.count, scanner.bytes[position] == UInt8(ascii: ":"),
                 let value = value(scanner.space(position + 1), levels)
             else { return nil }
-            // A sum: the order of the members does not count.
+            // A sum makes the hash independent of the order of the members.
             sum = sum &+ JSONDigest.mixed(name.hash, value.hash)
             count += 1
             position = scanner.space(value.end)
@@ -79,7 +79,7 @@ struct JSONDigest {
         }
     }
 
-    /// The end of the string at `start`, and the hash of its text.
+    /// Returns the end of the string at `start`, and the hash of its text.
     @inline(__always)
     private func string(_ start: Int) -> (end: Int, hash: UInt64)? {
         guard let string = scanner.string(start) else { return nil }
@@ -91,7 +91,8 @@ struct JSONDigest {
     @inline(__always)
     private func bytes(_ range: Range<Int>) -> UInt64 { JSONDigest.hash(of: scanner.bytes, range) }
 
-    /// The hash of a text. Most are shorter than what `XXH3` is made for: they are taken in words of eight bytes.
+    /// Returns the hash of a text. Most texts are too short for `XXH3` to be fast, and are hashed in words of eight
+    /// bytes.
     @inline(__always)
     private static func hash(of bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> UInt64 {
         guard range.count <= 64 else { return XXH3.hash(UnsafeRawBufferPointer(rebasing: bytes[range])) }
@@ -105,7 +106,7 @@ struct JSONDigest {
         let rest = range.upperBound &- position
         var word: UInt64 = 0
         if position &+ 8 <= bytes.count {
-            // What lies behind the text is masked.
+            // Bytes behind the text are masked out.
             word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             word &= ~0 &>> UInt64(truncatingIfNeeded: 64 &- 8 &* rest)
         } else {

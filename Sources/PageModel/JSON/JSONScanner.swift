@@ -1,7 +1,7 @@
-/// Steps through bytes that may be JSON (RFC 8259) in UTF-8. Each step checks what it passes over, and returns nil where
-/// the bytes are not JSON; nothing is read beyond the end.
+/// Steps through bytes that may be JSON (RFC 8259) in UTF-8. Each step checks the bytes that it passes, and returns
+/// `nil` when they are not JSON. No step reads beyond the end.
 struct JSONScanner {
-    /// Where a string ends, and whether its text has to be unescaped.
+    /// The end of a string, and whether its text contains escapes.
     struct StringEnd {
         /// The position behind the closing quote.
         var end: Int
@@ -10,7 +10,7 @@ struct JSONScanner {
 
     let bytes: UnsafeRawBufferPointer
 
-    /// The first position from `start` on that holds no white space, or the end.
+    /// Returns the first position from `start` on without white space, or the end.
     @inline(__always)
     func space(_ start: Int) -> Int {
         var position = start
@@ -23,7 +23,7 @@ struct JSONScanner {
         return position
     }
 
-    /// The end of the string whose opening quote is at `start`.
+    /// Returns the end of the string whose opening quote is at `start`.
     @inline(__always)
     func string(_ start: Int) -> StringEnd? {
         guard start < bytes.count, bytes[start] == UInt8(ascii: "\"") else { return nil }
@@ -46,7 +46,7 @@ struct JSONScanner {
         }
     }
 
-    /// The end of the number at `start`.
+    /// Returns the end of the number at `start`.
     func number(_ start: Int) -> Int? {
         var position = start
         if position < bytes.count, bytes[position] == UInt8(ascii: "-") { position += 1 }
@@ -70,7 +70,7 @@ struct JSONScanner {
         return position
     }
 
-    /// The end of `word` at `start`.
+    /// Returns the end of `word` at `start`.
     func word(_ word: StaticString, _ start: Int) -> Int? {
         let length = word.utf8CodeUnitCount
         guard length <= bytes.count - start, (0..<length).allSatisfy({ bytes[start + $0] == word.utf8Start[$0] }) else {
@@ -88,7 +88,8 @@ struct JSONScanner {
     @inline(__always)
     private func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
-    /// The first position from `start` on that holds a quote, a backslash, a control character or a byte beyond ASCII.
+    /// Returns the first position from `start` on with a quote, a backslash, a control character or a byte beyond
+    /// ASCII.
     @inline(__always)
     private func plainEnd(_ start: Int) -> Int {
         var position = start
@@ -106,8 +107,8 @@ struct JSONScanner {
         return position
     }
 
-    /// The highest bit of each byte that ends plain text. The lowest byte that is marked is marked rightly; one above
-    /// it may be marked in error.
+    /// Marks the highest bit of each byte that ends plain text. The lowest mark is always right; a higher one may be
+    /// wrong.
     @inline(__always)
     private static func special(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -131,7 +132,7 @@ struct JSONScanner {
         }
     }
 
-    /// The number that the four hexadecimal digits at `start` are.
+    /// Returns the number that the four hexadecimal digits at `start` represent.
     private func unit(_ start: Int) -> UInt32? {
         guard start + 4 <= bytes.count else { return nil }
         var number: UInt32 = 0
@@ -147,7 +148,7 @@ struct JSONScanner {
         return number
     }
 
-    /// The end of the sequence of two to four bytes at `start` (RFC 3629, 4).
+    /// Returns the end of the UTF-8 sequence of two to four bytes at `start` (RFC 3629, 4).
     @inline(never)
     private func sequence(_ start: Int) -> Int? {
         let first = bytes[start]
@@ -170,9 +171,9 @@ struct JSONScanner {
 }
 
 extension JSONScanner {
-    /// The text of a string that `string` has checked, in UTF-8. An escaped lone surrogate becomes the three bytes that
-    /// UTF-8 would have for it, which no other text has.
-    /// - Parameter range: what lies between its quotes.
+    /// Returns the text of a string that `string` has checked, in UTF-8. An escaped lone surrogate becomes the three
+    /// bytes that UTF-8 would use for it, which no valid text contains.
+    /// - Parameter range: the bytes between the quotes.
     func text(_ range: Range<Int>) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(range.count)
@@ -198,7 +199,8 @@ extension JSONScanner {
         return text
     }
 
-    /// The number of the escape whose digits are at `position`, which moves behind them: behind both escapes of a pair.
+    /// Returns the code point of the escape whose digits are at `position`. Moves `position` behind the escape, or
+    /// behind both escapes of a surrogate pair.
     private func scalar(_ position: inout Int, before end: Int) -> UInt32 {
         let high = unit(position) ?? 0
         position += 4

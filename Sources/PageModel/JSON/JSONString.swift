@@ -1,7 +1,7 @@
 /// The text of a JSON string.
 package enum JSONString {
-    /// The text of the string that is the whole of `json`, without its escapes. Returns nil where `json` is anything
-    /// else, and where the string holds an escaped lone surrogate, which is no text.
+    /// Returns the text of the string that makes up the whole of `json`, with its escapes decoded. Returns `nil` for
+    /// any other JSON, and for a string with an escaped lone surrogate, which is not valid text.
     package static func text(of json: String) -> String? {
         Array(json.utf8).withUnsafeBytes { bytes in
             let scanner = JSONScanner(bytes: bytes)
