@@ -2,9 +2,9 @@ import PageModel
 
 /// The writing connection, and the state that is kept between its transactions.
 ///
-/// Mutable state: the index of items, the owner's lock, the generator of version stamps, the reserved tokens, the
-/// granted leases, the pending change sets, and the file's stamp with the time of its last check. All of it belongs to
-/// the thread that holds the writer's mutex.
+/// Mutable state: the index of items, the owner's lock, the generator of version stamps, the reserved tokens and the
+/// granted leases. Further the list of the last commit, the pending change sets, and the file's stamp with the time of
+/// its last check. All of it belongs to the thread that holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
@@ -33,8 +33,8 @@ final class Session {
     /// The same list during a transaction. `nil` when another connection has committed since.
     private var known: CommittedList?
     private var toLeave: CommittedList?
-    /// Set while purged bytes may still be in the log: the number of commits until the next attempt to empty it, and
-    /// the number between that attempt and the one after.
+    /// Set while purged bytes may still be in the log. `commits` is the number of commits until the next attempt to
+    /// empty it. `next` is the number between that attempt and the one after.
     private var emptyingAfter: (commits: Int, next: Int)?
 
     /// - Parameters:
