@@ -41,7 +41,8 @@ extension CommitTransaction {
             }
         }
         if !there.isEmpty {
-            // Older pages give way only at the positions of the new page. The rest stays readable (R19).
+            // Pages of older generations are deleted only at the positions of the new page. The rest stays readable
+            // (R19).
             try cut(at: place.lowerBound)
             try cut(at: place.upperBound)
             for row in try rows(meeting: place) { try delete(row) }

@@ -1,7 +1,6 @@
 public import PageModel
 
-/// The summed costs of the runs that brought a list up to date, and the requests they avoided, over the life of a
-/// query.
+/// The costs of the runs that updated a list, and the requests they avoided, summed over the life of a query.
 ///
 /// A program that runs a synchronisation may pass its figures to `PageStore.add(_:to:)`. `pagecache sync` and
 /// `pagecache retry` do.

@@ -8,7 +8,8 @@ struct Repair {
     private var queriesDropped = 0
     private var mended = 0
     private var changes: [QueryID: [Change]] = [:]
-    /// The changes for the journal of each list. Where more than positions were lost, readers begin anew.
+    /// The changes for the journal of each list. Where more than positions were lost, the journal restarts and readers
+    /// must read the list again.
     private var journals: [QueryID: JournalDraft] = [:]
 
     private var connection: Connection { session.connection }
@@ -67,8 +68,8 @@ struct Repair {
         }
         guard !found.damage.isTreeDamaged else { return nil }
         if found.damage.isFileDamaged {
-            // VACUUM writes the file anew from its rows, which removes structural damage. SQLite attaches the new file
-            // to this connection meanwhile.
+            // VACUUM rewrites the file from its rows, which removes structural damage. SQLite attaches the new file to
+            // this connection during the VACUUM.
             try connection.allowingAttached(1) { () throws(StorageError) in try connection.execute("VACUUM") }
         }
         return try connection.transaction(.read) { () throws(StorageError) in Verification.run(in: connection) }

@@ -56,8 +56,8 @@ struct SalvagedRows {
         return copied
     }
 
-    /// Begins the journals anew. After a loss the old journal no longer records all changes, so readers begin anew
-    /// (R48).
+    /// Restarts the journals. After a loss the old journal no longer records all changes, so readers must read their
+    /// lists again (R48).
     private mutating func beginJournals(_ queries: [QueryID]) throws(StorageError) {
         var draft = JournalDraft(JournalBound())
         draft.beginAnew()
@@ -154,7 +154,7 @@ struct SalvagedRows {
     private static let nextQuery = SQL("SELECT query FROM page WHERE query > ? ORDER BY query LIMIT 1")
     private static let tables = SQL(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-    // Tables that `copyWhole` skips, because their rows are copied elsewhere or begin anew.
+    // Tables that `copyWhole` skips, because their rows are copied elsewhere or are written by the new store.
     private static let copied: Set = [
         "query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "counter",
     ]
