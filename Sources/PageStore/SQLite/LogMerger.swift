@@ -11,10 +11,10 @@ import Darwin
 /// Merges the write-ahead log into the database file, and does so only under the write lock.
 ///
 /// SQLite 3.7.0 to 3.51.2 can lose commits when a connection merges the log while another one restarts it
-/// (https://www.sqlite.org/wal.html#the_wal_reset_bug). The merge has read the header of the old log. It reads how much
-/// of the log is merged only after the log has restarted. A log restarts in a commit, and each commit holds the write
-/// lock. So this type first takes the write lock on a second connection. No process can then restart the log before the
-/// merge has ended. This uses only SQLite's public interface, and works with each version of SQLite.
+/// (https://www.sqlite.org/wal.html#the_wal_reset_bug). The merge first reads the header of the old log, then the log
+/// restarts. Only afterwards the merge reads how much of the log is merged. A log restarts in a commit, and each commit
+/// holds the write lock. So this type first takes the write lock on a second connection. No process can then restart
+/// the log before the merge has ended. This uses only SQLite's public interface, and works with each version of SQLite.
 ///
 /// SQLite merges at two more moments. A connection that is the last one to close holds the exclusive lock of the file.
 /// Recovery after a crash holds all locks. No other connection runs at either moment. Automatic merges are off (`PRAGMA
