@@ -1,15 +1,16 @@
 import PageModel
 
-/// A page's items as they lie in the `body` row: the payloads as they are, and a layout that says where each ends and
-/// what its id is.
+/// Encodes a page's items for its `body` row: the payloads unchanged, and a layout with the end and the id of each
+/// item.
 ///
-/// Layout, format 3: the byte 3; the number of items; for each item the length of its payload, then 0 for "no id", or
-/// twice the length of the id, one more where the id is a number, plus one; and the id. Numbers are LEB128.
+/// Layout, format 3: the byte 3, the number of items, and an entry for each item. An entry is the length of the
+/// payload, an id word and the id. The id word is 0 for an item without an id. Otherwise it is twice the length of the
+/// id, plus one where the id is a number, plus one. Numbers are LEB128.
 enum BodyCodec {
     static let format: UInt8 = 3
 
     static func layout(of content: PageContent) -> [UInt8] {
-        // No number in it is larger than the largest of these, or takes more bytes.
+        // Each number in the layout is at most one of these four, so `width` bytes hold it.
         let (letters, longest) = content.places.reduce((0, 0)) {
             ($0.0 + max($1.idCount, 0), max($0.1, $1.idWord + 1))
         }
@@ -34,8 +35,8 @@ enum BodyCodec {
         }
     }
 
-    /// The items; nil when these are not the bytes that the checksum was taken of. The ids stay where they lie, in a
-    /// copy of the layout.
+    /// Decodes the items of a body. The ids are not decoded: the result refers to them in a copy of the layout.
+    /// - Returns: the items, or nil when the layout is invalid or the checksum does not match.
     static func content(layout: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, checksum: UInt64)
         -> PageContent?
     {
@@ -51,11 +52,13 @@ enum BodyCodec {
         return PageContent(bytes: Array(payload), places: places, text: Array(layout))
     }
 
-    /// Where the items lie; nil when the layout is none, or does not fit so many bytes of payload.
+    /// Decodes the places of the items. Returns nil when the layout is invalid, or does not fit a payload of `payload`
+    /// bytes.
     static func places(in layout: UnsafeRawBufferPointer, payload: Int) -> [PageContent.Place]? {
         guard layout.first == format else { return nil }
         var reader = Reader(bytes: layout, position: 1)
-        // Every item takes two bytes of layout at least: a damaged count reserves nothing it cannot fill.
+        // Each item takes at least two bytes of layout. This check keeps a damaged count from reserving memory it
+        // cannot fill.
         guard let count = reader.number(), count <= layout.count / 2 else { return nil }
         var places: [PageContent.Place] = []
         places.reserveCapacity(count)
@@ -65,7 +68,7 @@ enum BodyCodec {
             let (sum, overflow) = end.addingReportingOverflow(length)
             guard !overflow, sum <= payload else { return nil }
             end = sum
-            // The key of an item without an id is computed when it is needed.
+            // The key of an item without an id is computed on demand.
             places.append(
                 PageContent.Place(end: end, idStart: idWord == 0 ? 0 : reader.position, idWord: idWord - 1))
             guard reader.skip(max(idWord - 1, 0) >> 1) else { return nil }
@@ -74,8 +77,8 @@ enum BodyCodec {
         return places
     }
 
-    /// The checksum of a body: of its layout, and of the content hash of each item, in order. Who stores a page has
-    /// these hashes in hand, and takes its bytes in once.
+    /// Computes the checksum of a body from its layout and the content hash of each item, in order. A caller that
+    /// stores a page already has these hashes, so the payload is read only once.
     static func checksum(layout: [UInt8], _ identities: [ItemIdentity]) -> UInt64 {
         var seal = Seal(Seal.body)
         layout.withUnsafeBytes { seal.mix($0) }
@@ -83,20 +86,21 @@ enum BodyCodec {
         return seal.value
     }
 
-    /// Calls `body` with 16 bytes an item: key and content hash, little-endian.
+    /// Calls `body` with 16 bytes per item: the key and the content hash, little-endian.
     static func withHashes<Value>(of identities: [ItemIdentity], _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
-        // Two words each, as they lie in memory: every platform of Swift is little-endian.
+        // An `ItemIdentity` is two words in memory. Every platform of Swift is little-endian, so no conversion is
+        // needed.
         identities.withUnsafeBytes(body)
     }
 
-    /// Calls `body` with the index and identity key of each item.
+    /// Calls `body` with the index and the identity key of each item.
     static func eachKey(in hashes: UnsafeRawBufferPointer, _ body: (Int, UInt64) -> Void) {
         for index in 0..<hashes.count / 16 {
             body(index, UInt64(littleEndian: hashes.loadUnaligned(fromByteOffset: index * 16, as: UInt64.self)))
         }
     }
 
-    /// The content hash of the item at `index`.
+    /// Returns the content hash of the item at `index`.
     static func content(at index: Int, in hashes: UnsafeRawBufferPointer) -> UInt64 {
         UInt64(littleEndian: hashes.loadUnaligned(fromByteOffset: index * 16 + 8, as: UInt64.self))
     }

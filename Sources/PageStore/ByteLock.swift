@@ -6,10 +6,10 @@ import Musl
 import Darwin
 #endif
 
-/// Locks on bytes of a file that belong to the open file description ("open file description locks", fcntl(2)).
+/// Locks bytes of a file for an open file description ("open file description locks", fcntl(2)).
 ///
-/// Two descriptions exclude each other, those of one process included. The kernel drops a lock with the last descriptor
-/// of its description, however the process ends. Bytes beyond the end of the file can be locked.
+/// Two descriptions exclude each other, even within one process. The kernel drops a lock when the last descriptor of
+/// its description is closed, however the process ends. Bytes beyond the end of the file can be locked.
 struct ByteLock {
     enum Kind {
         case none, shared, exclusive
@@ -23,18 +23,18 @@ struct ByteLock {
         }
     }
 
-    /// The file. An exclusive lock needs a descriptor that writes.
+    /// The open file. An exclusive lock needs a descriptor that is open for writing.
     let descriptor: Int32
 
-    /// Takes the lock on `length` bytes, changes its kind, or drops it. Waits for nothing.
-    /// - Returns: whether that was possible; `errno` says why not.
+    /// Takes the lock on `length` bytes, changes its kind, or drops it. Does not wait.
+    /// - Returns: whether the call succeeded; if not, `errno` holds the reason.
     func set(_ kind: Kind, at position: Int64, length: Int64 = 1) -> Bool {
         var region = ByteLock.region(kind, position, length)
         return fcntl(descriptor, ByteLock.setCommand, &region) == 0
     }
 
-    /// Whether another description, or SQLite in any process, holds a lock on the byte. Returns `nil` when the system
-    /// does not say.
+    /// Returns whether another description, or SQLite in any process, holds a lock on the byte. Returns `nil` when the
+    /// system call fails.
     func isHeldElsewhere(at position: Int64) -> Bool? {
         var region = ByteLock.region(.exclusive, position, 1)
         guard fcntl(descriptor, ByteLock.getCommand, &region) == 0 else { return nil }
@@ -50,7 +50,7 @@ struct ByteLock {
         return region
     }
 
-    // F_OFD_GETLK and F_OFD_SETLK: macros that Swift does not import.
+    // The values of F_OFD_GETLK and F_OFD_SETLK, which are macros that Swift does not import.
     #if os(Linux)
     private static let getCommand: Int32 = 36
     private static let setCommand: Int32 = 37

@@ -1,6 +1,6 @@
 import PageModel
 
-/// Edits that move positions, or say of them what is known: cuts, shifts, joins.
+/// Edits that move positions or change what is known about them: cuts, shifts and joins.
 extension CommitTransaction {
     mutating func rearrange(_ rearrangement: Rearrangement) throws(StorageError) -> CommitOutcome? {
         guard let moves = rearrangement.kept() else {
@@ -11,7 +11,7 @@ extension CommitTransaction {
         guard reach <= Total.largest / 2 else {
             throw StorageError(.invalidPlan, "a rearrangement would move pages beyond every position there is")
         }
-        // A list that its origin sends is never so long (R44): such a row was forged (R46).
+        // No list from an origin reaches these positions (R44). A row there was forged, so it is deleted (R46).
         let beyond = Total.largest - reach
         for row in try rows(meeting: beyond..<Int.max) { try delete(row) }
         try LedgerTable.drop(beyond..<Int.max, query: query, in: connection)
@@ -27,7 +27,8 @@ extension CommitTransaction {
             out += try takeOut(range)
             try LedgerTable.takeOut(range, query: query, in: connection)
         }
-        // Nothing is pushed onto what has yet to move: what moves back goes last first, what moves forward first first.
+        // No stretch may be moved onto one that has not moved yet. Stretches that move back are moved last to first,
+        // stretches that move forward first to last.
         let backwards = moves.reversed().filter { $0.distance > 0 }
         for move in backwards + moves.filter({ $0.distance < 0 }) {
             let isWhole = try PageTable.shift(move, revision: record.version.revision + 1, of: query, in: connection)
@@ -46,7 +47,8 @@ extension CommitTransaction {
         return nil
     }
 
-    /// G1: pieces that come together were not seen together. Small pages that came about are joined (R17).
+    /// Marks seams between pieces as inferred, because no answer showed the pieces side by side (G1). Joins the small
+    /// pages that resulted (R17).
     private mutating func mend(_ rearrangement: Rearrangement) throws(StorageError) {
         for seam in rearrangement.seams {
             if !seam.isWritten { try doubt(seam.position) }
@@ -57,7 +59,7 @@ extension CommitTransaction {
         }
     }
 
-    /// What one answer showed as it is held (G1).
+    /// Marks the seams in `range` as verified, because one answer showed these positions just as they are held (G1).
     mutating func verify(_ range: Range<Int>) throws(StorageError) {
         for var row in try rows(meeting: range) where row.summary.generation == record.version.generation {
             let page = row.summary
@@ -77,7 +79,7 @@ extension CommitTransaction {
     }
 
     mutating func demote(_ range: Range<Int>) throws(StorageError) {
-        // Positions stay, but plans that counted on these pages must be made again.
+        // Positions stay the same, but plans that relied on these pages must be made again.
         moved = true
         try cut(at: range.lowerBound)
         try cut(at: range.upperBound)
@@ -101,8 +103,8 @@ extension CommitTransaction {
         journal.truncated(at: position, out)
     }
 
-    /// G1: what comes together at `seam` was not seen together. Where the list begins there is nothing to come
-    /// together.
+    /// Marks a seam as inferred, because no answer showed its two sides together (G1). The seam at position 0 counts as
+    /// verified, because it has no left side.
     func doubt(_ seam: Int) throws(StorageError) {
         guard var row = try PageTable.row(at: seam, of: query, in: connection) else { return }
         let evidence: Evidence = seam == 0 ? .verified : .inferred
@@ -112,7 +114,7 @@ extension CommitTransaction {
         try PageTable.store(row, of: query, in: connection)
     }
 
-    /// Makes `position` the start of a page, if it lies inside one.
+    /// Makes `position` the start of a page if it is inside one.
     mutating func cut(at position: Int) throws(StorageError) {
         guard position < Int.max else { return }
         for row in try rows(meeting: position..<position + 1) where row.summary.offset < position {
@@ -121,7 +123,7 @@ extension CommitTransaction {
             let stored = try BodyTable.content(of: row, in: connection)
             let usedAt = try AccessTable.usedAt(row.body, in: connection)
             try delete(row)
-            // Damaged bytes are not carried on: the positions become a gap, and are fetched again.
+            // Damaged bytes are not copied. The positions become a gap and are fetched again.
             guard let content = stored else {
                 changes.append(.dropped(page.range))
                 if page.generation == record.version.generation { journal.dropped(page.range) }
@@ -149,8 +151,8 @@ extension CommitTransaction {
         }
     }
 
-    /// Joins the page at `position` with the one behind it, when one of the two is small. One that has just come as
-    /// part of a chain stays what it is.
+    /// Joins the page at `position` with the page behind it when one of the two is small. A page that this commit wrote
+    /// as part of a chain is not joined.
     private mutating func join(behind position: Int, isWritten: Bool) throws(StorageError) {
         guard let left = try PageTable.row(at: position, of: query, in: connection), left.summary.count > 0,
             !isWritten || left.summary.cursorOut == nil,
@@ -159,7 +161,8 @@ extension CommitTransaction {
         try join(left, right)
     }
 
-    /// Joins the page at `position` with the one before it, when one of the two is small and none is part of a chain.
+    /// Joins the page at `position` with the page before it when one of the two is small and the page before has no
+    /// cursor.
     private mutating func join(before position: Int) throws(StorageError) {
         guard position > 0, let right = try PageTable.row(at: position, of: query, in: connection),
             let left = try PageTable.rows(meeting: position - 1..<position, of: query, in: connection).first,

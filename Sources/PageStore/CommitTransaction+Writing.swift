@@ -1,25 +1,26 @@
 import PageModel
 
-/// Edits that write a page, or say of one that it is as it was.
+/// Edits that write a page or confirm that a page is unchanged.
 extension CommitTransaction {
-    /// Stores a page where nothing is held.
-    /// - Parameter quietly: whether what it is part of tells the observers.
+    /// Stores a page where the list holds no page of the current generation.
+    /// - Parameter quietly: whether the caller records the change, so that this call neither announces it nor adds it
+    ///   to the journal.
     mutating func write(_ page: PageWrite, quietly: Bool = false) throws(StorageError) -> CommitOutcome? {
         guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
             throw StorageError(.invalidPlan, "a page cannot lie at offset \(page.offset)")
         }
         let identities = page.content.identities
         let fingerprint = PageContent.fingerprint(of: identities)
-        // A page without items lies somewhere, too.
+        // A page without items still occupies its own offset.
         let place = page.offset..<page.offset + max(page.content.count, 1)
-        // One look for what lies where the page will, and for what lies behind it.
+        // One query finds the rows at the positions of the page and the row directly behind them.
         var there = try rows(meeting: place.lowerBound..<place.upperBound + 1, sparing: place.upperBound)
         let isBehind = there.last.map { $0.summary.offset == place.upperBound } ?? false
         if isBehind { there.removeLast() }
         for row in there {
             let held = row.summary
             if held.generation == record.version.generation, held.count > 0 {
-                // Somebody else stored this very page meanwhile: then there is nothing to do but to agree (R6).
+                // Another commit has stored this page already. Only its age and its cursors are updated (R6).
                 if held.offset == page.offset, try holds(row, page.content, fingerprint) {
                     try agree(row, with: page)
                     return nil
@@ -29,7 +30,7 @@ extension CommitTransaction {
             if held.offset == page.offset, held.count == page.content.count, held.count > 0,
                 try BodyTable.content(of: row, in: connection)?.isSame(as: page.content) ?? false
             {
-                // R6: fetched again, and what it was: it counts as held again, and no item is written anew.
+                // The refetched page is unchanged. It counts as held again and no item is rewritten (R6).
                 var revived = row
                 revived.summary = summary(of: page, held.fingerprint)
                 try PageTable.store(revived, of: query, in: connection)
@@ -40,7 +41,8 @@ extension CommitTransaction {
             }
         }
         if !there.isEmpty {
-            // What is left from before gives way where the page lies, and nowhere else: the rest stays readable (R19).
+            // Pages of older generations are deleted only at the positions of the new page. The rest stays readable
+            // (R19).
             try cut(at: place.lowerBound)
             try cut(at: place.upperBound)
             for row in try rows(meeting: place) { try delete(row) }
@@ -48,12 +50,12 @@ extension CommitTransaction {
         if !record.allowsDuplicates, let repeated = try makeRoom(for: identities, of: page) { return repeated }
         try insert(summary(of: page, fingerprint), page.content, identities)
         try stored(page, quietly: quietly)
-        // G1: what lies behind was seen next to something, but not to this.
+        // The page behind was never seen next to this page, so its seam is inferred (G1).
         if isBehind || !there.isEmpty || page.content.isEmpty { try doubt(page.range.upperBound) }
         return nil
     }
 
-    /// Whether a page that counts as held is this one, in its bytes or as JSON.
+    /// Returns whether the held page has the same items, compared by their bytes or as JSON.
     private func holds(_ row: PageRow, _ content: PageContent, _ fingerprint: UInt64) throws(StorageError) -> Bool {
         if row.summary.fingerprint == fingerprint { return true }
         guard row.summary.count == content.count else { return false }
@@ -65,11 +67,11 @@ extension CommitTransaction {
             changes.append(.stored(page.range))
             journal.loaded(page.range)
         }
-        // What failed here before is history.
+        // Earlier failures at these positions are obsolete.
         try LedgerTable.dropFailures(in: page.range, query: query, in: connection)
     }
 
-    /// The page is held already, item for item: it is as fresh as if it had been written.
+    /// Refreshes the age, the validator and the cursors of a held page that has the same items as the fetched one.
     private mutating func agree(_ row: PageRow, with page: PageWrite) throws(StorageError) {
         var row = row
         row.summary.validatedAt = now
@@ -93,7 +95,7 @@ extension CommitTransaction {
             cursorIn: page.cursorIn, cursorOut: page.cursorOut, validator: page.validator)
     }
 
-    /// R5: the refusal that names the first page with an id that an earlier page holds; nil where no id is held twice.
+    /// Returns a refusal that names the first page that repeats an id (R5). Returns nil where no id is held twice.
     mutating func firstRepeat() throws(StorageError) -> CommitOutcome? {
         var keys: Set<UInt64> = []
         for row in try rows(meeting: 0..<Int.max) where row.summary.generation == record.version.generation {
@@ -103,8 +105,8 @@ extension CommitTransaction {
         return nil
     }
 
-    /// R5: no id twice. Pages of older generations that hold one of these items give way (R19); a page that counts as
-    /// held does not, and then the plan is refused.
+    /// Ensures that no id is held twice (R5). Pages of older generations that hold one of the items are deleted (R19).
+    /// A page of the current generation that holds one causes a refusal.
     private mutating func makeRoom(
         for identities: [ItemIdentity], of page: PageWrite
     ) throws(StorageError) -> CommitOutcome? {
@@ -113,8 +115,8 @@ extension CommitTransaction {
         for (body, offset) in try session.identities.bodies(
             holding: identities, in: query, at: record.contentVersion, connection)
         {
-            // A row that is not whole, or not where it is said to be, holds nothing.
-            // The index may be out of date, and hashes may be equal by chance: the items decide.
+            // A row that is damaged, or not at its indexed offset, holds no item. The index may be out of date and two
+            // hashes may be equal by chance, so the items are compared.
             guard let row = try PageTable.row(at: offset, of: query, in: connection), row.body == body,
                 try sharesItems(row, with: page.content)
             else { continue }
@@ -127,9 +129,9 @@ extension CommitTransaction {
         return conflicts.isEmpty ? nil : .duplicates(conflicts.sorted { $0.lowerBound < $1.lowerBound })
     }
 
-    /// Whether a page really holds one of these items, and not just an equal hash.
+    /// Returns whether a page holds one of these items, and not only an item with an equal hash.
     private func sharesItems(_ row: PageRow, with content: PageContent) throws(StorageError) -> Bool {
-        // Damaged bytes cannot tell; then the hash is believed, and the page is fetched again.
+        // Damaged bytes cannot be compared. The page is then treated as a match, and is fetched again.
         guard let stored = try BodyTable.content(of: row, in: connection) else { return true }
         let ids = Set((0..<content.count).compactMap { content.ids.bytes(at: $0) })
         let keys = content.identities.map(\.key)
@@ -146,7 +148,7 @@ extension CommitTransaction {
         return false
     }
 
-    /// The total that the validator of page one covers is not the list's any more.
+    /// Records that the validator of page one no longer covers the total of the list.
     func uncoverTotal() throws(StorageError) {
         guard var row = try PageTable.row(at: 0, of: query, in: connection), row.summary.validator?.coversTotal == true
         else { return }

@@ -2,30 +2,31 @@ import PageModel
 
 /// Applies a `CommitPlan` in one transaction (R1), under the generation and revision it was planned for (R4).
 ///
-/// Lives for one transaction; nothing of it outlives the commit or the rollback.
+/// A value lives for one transaction and is discarded after the commit or the rollback.
 struct CommitTransaction {
     let session: Session
     let plan: CommitPlan
     var record: QueryRecord
-    /// What observers will be told.
+    /// The changes that are announced to observers after the commit.
     var changes: [Change] = []
-    /// What the journal will record (R48).
+    /// The changes that the journal records (R48).
     var journal: JournalDraft
     private var tail: JournalTail?
-    /// What the list holds, kept up with each row; `nil` where that is not known.
+    /// The holdings of the list, updated with each row. `nil` means that they are not known.
     var holdings: ListHoldings?
-    /// True once positions moved: the revision goes up by one, however many edits moved them.
+    /// True once positions have moved. The revision then rises by one, however many edits moved positions.
     var moved = false
-    /// The leases that were taken at the end, if any were asked for.
+    /// The leases granted at the end of the commit. `nil` when the caller requested none.
     private var grant: LeaseGrant?
     private var lostLeases: Set<LeaseToken> = []
-    /// When page one was asked for, where the plan says under which lease; nil otherwise, or when that was lost.
+    /// The time at which the lease for page one was granted. `nil` when the plan names no such lease, the lease was
+    /// lost, or the list is not invalidated.
     private var grantedAt: Timestamp?
     private let moment: StorageMoment
 
     var connection: Connection { session.connection }
     var query: QueryID { plan.query }
-    /// The time of everything that is written.
+    /// The time stored in everything that this transaction writes.
     var now: Timestamp { moment.now }
 
     static func apply(
@@ -35,7 +36,7 @@ struct CommitTransaction {
         do {
             return try session.write { moment throws(StorageError) in
                 guard let list = try session.list(plan.query) else {
-                    // Purged since: no plan of its old life applies any more.
+                    // The query was purged, so no plan for it applies any more.
                     abandoned = .superseded(ListVersion(generation: 0, revision: 0))
                     throw .abandoned
                 }
@@ -77,7 +78,7 @@ struct CommitTransaction {
         journal = JournalDraft(session.journalBound)
     }
 
-    /// Nil when everything was applied; otherwise why nothing may be.
+    /// Applies the plan. Returns nil when every edit was applied, otherwise the reason why none may be.
     private mutating func run(claiming request: LeaseRequest?) throws(StorageError) -> CommitOutcome? {
         let (before, heldBefore) = (record, holdings)
         changes.reserveCapacity(plan.edits.count + 1)
@@ -100,7 +101,7 @@ struct CommitTransaction {
         if !editing.offsets.isEmpty { changes.append(.ledger(editing.offsets)) }
         if moved { record.version.revision += 1 }
         if record != before { try QueryTable.save(record, in: connection) }
-        // R51: in the same transaction, once for all that the plan changed.
+        // All changes of the plan share one new version, in the same transaction (R51).
         if changes.contains(where: \.isSeenByReaders) || holdings != heldBefore {
             if holdings == nil { try recount() }
             (record.contentVersion, tail) = try session.advance(
@@ -188,7 +189,7 @@ struct CommitTransaction {
         return nil
     }
 
-    /// What cannot be read back is not written.
+    /// Throws `invalidPlan` for a position that could not be read back.
     func check(_ position: Int?) throws(StorageError) {
         guard let position, !(0...Total.largest).contains(position) else { return }
         throw StorageError(.invalidPlan, "\(position) is no position in a list")
@@ -196,9 +197,9 @@ struct CommitTransaction {
 
     // MARK: Rows
 
-    /// The pages that hold positions in `range`. Rows that are not whole are dropped on the way, so that nothing is
-    /// built around them; their bodies are left for `repair`.
-    /// - Parameter spared: where a row is left as it is, whole or not. Default: nowhere.
+    /// Returns the pages that hold positions in `range`. Rows with an invalid seal are deleted first, so that no edit
+    /// builds on them. Their bodies remain for `repair`.
+    /// - Parameter spared: an offset at which a damaged row is left in place. Defaults to none.
     mutating func rows(meeting range: Range<Int>, sparing spared: Int? = nil) throws(StorageError) -> [PageRow] {
         var deleted: Set<Int> = []
         while true {
@@ -207,20 +208,21 @@ struct CommitTransaction {
                 if $0 != spared { broken.append($0) }
             }
             guard !broken.isEmpty else { return rows }
-            // A row that a scan returns and a search for its key does not find lies in the wrong part of the tree.
+            // A scan returns this row, but a search for its key does not find it. The row is in the wrong part of the
+            // b-tree.
             guard deleted.isDisjoint(with: broken) else {
                 throw StorageError(.damaged, "a page of the store at \(connection.path) is not where its key says")
             }
             deleted.formUnion(broken)
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }
-            // Which positions are lost is not known.
+            // The positions of a damaged row are not known.
             journal.beginAnew()
             holdings = nil
             session.identities.forget(query)
         }
     }
 
-    /// Writes a page that is made of others, which were read last at `usedAt`.
+    /// Writes a page that is made from other pages, which were last read at `usedAt`.
     mutating func rewrite(
         _ summary: PageSummary, _ content: PageContent, usedAt: Timestamp?
     ) throws(StorageError) {
@@ -242,7 +244,7 @@ struct CommitTransaction {
         return row.body
     }
 
-    /// Takes out the pages at `range`, and reads what the journal records of them.
+    /// Deletes the pages in `range` and returns the items that the journal records for them.
     mutating func takeOut(_ range: Range<Int>) throws(StorageError) -> [JournalDraft.TakenOut] {
         let rows = try rows(meeting: range)
         let held = rows.filter { $0.summary.generation == record.version.generation && $0.summary.count > 0 }
@@ -267,7 +269,7 @@ struct CommitTransaction {
         holdings?.remove(row.summary.range, isHeld: row.summary.generation == record.version.generation)
     }
 
-    /// Counts what the list holds anew, from its pages: once for each time that page one or the end is settled.
+    /// Recounts the holdings from the pages of the list, if the plan settles page one or the end.
     private mutating func recount() throws(StorageError) {
         let isSettled = plan.edits.contains { edit in
             switch edit {
@@ -282,6 +284,6 @@ struct CommitTransaction {
 }
 
 extension StorageError {
-    /// Ends a transaction that must not commit; never leaves this file.
+    /// The error that ends a transaction without a commit. `apply` catches it, so it never leaves this file.
     fileprivate static var abandoned: StorageError { StorageError(.internal, "the plan was abandoned") }
 }

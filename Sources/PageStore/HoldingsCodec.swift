@@ -1,11 +1,11 @@
 import PageModel
 
-/// The bytes of a list's holdings in the newest row of its journal: eight little-endian bytes each for the number of
-/// held pages, that of older pages, and the two bounds of every run.
+/// Encodes the holdings of a list for the newest row of its journal. Each number takes eight little-endian bytes: the
+/// number of held pages, the number of older pages, then the two bounds of every segment.
 enum HoldingsCodec {
     static func encode(_ holdings: ListHoldings) -> [UInt8] {
         let runs = holdings.held.runs
-        // Each commit makes one: in one piece of memory.
+        // Every commit encodes holdings, so the bytes are written into one allocation.
         return [UInt8](unsafeUninitializedCapacity: 16 * (1 + runs.count)) { bytes, count in
             func append(_ number: Int) {
                 let raw = UnsafeMutableRawBufferPointer(bytes)
@@ -21,7 +21,7 @@ enum HoldingsCodec {
         }
     }
 
-    /// Returns nil when the bytes are none that `encode` makes.
+    /// Decodes holdings. Returns nil when `encode` cannot have written the bytes.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> ListHoldings? {
         guard bytes.count.isMultiple(of: 16), bytes.count >= 16, bytes.count <= 16 * (1 + ListHoldings.mostRuns) else {
             return nil
@@ -29,7 +29,8 @@ enum HoldingsCodec {
         let numbers = stride(from: 0, to: bytes.count, by: 8).map {
             Int(Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: $0, as: Int64.self)))
         }
-        // A seal shows that a row is as it was written, and not who wrote it (R46).
+        // A seal shows that a row is unchanged, but not which program wrote it. The numbers are therefore checked
+        // (R46).
         guard numbers.allSatisfy({ StoredBounds.positions.contains($0) }) else { return nil }
         var runs: [Range<Int>] = []
         for index in stride(from: 2, to: numbers.count, by: 2) {

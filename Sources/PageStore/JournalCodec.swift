@@ -1,7 +1,7 @@
 import PageModel
 
-/// How the changes of a journal entry are written in its row: a byte for the format, then numbers in LEB128 and texts
-/// with their lengths before them.
+/// Encodes the changes of a journal entry for its row: a format byte, then numbers in LEB128 and texts with their
+/// length in front.
 enum JournalCodec {
     private static let format: UInt8 = 2
 
@@ -28,7 +28,7 @@ enum JournalCodec {
         return writer.bytes
     }
 
-    /// Nil when these bytes are no changes.
+    /// Decodes changes. Returns nil when the bytes are not a valid encoding.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> [JournalChange]? {
         guard !bytes.isEmpty else { return [] }
         guard bytes[0] == format else { return nil }
@@ -71,7 +71,8 @@ enum JournalCodec {
             put(range.upperBound)
         }
 
-        /// 0 for no id, or twice the length of the id, one more for a number, plus one; and the id.
+        /// Writes 0 for a missing id. Otherwise writes twice the length of the id, plus one for a number, plus one,
+        /// followed by the id.
         mutating func put(id: String?, _ type: IDType) {
             guard let id else { return put(0) }
             put(id.utf8.count << 1 + Int(type.rawValue) + 1)
@@ -113,7 +114,7 @@ enum JournalCodec {
         }
     }
 
-    /// Every reading returns nil where the bytes end too soon, or say what no position or length can be (R46).
+    /// Every read returns nil where the bytes end too early, or hold an impossible position or length (R46).
     private struct Reader {
         let bytes: UnsafeRawBufferPointer
         var position: Int
@@ -135,7 +136,7 @@ enum JournalCodec {
             return nil
         }
 
-        /// A position that a list can have.
+        /// Reads a position. Returns nil for a number beyond `Total.largest`.
         mutating func place() -> Int? { number().flatMap { $0 <= Total.largest ? $0 : nil } }
 
         mutating func range() -> Range<Int>? {
@@ -163,7 +164,8 @@ enum JournalCodec {
         }
 
         mutating func list<Element>(_ each: (inout Reader) -> Element?) -> [Element]? {
-            // Every element takes two bytes at least: a damaged count reserves nothing it cannot fill.
+            // Each element takes at least two bytes. This check keeps a damaged count from reserving memory it cannot
+            // fill.
             guard let count = number(), count <= (bytes.count - position) / 2 else { return nil }
             var list: [Element] = []
             list.reserveCapacity(count)

@@ -1,25 +1,26 @@
 import PageModel
 
-/// Applies the ledger edits of one call, inside its transaction (R26, R30): see `LedgerEdit` for what a token permits.
+/// Applies the ledger edits of one call inside its transaction (R26, R30). `LedgerEdit` says which edits a token
+/// permits.
 ///
-/// State: the tokens that were found so far, and what came of the edits.
+/// State: the tokens found so far, and the results of the edits.
 struct LedgerEditing {
     private let query: QueryID
     private let session: Session
     private let moment: StorageMoment
     private var connection: Connection { session.connection }
 
-    /// The offsets that others should hear of, in order, each once.
+    /// The offsets to announce, in order and without repetition.
     private(set) var offsets: [Int] = []
-    /// The tokens whose lease had been lost.
+    /// The tokens whose lease was lost.
     private(set) var lost: Set<LeaseToken> = []
-    /// Tokens that this call may use, and whether a row may still hold them.
+    /// The tokens that this call may use, and whether a row may still hold each of them.
     private var known: [LeaseToken: Standing] = [:]
 
     private enum Standing {
-        /// Held before the call's own list edits moved the rows.
+        /// A row held the token before the list edits of this call moved the rows.
         case held
-        /// Ended by an edit of this call.
+        /// An edit of this call has used the token.
         case ended
     }
 
@@ -29,7 +30,7 @@ struct LedgerEditing {
         self.session = session
     }
 
-    /// Finds the tokens that the edits name, before the list edits of the same plan move the rows.
+    /// Looks up the tokens that the edits name. Call this before the list edits of the same plan move the rows.
     mutating func recognise(_ edits: [LedgerEdit]) throws(StorageError) {
         for edit in edits {
             guard let token = edit.lease, known[token] == nil else { continue }
@@ -51,14 +52,14 @@ struct LedgerEditing {
         }
     }
 
-    /// Tells of a page whose record was changed otherwise.
+    /// Adds the offset of a page whose record changed.
     mutating func note(_ offset: Int) {
         if !offsets.contains(offset) { offsets.append(offset) }
     }
 
-    // MARK: Where
+    // MARK: Finding the row
 
-    /// Where an edit applies; `nil` where it changes nothing.
+    /// Returns the offset at which an edit applies. Returns `nil` where it changes no row.
     private mutating func place(for edit: LedgerEdit) throws(StorageError) -> Int? {
         let offset = edit.offset
         if case .hastened = edit { return offset }
@@ -98,7 +99,7 @@ struct LedgerEditing {
         }
     }
 
-    // MARK: What
+    // MARK: Changing the row
 
     private static let noLease = "lease_token = NULL, lease_owner = NULL, lease_until = NULL, lease_boot = NULL"
     private static let succeed = SQL(
@@ -131,8 +132,9 @@ struct LedgerEditing {
         """)
     private static let forget = SQL("DELETE FROM ledger WHERE query = ? AND offset = ?")
 
-    /// Most successes without a token meet no lease at all, and need no look at one.
-    /// - Returns: `false` when the page is in flight; then nothing has changed.
+    /// Records a success without a token in one statement. Most such successes meet no lease, so no lease is looked up
+    /// first.
+    /// - Returns: `false` when the page has a lease; the row is then unchanged.
     private func succeedUnleased(_ offset: Int) throws(StorageError) -> Bool {
         try LedgerEditing.check(offset)
         try connection.run(

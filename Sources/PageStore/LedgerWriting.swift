@@ -1,6 +1,6 @@
 import PageModel
 
-/// Transactions that touch nothing but the ledger.
+/// Transactions that change only the ledger.
 enum LedgerWriting {
     static func claim(_ request: LeaseRequest, of query: QueryID, in session: Session) throws(StorageError)
         -> LeaseGrant
@@ -20,8 +20,8 @@ enum LedgerWriting {
         }
     }
 
-    /// Call inside a transaction.
-    /// - Returns: the leases that were granted, in the order in which they were asked for.
+    /// Takes the leases of a request. Call inside a transaction.
+    /// - Returns: the granted leases, in the order of the request.
     static func take(
         _ request: LeaseRequest, of query: QueryID, at moment: StorageMoment, in session: Session
     ) throws(StorageError) -> [Lease] {
@@ -42,7 +42,7 @@ enum LedgerWriting {
         return leases
     }
 
-    /// Call inside the transaction, when everything else in it is done.
+    /// Makes the grant to return. Call inside the transaction, after everything else in it.
     static func grant(
         _ leases: [Lease], _ request: LeaseRequest, _ record: QueryRecord, at moment: StorageMoment, in session: Session
     ) throws(StorageError) -> LeaseGrant {
@@ -70,7 +70,8 @@ enum LedgerWriting {
         }
     }
 
-    /// The kernel lock proves that the owner lives; this proves that it has not stood still (R30).
+    /// Renews the leases of an owner. The kernel lock proves that the owner's process is alive; the heartbeat proves
+    /// that it still makes progress (R30).
     static func heartbeat(_ owner: LeaseOwner, for duration: Duration, in session: Session) throws(StorageError) -> Set<
         LeaseToken
     > {

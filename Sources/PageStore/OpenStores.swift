@@ -8,29 +8,29 @@ import Darwin
 import PageModel
 import Synchronization
 
-/// The store files that this process has open, and how often.
+/// Counts how often this process has each store file open.
 ///
 /// POSIX drops all locks of a process on a file when the process closes any descriptor of it
-/// (https://www.sqlite.org/howtocorrupt.html, 2.2). SQLite defers the closing of its own descriptors. A descriptor of
-/// ours would take SQLite's locks away. So a store file is made, or read without SQLite, only while nothing in this
-/// process has it open.
+/// (https://www.sqlite.org/howtocorrupt.html, 2.2). SQLite defers closing its own descriptors. Closing a descriptor of
+/// this package would drop SQLite's locks. A store file is therefore created, or read without SQLite, only while this
+/// process does not have it open.
 ///
-/// State: how often each file is open, and which files its log and shared memory are, under a mutex that is held while
-/// a descriptor of ours is open.
+/// State: the count for each file, and the identities of its log and shared memory. The mutex that guards them is held
+/// while a store file is created, or read without SQLite.
 enum OpenStores {
     private struct Entry {
         var count = 0
-        /// By suffix. All connections of a process use one shared memory
+        /// The files beside the store, by suffix. All connections of a process use one shared memory
         /// (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
         var companions: [String: FileIdentity] = [:]
-        /// A descriptor of the shared memory, see `StoreFile.fillSharedMemory`. Closed when nothing in this process has
-        /// the store open.
+        /// A descriptor of the shared memory, see `StoreFile.fillSharedMemory`. It is closed when this process no
+        /// longer has the store open.
         var sharedMemory: Int32?
     }
 
     private static let entries = Mutex<[FileIdentity: Entry]>([:])
 
-    /// Counts the file as open; `check` runs first if nothing in this process has it open.
+    /// Counts the file as open. Runs `check` first if this process does not have the file open yet.
     fileprivate static func enter(_ path: String, check: () throws(StorageError) -> Void) throws(StorageError)
         -> FileIdentity
     {
@@ -51,9 +51,10 @@ enum OpenStores {
         }
     }
 
-    /// The log and the shared memory beside a store that is open: those that its first connection found.
-    /// - Throws: `moved` when there are others by now; `full` when the shared memory has holes and there is no room to
-    ///   fill them.
+    /// Returns the log and the shared memory beside an open store. Their identities must be those that its first
+    /// connection found.
+    /// - Throws: `moved` when a file has been replaced; `full` when the shared memory has holes and the disk has no
+    ///   room to fill them.
     static func companions(
         of file: FileIdentity, at path: String, fillingSharedMemory: Bool
     ) throws(StorageError) -> [(path: String, identity: FileIdentity)] {
@@ -74,7 +75,7 @@ enum OpenStores {
         }
     }
 
-    /// Runs `body` if nothing in this process has the file open; else throws `error`.
+    /// Runs `body` if this process does not have the file open. Otherwise throws `error`.
     static func whileClosed<Value: Sendable>(
         _ path: String, otherwise error: StorageError, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
@@ -84,13 +85,13 @@ enum OpenStores {
         }
     }
 
-    /// Runs `body`, which makes a new file: its descriptor is closed before anything in this process can open the file.
+    /// Runs `body`, which creates a file. No store is opened in this process until `body` has closed its descriptor.
     static func making<Value: Sendable>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
         try entries.withLock { _ throws(StorageError) in try body() }
     }
 }
 
-/// Holds a file's place in `OpenStores` for as long as it lives.
+/// Keeps a file counted in `OpenStores` for as long as the object lives.
 final class OpenStore: Sendable {
     let path: String
     let identity: FileIdentity
@@ -103,7 +104,7 @@ final class OpenStore: Sendable {
     deinit { OpenStores.leave(identity) }
 }
 
-/// Which file a path leads to.
+/// Identifies a file by device and inode.
 struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
@@ -126,22 +127,24 @@ struct FileIdentity: Hashable, Sendable {
 
 extension Connection {
     /// Checks that the paths of the store, its log and its shared memory still lead to the files that this connection
-    /// has open. A process that opens a store whose log was removed makes a new log, and two processes would each read
-    /// their own.
-    /// - Throws: `moved` when one of them was renamed, replaced or removed.
+    /// has open. A process that opens a store without its log creates a new log. Two processes would then use different
+    /// logs.
+    /// - Throws: `moved` when one of the files was renamed, replaced or removed.
     func checkPlace() throws(StorageError) {
         guard !hasMoved, companions.allSatisfy({ FileIdentity($0.path) == $0.identity }) else { throw .moved(path) }
     }
 
-    /// Remembers which files the log and the shared memory are. Call when the connection has read for the first time:
-    /// from then on both exist until the last connection is closed. Where nothing can be written, or one process has
-    /// the store for itself, they may be missing.
-    /// - Parameter isAlone: whether this process has the store for itself, and uses no shared memory.
+    /// Remembers the identities of the log and the shared memory. Call after the first read of the connection: from
+    /// then on both files exist until the last connection is closed. They may be missing where the files cannot be
+    /// written, or where one process uses the store exclusively.
+    /// - Parameters:
+    ///   - file: the identity of the store file.
+    ///   - isAlone: whether this process uses the store exclusively, without shared memory.
     func rememberCompanions(of file: FileIdentity, isAlone: Bool) throws(StorageError) {
         companions = try OpenStores.companions(of: file, at: path, fillingSharedMemory: !isAlone)
     }
 
-    /// The error `moved` in place of another one, when the store that this connection has open is gone from its place.
+    /// Returns `moved` instead of `error` when the open store is no longer at its path.
     func explained(_ error: StorageError) -> StorageError {
         switch error.code {
         case .permission, .inputOutput, .cannotCreate, .damaged, .notAStore, .internal:

@@ -1,11 +1,13 @@
 public import PageModel
 
-// R40, for those who look first.
+// The dry run of an eviction (R40).
 extension PageStore {
-    /// What `evict` would remove now; nothing is removed, and a store that is open for reading only can tell, too. What
-    /// this process has read and not yet noted is not in it.
+    /// Returns what `evict` would remove now, without removing anything.
+    ///
+    /// Works for a store that is open for reading only, too. Reads of this process that are not stored yet are not
+    /// considered (R40).
     /// - Parameters:
-    ///   - budget: what may be kept.
+    ///   - budget: the bounds to keep.
     ///   - exempt: queries that stay, besides those that are pinned or observed in this process.
     /// - Throws: `StorageError`, as every reading does.
     public func evictionPreview(

@@ -1,18 +1,18 @@
 public import PageModel
 
-// Between looking for a file and holding a lock on it, the file can become another one: see `StoreGate`.
+// A file can be replaced between finding it and locking it. `StoreGate` prevents that.
 extension PageStore {
     /// Opens the store at `path`.
     ///
     /// A file that is not a store, or a store of a newer version, is refused and left untouched (R8).
     /// - Parameters:
-    ///   - path: where the store is; a symbolic link of our own is followed (R9).
-    ///   - mode: what to do when there is none. Default: make one.
-    ///   - options: the settings. Default: the defaults.
-    ///   - clock: what every stored time comes from, and what leases end by (R52). Defaults to the system's.
-    ///   - stamps: draws the stamps of versions (R51). Default: the system's random numbers.
-    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`, `damaged`,
-    ///   `inputOutput`, `full` or `busy`.
+    ///   - path: the path of the store. A symbolic link is followed if it belongs to the user of this process (R9).
+    ///   - mode: the action when there is no store. Defaults to creating one.
+    ///   - options: the settings. Defaults to `Options()`.
+    ///   - clock: the source of every stored time and of the ends of leases (R52). Defaults to the system's clock.
+    ///   - stamps: the generator of version stamps (R51). Defaults to the system's random numbers.
+    /// - Throws: `StorageError` with `notFound`, `cannotCreate`, `permission`, `notAStore`, `newerSchema`,
+    ///   `foreignLog`, `moved`, `damaged`, `inputOutput`, `full` or `busy`.
     public static func open(
         at path: String, mode: Mode = .createIfMissing, options: Options = Options(),
         clock: any StorageClock = SystemStorageClock(),
@@ -27,11 +27,11 @@ extension PageStore {
                 return try await open(file: file, mode, options, clock, stamps)
             } catch {
                 if error.code == .full, options.fileSystem == nil {
-                    // There may be room for everything but the shared memory.
+                    // The disk may have room for everything except the shared memory.
                     options.fileSystem = StoreFile.exclusiveFileSystem
                     continue
                 }
-                // Another process replaced the file meanwhile: the new one is to be opened.
+                // Another process has replaced the file. The new file is opened instead.
                 attempts -= 1
                 guard error.code == .moved, attempts > 0 else { throw error }
             }
@@ -42,9 +42,10 @@ extension PageStore {
         file: String, _ mode: Mode, _ options: Options, _ clock: any StorageClock,
         _ stamps: any RandomNumberGenerator & Sendable
     ) async throws(StorageError) -> PageStore {
-        // From here on the file is not replaced, until SQLite's own locks see to that.
+        // The gate keeps the file from being replaced until SQLite holds its own locks.
         var gate = mode == .createIfMissing ? try await make(file, options) : nil
-        // A file that is not ours is refused here, before anything is made beside it, and before SQLite touches it.
+        // A file that is not a store is refused here, before other files are created beside it and before SQLite opens
+        // it.
         var hasRoom = true
         let place = try OpenStore(file) { () throws(StorageError) in
             hasRoom = StoreFile.hasRoomForSharedMemory(file)
@@ -59,14 +60,14 @@ extension PageStore {
         defer { withExtendedLifetime(gate) {} }
         guard FileIdentity(file) == place.identity else { throw .moved(file) }
         var options = options
-        // Without shared memory the store is this process's alone
+        // Without shared memory only this process can use the store
         // (https://www.sqlite.org/vfs.html#standard_unix_vfses).
         if options.fileSystem == nil, !hasRoom { options.fileSystem = StoreFile.exclusiveFileSystem }
-        // The log and the file need room at the same time.
+        // A merge needs room for the log and for the growing file at the same time.
         options.checkpointBytes = min(options.checkpointBytes, max(StoreFile.room(beside: file) / 4, 64 << 10))
         let store = PageStore(path: file, isReadOnly: mode == .readOnly, options: options, clock: clock, place: place)
         if mode == .readOnly {
-            // The first reader checks the file.
+            // The first read opens a connection, which checks the file.
             try await store.read { _ throws(StorageError) in }
         } else {
             try await store.openWriter(stamps)
@@ -74,22 +75,23 @@ extension PageStore {
         return store
     }
 
-    /// Makes the file where there is none.
-    /// - Returns: the gate, shared; `nil` where there was a file.
+    /// Creates the file where there is none.
+    /// - Returns: the gate, locked shared. `nil` where the file existed, or no gate could be opened.
     private static func make(_ file: String, _ options: Options) async throws(StorageError) -> StoreGate? {
         guard !StoreFile.exists(file) else { return nil }
         guard let gate = StoreGate(file, makingFile: true) else {
             try StoreFile.make(file)
             return nil
         }
-        // The process that makes the file first lets the others continue.
+        // Only one process creates the file. The others wait until it exists.
         try await waiting(options.busyBudget, for: gate) { StoreFile.exists(file) || gate.lock(.exclusive) }
         try StoreFile.make(file)
         try await waiting(options.busyBudget, for: gate) { gate.lock(.shared) }
         return gate
     }
 
-    /// Tries again every two milliseconds, and lets other tasks run meanwhile.
+    /// Repeats `attempt` every two milliseconds until it succeeds. Throws `busy` when the budget is spent or the task
+    /// is cancelled.
     private static func waiting(_ budget: Duration, for gate: StoreGate, _ attempt: () -> Bool)
         async throws(StorageError)
     {

@@ -1,48 +1,51 @@
 public import PageModel
 
 extension PageStore {
-    /// What to do when there is no store at the path, and what will be done with it.
+    /// The action when there is no store at the path, and the access to the store.
     public enum Mode: Hashable, Sendable {
-        /// Make one, with the directories that are missing.
+        /// Creates a store, with missing directories.
         case createIfMissing
-        /// Throw `StorageError.Code.notFound`.
+        /// Throws `StorageError.Code.notFound` when there is no store.
         case mustExist
-        /// Throw `notFound`, and change nothing, not even the file's log: for stores that may not be written, and for
-        /// looking without touching. Writing throws `permission`.
+        /// Throws `notFound` when there is no store. Changes neither the store nor its log, and every write throws
+        /// `permission`. For stores that must not be written, and for inspection.
         case readOnly
     }
 
-    /// Settings of a store; the defaults are right for almost everybody.
+    /// Settings of a store. The defaults suit most programs.
     public struct Options: Hashable, Sendable {
-        /// How long a commit waits for another process's commit before it throws `busy`. 0…. Default: 5 seconds.
+        /// The longest time that a commit waits for commits of other processes before it throws `busy` (R42). 0 or
+        /// more. Defaults to 5 seconds.
         public var busyBudget: Duration = .seconds(5)
-        /// What a commit survives. Default: `normal`.
+        /// The failures that a commit survives. Defaults to `normal`.
         public var durability: Durability = .normal
-        /// How many reads can run at the same time, 1 or more; each takes a connection of its own once it is needed.
-        /// Default: 4.
+        /// The largest number of concurrent reads. Each uses a connection of its own, opened on demand. Values below 1
+        /// count as 1. Defaults to 4.
         public var readers: Int = 4
-        /// How long one transaction may compute before it throws `tookTooLong`: what a damaged or crafted file could do
-        /// for ever (R46). More than 0. Default: 60 seconds.
+        /// The longest time that one transaction may compute before it throws `tookTooLong`. A damaged or crafted file
+        /// could otherwise keep a statement running forever (R46). More than 0. Defaults to 60 seconds.
         public var timeLimit: Duration = .seconds(60)
-        /// How much of each list's journal of changes is kept (R48). Default: 1 MiB a list, and ten minutes in any
-        /// case.
+        /// The size of the journal of changes that is kept for each list (R48). Defaults to 1 MiB per list. Entries
+        /// younger than ten minutes are not pruned.
         public var journal = JournalBound()
-        /// The SQLite VFS to use; nil for the default one. Tests put faults under a store with it.
+        /// The name of the SQLite VFS to use. `nil` means the default one. Tests inject faults with it.
         package var fileSystem: String?
-        /// Never waits for the disk: what the power-loss test must catch.
+        /// Turns syncing off. The power-loss test uses it as a fault that it must detect.
         package var isUnsafe = false
-        /// The size of the log from which on it is merged into the file, in bytes of database pages: see `LogMerger`.
+        /// The size of the log at which it is merged into the file, in bytes of database pages. See `LogMerger`.
         package var checkpointBytes = 4 << 20
 
-        /// The defaults.
+        /// Creates settings with the default values.
         public init() {}
     }
 
-    /// What a commit survives, once it has returned (https://www.sqlite.org/pragma.html#pragma_synchronous).
+    /// The failures that a commit survives once it has returned
+    /// (https://www.sqlite.org/pragma.html#pragma_synchronous).
     public enum Durability: String, Hashable, Sendable {
-        /// The end of the process, always. After a power loss the newest commits may be missing; the store is sound.
+        /// The commit survives the end of the process. After a power loss the newest commits may be missing, but the
+        /// store is sound.
         case normal = "NORMAL"
-        /// A power loss too, at the cost of a sync per commit.
+        /// The commit survives a power loss, too, at the cost of one sync per commit.
         case full = "FULL"
     }
 }

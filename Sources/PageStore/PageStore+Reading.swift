@@ -1,6 +1,6 @@
 public import PageModel
 
-// What others hold, as of one commit (R42).
+// Each read returns the state as of one commit (R42).
 extension PageStore {
     public func query(_ key: QueryKey) async throws(StorageError) -> QueryRecord? {
         try await read(isBrief: true) { reading throws(StorageError) in try QueryTable.find(key, in: reading.connection)
@@ -19,14 +19,14 @@ extension PageStore {
         try await read { reading throws(StorageError) in try reading.summaries() }
     }
 
-    /// One query with its outline and size; nil when it is gone. Reads no other query.
+    /// Returns one query with its outline and size, or nil when the query is gone. Reads no other query.
     /// - Throws: `StorageError`, as every reading does.
     public func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? {
         try await read { reading throws(StorageError) in try reading.summary(of: query) }
     }
 
-    /// How many queries have a record that is damaged; records that cannot be read at all count as one. `summaries`
-    /// leaves them out, `verify` reports them, `repair` mends them.
+    /// Returns the number of queries with a damaged record. All records that cannot be read count as one. `summaries`
+    /// omits these queries, `verify` reports them, and `repair` mends them.
     /// - Throws: `StorageError`, as every reading does.
     public func damagedQueries() async throws(StorageError) -> Int {
         try await read { reading throws(StorageError) in
@@ -37,7 +37,7 @@ extension PageStore {
     }
 
     public func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
-        // Most lists are short, and waking another thread takes longer than reading such a one (Decision 0002).
+        // Most lists are short. Reading one takes less time than waking another thread (Decision 0002).
         let (pool, accesses, clock) = (pool, accesses, clock)
         let short = try pool.readAtOnce { connection throws(StorageError) in
             try StoreReading(connection: connection, accesses: accesses, clock: clock).shortOutline(of: query)
@@ -67,7 +67,8 @@ extension PageStore {
         return try await read { reading throws(StorageError) in try reading.list(of: query, reading: choose) }
     }
 
-    /// The page that starts at `offset`, with its items; nil when none does, or when its bytes are damaged.
+    /// Returns the page that starts at `offset`, with its items. Returns nil when no page starts there, or when its
+    /// bytes are damaged.
     /// - Throws: `StorageError`, as every reading does.
     public func page(at offset: Int, of query: QueryID) async throws(StorageError) -> StoredPage? {
         try await read(isBrief: true) { reading throws(StorageError) in try reading.page(at: offset, of: query) }
@@ -105,7 +106,7 @@ extension PageStore {
 
     public var observedQueries: Set<QueryID> { announcer.hub.observedQueries }
 
-    /// So many items are read in the time that it takes to wake a thread.
+    /// The number of items that can be read in the time that waking a thread takes.
     private static let brief = 256
 
     private func isBrief(_ range: Range<Int>) -> Bool { range.count <= PageStore.brief }
@@ -113,8 +114,8 @@ extension PageStore {
 
 /// A page with its items.
 public struct StoredPage: Hashable, Sendable {
-    /// All that is known of it besides its items.
+    /// The metadata of the page: everything except its items.
     public var summary: PageSummary
-    /// Its items.
+    /// The items of the page.
     public var content: PageContent
 }

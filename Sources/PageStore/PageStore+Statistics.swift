@@ -1,19 +1,20 @@
 public import PageModel
 
-// What the store takes up, and what it spares.
+// The size of the store, and the costs of its queries.
 extension PageStore {
-    /// What the store holds and takes up, and what its queries have cost so far.
+    /// Returns the contents and sizes of the store, and the summed costs of its queries.
     /// - Throws: `StorageError`, as every reading does.
     public func statistics() async throws(StorageError) -> StoreStatistics {
         try await read { reading throws(StorageError) in try reading.statistics() }
     }
 
-    /// Adds what a run did to what is counted for its query; ignored for queries that are gone. Nothing is decided by
-    /// it, and nobody who observes the query is told.
+    /// Adds the figures of a run to the tally of its query. Ignored for a query that is gone.
+    ///
+    /// No decision depends on tallies, and observers of the query are not notified.
     /// - Parameters:
-    ///   - tally: the figures of the run; `beganAt` counts only where nothing was counted before.
-    ///   - query: the list that it was run for.
-    /// - Throws: `invalidPlan` for numbers below 0 or above 2^53; else as every commit does.
+    ///   - tally: the figures of the run. `beganAt` counts only for the first tally of the query.
+    ///   - query: the list that the run updated.
+    /// - Throws: `invalidPlan` for numbers below 0 or above 2^53; otherwise `StorageError`, as every writing does.
     public func add(_ tally: RunTally, to query: QueryID) async throws(StorageError) {
         try await withWriter { session throws(StorageError) in
             try session.write { moment throws(StorageError) in

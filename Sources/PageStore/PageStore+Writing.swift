@@ -1,10 +1,10 @@
 public import PageModel
 import Synchronization
 
-// One transaction each (R3, R4).
+// Each write is one transaction (R3, R4).
 extension PageStore {
     public func register(_ key: QueryKey) async throws(StorageError) -> QueryRecord {
-        // Known ones are the rule, and need no write lock.
+        // Most queries are registered already. Finding one needs no write lock.
         if let known = try await query(key) { return known }
         return try await withWriter { session throws(StorageError) in
             try session.write { moment throws(StorageError) in
@@ -54,7 +54,7 @@ extension PageStore {
                 else { return }
                 record.isPinned = isPinned
                 try QueryTable.save(record, in: session.connection)
-                // Not a version of its own: it says nothing of the list (R51).
+                // A pin does not change the list, so it makes no new version (R51).
                 session.note(
                     ChangeSet(
                         query: query, version: record.version, contentVersion: record.contentVersion,
@@ -67,9 +67,14 @@ extension PageStore {
         try await withWriter { session throws(StorageError) in try Purge.run(queries, in: session) }
     }
 
-    /// Removes everything, and closes the store if that took emptying its file. On a full disk, where nothing can be
-    /// deleted any more because deleting writes, the file is emptied instead; that needs the store for itself.
-    /// - Throws: `full` when the disk is full and another process has the store open.
+    /// Removes all queries.
+    ///
+    /// A deletion writes to the file, so it can fail on a full disk. The file is then emptied instead, and this store
+    /// is closed. The same happens when damage prevents a deletion. No other process may have the store open for that.
+    /// - Returns: the removed queries and pages. After emptying the file, `pages` is 0 and `bytes` is the size of the
+    ///   files.
+    /// - Throws: `StorageError`, as every writing does. Throws `full` or `damaged` when another process has the store
+    ///   open; this store is then closed, too.
     public func purgeAll() async throws(StorageError) -> PurgeReport {
         guard !isReadOnly else { throw StorageError(.permission, "\(path) is open for reading only") }
         let queries = try await read { reading throws(StorageError) in try QueryTable.ids(in: reading.connection) }
@@ -83,23 +88,25 @@ extension PageStore {
         }
     }
 
-    /// Removes pages until the budget is kept. On a full disk it removes fewer at a time, and merges the log in
-    /// between. Where not even one page can be removed, because deleting writes, what stays is held in memory while the
-    /// file is made anew; that needs the store for itself, and closes it. A process that is killed in that moment
-    /// leaves a store that is sound and may be empty.
-    /// - Throws: `full` when the disk is full and another process has the store open, or more than 256 MiB stay.
+    /// Removes pages until the budget is kept (R40).
+    ///
+    /// On a full disk smaller portions are removed, and the log is merged in between. Where not even one page can be
+    /// deleted, the remaining rows are held in memory while the file is recreated. That closes this store, and no other
+    /// process may have it open. A process that is killed at that moment leaves a sound store that may be empty.
+    /// - Throws: `StorageError`, as every writing does. Throws `full` when the disk is full and another process has the
+    ///   store open, or more than 256 MiB of items would remain.
     public func evict(to budget: EvictionBudget, exempt: Set<QueryID>) async throws(StorageError) -> EvictionReport {
         let exempt = exempt.union(announcer.hub.observedQueries)
         var eviction = try await withWriter { session throws(StorageError) in
             do throws(StorageError) {
                 try session.noteReads(force: true)
             } catch {
-                // On a full disk the order is a little older, and room is made all the same.
+                // On a full disk the order of eviction is slightly outdated, but room is made all the same.
                 guard error.code == .full || error.isUnreadableRow else { throw error }
             }
             return try Eviction(budget, exempt: exempt, at: now, in: session.connection)
         }
-        // In portions: nobody waits for the lock for longer than one of them takes.
+        // Each portion is one transaction, so other writers wait for one portion at most.
         while let portion = eviction.next() {
             do throws(StorageError) {
                 let removed = try await withWriter { session throws(StorageError) in
@@ -111,8 +118,7 @@ extension PageStore {
                 guard eviction.makeSmaller(portion) else {
                     return try await evictAnew(eviction, portion, because: error)
                 }
-                // What the log holds is merged, and its room is there for the next portion. On a full disk that may
-                // fail, too.
+                // Merging the log makes room for the next portion. The merge may fail on a full disk, too.
                 _ = try? await withWriter { session throws(StorageError) in
                     try Purge.returnSpace(in: session, isUrgent: true)
                 }
@@ -156,7 +162,7 @@ extension PageStore {
         await writer.close()
         place.withLock { $0 = nil }
         let bytes = try Recreation.empty(path, because: cause)
-        // An empty store rather than an empty file, if there is room for that much.
+        // Where there is room, an empty store replaces the empty file.
         _ = try? StoreOpening.openWriter(path, identity, options: options, now: now, withLog: false)
         announcer.announce(queries.map { ChangeSet(query: $0, version: nil, changes: [.purged]) })
         return PurgeReport(queries: queries.count, pages: 0, bytes: bytes)

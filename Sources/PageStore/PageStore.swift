@@ -1,18 +1,18 @@
 public import PageModel
 import Synchronization
 
-/// The SQLite implementation of `PageStorage`: durable truth about lists, shared by several processes.
+/// The SQLite implementation of `PageStorage`: a durable store of lists, shared by several processes.
 ///
-/// One connection writes, on a queue of its own; others read. Readers never wait for the writer, nor the writer for
-/// readers (R42). For threads that may block there is `synchronously`.
+/// One connection writes, on a queue of its own; other connections read. Readers do not wait for the writer, and the
+/// writer does not wait for readers (R42). `synchronously` serves threads that may block.
 public final class PageStore: PageStorage {
     /// The resolved path of the store file.
     public let path: String
 
     let options: Options
-    /// What every stored time comes from (R52).
+    /// The source of every stored time (R52).
     package let clock: any StorageClock
-    /// The storage's time.
+    /// The current time of the storage.
     var now: Timestamp { StorageMoment(clock).now }
     let isReadOnly: Bool
     let upkeep = ReaderActor()
@@ -22,9 +22,9 @@ public final class PageStore: PageStorage {
     private let turn = Atomic<Int>(0)
     let accesses: AccessLog
     let announcer: Announcer
-    /// The file that was opened.
+    /// The identity of the file that was opened.
     let identity: FileIdentity
-    /// Given up once the connections are closed.
+    /// The entry in `OpenStores`. Released once the connections are closed.
     let place: Mutex<OpenStore?>
 
     init(path: String, isReadOnly: Bool, options: Options, clock: any StorageClock, place: OpenStore) {
@@ -48,15 +48,15 @@ public final class PageStore: PageStorage {
 
     deinit {
         announcer.close()
-        // Readers close first: the writer merges the log when it is the last one.
+        // Readers close first, because the writer merges the log when it is the last connection.
         pool.close()
     }
 
     /// The version of the SQLite library that this process uses, such as "3.40.1".
     public static var sqliteVersion: String { Connection.libraryVersion }
 
-    /// Closes the connections, and ends the streams of notices; the write-ahead log is merged into the file when this
-    /// was the last process.
+    /// Closes the connections and ends the streams of notices. The last process to close the store merges the
+    /// write-ahead log into the file.
     public func close() async {
         announcer.close()
         pool.close()
@@ -64,19 +64,22 @@ public final class PageStore: PageStorage {
         place.withLock { $0 = nil }
     }
 
-    /// Whether the store's path still leads to the file that was opened. Holds after closing, too: closing merges the
-    /// log, and only then it is certain that everything stored is at that place.
+    /// Whether the store's path still leads to the file that was opened.
+    ///
+    /// Can be read after `close()`, too. Closing merges the log; only then is it certain that all stored data is at
+    /// this path.
     public var isInPlace: Bool { FileIdentity(path) == identity }
 
-    /// The store on the caller's own thread, for callers that may block it.
+    /// Access to the store on the caller's own thread, for callers that may block.
     public var synchronously: SynchronousAccess {
         SynchronousAccess(pool: pool, accesses: accesses, writer: writer, isReadOnly: isReadOnly, clock: clock)
     }
 
     // MARK: Plumbing
 
-    /// - Parameter isBrief: whether it reads a few rows by their keys. Then it runs where it is asked for, if nobody
-    ///   has to be waited for: waking another thread would take longer (Decision 0002).
+    /// Runs `body` in a read transaction.
+    /// - Parameter isBrief: whether `body` reads a few rows by their keys. Such a read runs on the calling thread when
+    ///   a connection is free, because waking another thread would take longer (Decision 0002).
     func read<Value: Sendable>(
         isBrief: Bool = false, _ body: @Sendable (StoreReading) throws(StorageError) -> Value
     ) async throws(StorageError) -> Value {

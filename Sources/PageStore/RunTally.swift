@@ -1,26 +1,26 @@
 public import PageModel
 
-/// What runs that bring a list up to date have cost, and what they could leave alone: sums over the life of a query.
+/// The costs of the runs that updated a list, and the requests they avoided, summed over the life of a query.
 ///
-/// Whoever runs a synchronisation may hand its figures to `PageStore.add(_:to:at:)`; `pagecache sync` and `pagecache
-/// retry` do.
+/// A program that runs a synchronisation may pass its figures to `PageStore.add(_:to:)`. `pagecache sync` and
+/// `pagecache retry` do.
 public struct RunTally: Hashable, Sendable {
-    /// Since when it is counted; nil where nothing ever was.
+    /// The start of the count. `nil` means that no run was counted.
     public var beganAt: Timestamp?
-    /// Runs that were counted.
+    /// The number of runs.
     public var runs: Int
-    /// Requests that were sent: pages, probes, retries.
+    /// The number of requests sent: pages, probes and retries.
     public var requests: Int
-    /// Answers whose items were taken.
+    /// The number of answers whose items were stored.
     public var pagesFetched: Int
-    /// Answers that said "unchanged", or were.
+    /// The number of answers that were "not modified" or had the same content.
     public var pagesUnchanged: Int
-    /// Pages that were up to date, or brought up to date by inference, without being asked for.
+    /// The number of pages that needed no request, because they were up to date or confirmed by inference.
     public var pagesKept: Int
-    /// Bytes of bodies, as they came over the wire.
+    /// The number of body bytes received over the wire.
     public var bytesReceived: Int
 
-    /// A tally; each parameter is the property of its name. Figures are 0…2^53.
+    /// Creates a tally; each parameter is the property of its name. Figures range from 0 to 2^53 and default to 0.
     public init(
         beganAt: Timestamp? = nil, runs: Int = 0, requests: Int = 0, pagesFetched: Int = 0, pagesUnchanged: Int = 0,
         pagesKept: Int = 0, bytesReceived: Int = 0
@@ -34,17 +34,19 @@ public struct RunTally: Hashable, Sendable {
         self.bytesReceived = bytesReceived
     }
 
-    /// Requests that were not needed: without a store each run asks for every page of the list, and these runs sent
-    /// `requests`. Never below 0: an origin that fails all the time costs more requests than there are pages.
+    /// The number of requests avoided. Without a store each run would request every page of the list; these runs sent
+    /// `requests`.
+    ///
+    /// Never below 0: failing requests can outnumber the pages.
     public var requestsSaved: Int { max(0, pagesFetched + pagesUnchanged + pagesKept - requests) }
 
-    /// Share of the pages that came without a body being taken, 0…1; nil before there was any.
+    /// The share of pages that needed no body, from 0 to 1. `nil` when no page was counted.
     public var hitRate: Double? {
         let all = pagesFetched + pagesUnchanged + pagesKept
         return all > 0 ? Double(pagesUnchanged + pagesKept) / Double(all) : nil
     }
 
-    /// The sums of both.
+    /// Adds two tallies. The earlier `beganAt` counts.
     public static func + (left: RunTally, right: RunTally) -> RunTally {
         RunTally(
             beganAt: [left.beganAt, right.beganAt].compactMap { $0 }.min(), runs: left.runs + right.runs,

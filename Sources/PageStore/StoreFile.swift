@@ -7,19 +7,19 @@ import Darwin
 #endif
 import PageModel
 
-/// The store as a thing in the file system: where it really is, who may read it, and whether it is one of ours.
-/// Nothing here changes what is in a file.
+/// The store as a file: its real path, its access rights, and whether it is a store of this package. No function here
+/// changes the bytes of an existing store file.
 enum StoreFile {
     /// "pgca", in the header of every store (https://www.sqlite.org/fileformat.html, offset 68).
     static let applicationID: UInt32 = 0x7067_6361
 
     enum Kind: Equatable {
-        /// Empty: made a moment ago, or by a process that died before its first write.
+        /// An empty file, left by a process that has not written it yet, or that ended before its first write.
         case blank
         case store
     }
 
-    /// Finds the store at `path`; throws `notFound` when there is none.
+    /// Returns the resolved path of the store at `path`. Throws `notFound` when there is none.
     static func locate(_ path: String) throws(StorageError) -> String {
         let (directory, name) = split(path)
         guard let parent = realPath(directory) else {
@@ -30,8 +30,8 @@ enum StoreFile {
         return try checkLink(join(parent, name), asked: path)
     }
 
-    /// The place for a store at `path`, whether or not there is one: makes missing directories with mode 0700 (R9), and
-    /// follows a symbolic link of our own.
+    /// Returns the resolved path for a store at `path`, whether or not there is one. Creates missing directories with
+    /// mode 0700 and follows a symbolic link of the same user (R9).
     static func place(_ path: String) throws(StorageError) -> String {
         let (directory, name) = split(path)
         try makeDirectories(directory, for: path)
@@ -45,8 +45,8 @@ enum StoreFile {
         return lstat(path, &status) == 0
     }
 
-    /// Makes an empty file with mode 0600 (R9), unless there is one. SQLite gives `-wal` and `-shm` the mode of the
-    /// main file. The directory entry is on the disk when this returns.
+    /// Creates an empty file with mode 0600, unless there is a file (R9). SQLite gives `-wal` and `-shm` the mode of
+    /// the main file. The directory entry is on the disk when this function returns.
     static func make(_ file: String) throws(StorageError) {
         try OpenStores.making { () throws(StorageError) in
             let descriptor = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -55,8 +55,8 @@ enum StoreFile {
                 throw failure(.cannotCreate, "cannot create \(file)")
             }
             close(descriptor)
-            // A log that is there already belongs to a store that was removed, and may still be in use by a process
-            // that has it open.
+            // An existing log belongs to a store that was removed. A process that has that store open may still use the
+            // log.
             for suffix in ["-wal", "-shm", "-journal"] { unlink(file + suffix) }
             syncDirectory(split(file).directory)
         }
@@ -67,8 +67,8 @@ enum StoreFile {
         return lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Refuses what is no ordinary file under one of the names that belong to a store. Opening a FIFO would wait for
-    /// ever.
+    /// Throws `notAStore` when a path that belongs to the store is not an ordinary file. Opening a FIFO would block
+    /// forever.
     static func checkCompanions(of file: String) throws(StorageError) {
         for suffix in ["-wal", "-shm", "-journal", "-owners", "-notices"] {
             var status = stat()
@@ -77,16 +77,16 @@ enum StoreFile {
         }
     }
 
-    /// Reads the header of the file and says what it is, without SQLite touching it.
+    /// Returns the kind of the file by its header, before SQLite opens it.
     static func kind(of path: String) throws(StorageError) -> Kind {
         var status = stat()
         guard stat(path, &status) == 0 else { throw StorageError(.notFound, "there is no store at \(path)") }
-        // Looked at before it is opened: opening a FIFO would wait for a writer.
+        // Checked before the file is opened, because opening a FIFO would wait for a writer.
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(.notAStore, "\(path) is \(describe(status.st_mode)), not a store")
         }
-        // A log lies beside the name that a store was opened by: by its other name it would be read without it
-        // (https://www.sqlite.org/howtocorrupt.html, 2.5).
+        // A log belongs to the name by which the store was opened. Under its other name, the store would be read
+        // without the log (https://www.sqlite.org/howtocorrupt.html, 2.5).
         guard status.st_nlink <= 1 else {
             throw StorageError(.notAStore, "\(path) has another name too (a hard link); a store has one")
         }
@@ -104,23 +104,23 @@ enum StoreFile {
         return .store
     }
 
-    /// Removes a file that a repair made, and what SQLite keeps beside it.
+    /// Removes a file that a repair has created, and the files that SQLite keeps beside it.
     static func clear(_ path: String) throws(StorageError) {
         for suffix in ["", "-wal", "-shm", "-journal"] where unlink(path + suffix) != 0 && errno != ENOENT {
             throw failure(.inputOutput, "cannot remove \(path + suffix)")
         }
     }
 
-    /// R9: an empty file that somebody made for us may be readable to others.
+    /// Sets the mode to 0600. An empty file created by another program may be readable to others (R9).
     static func makePrivate(_ path: String) { chmod(path, 0o600) }
 
-    /// Whether everything that was ever committed is in the file itself.
+    /// Returns whether all committed data is in the file itself.
     static func hasNoLog(_ path: String) -> Bool {
         var status = stat()
         return stat(path + "-wal", &status) != 0 || status.st_size == 0
     }
 
-    /// Bytes that the file system of the store can still take. `Int.max` where it does not say.
+    /// The free bytes of the store's file system. `Int.max` where the system call fails.
     static func room(beside path: String) -> Int {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return .max }
@@ -128,24 +128,26 @@ enum StoreFile {
             clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 
-    /// Whether SQLite, which makes its shared memory longer by one byte in each 4 KiB, leaves holes in it here.
+    /// Returns whether SQLite leaves holes in the shared memory on this file system. SQLite extends the shared memory
+    /// by writing one byte in each 4 KiB.
     private static func hasSmallBlocks(_ path: String) -> Bool {
         var status = statvfs()
         return statvfs(path, &status) == 0 && status.f_bsize < 4_096
     }
 
-    /// Whether a process has the shared memory in use: each connection of SQLite holds its byte 128. Otherwise it is
-    /// left over, and SQLite makes it anew.
+    /// Returns whether a process uses the shared memory: each connection of SQLite holds a lock on byte 128. Unused
+    /// shared memory is left over, and SQLite recreates it.
     static func isInUse(sharedMemory descriptor: Int32) -> Bool {
         ByteLock(descriptor: descriptor).isHeldElsewhere(at: 128) == true
     }
 
-    /// Has the file system set aside every byte of the shared memory, where its blocks are smaller than the pages by
-    /// which SQLite makes the file longer. A write to a hole of a mapped file ends the process by `SIGBUS` when the
-    /// disk is full.
-    /// - Returns: a descriptor that must stay open for as long as this process has the store open: closing it drops
-    ///   SQLite's locks. `nil` where there is nothing to do.
-    /// - Throws: `full` when there is no room.
+    /// Reserves disk space for every byte of the shared memory.
+    ///
+    /// That is needed where the blocks of the file system are smaller than the 4 KiB steps in which SQLite extends the
+    /// file. On a full disk, a write to a hole of a mapped file ends the process by `SIGBUS`.
+    /// - Returns: a descriptor that must stay open while this process has the store open, because closing it drops
+    ///   SQLite's locks. `nil` where no space needs to be reserved.
+    /// - Throws: `full` when the disk has no room.
     static func fillSharedMemory(_ path: String) throws(StorageError) -> Int32? {
         let length = size(path + "-shm")
         guard length > 0, hasSmallBlocks(path) else { return nil }
@@ -154,7 +156,7 @@ enum StoreFile {
         #if os(Linux)
         let result = posix_fallocate(descriptor, 0, off_t(length))
         if result == ENOSPC || result == EDQUOT {
-            // Closing drops the locks of a connection that is given up now.
+            // Closing drops the locks of a connection that the caller gives up now.
             close(descriptor)
             throw StorageError(.full, "no room for \(path)-shm: \(String(cString: strerror(result)))")
         }
@@ -162,14 +164,15 @@ enum StoreFile {
         return descriptor
     }
 
-    /// SQLite's VFS that keeps the index of the log in the memory of one process, and others away from the store.
+    /// SQLite's VFS that keeps the index of the log in the memory of one process, and excludes other processes from the
+    /// store.
     static let exclusiveFileSystem = "unix-excl"
 
-    /// Whether the file system has room for the shared memory beside the store, which SQLite maps in parts of 32 KiB.
-    /// SQLite cannot open a store without it, not even to delete something; on a file system with small blocks the
-    /// process would end by `SIGBUS`.
+    /// Returns whether the file system has room for the shared memory beside the store. SQLite maps it in parts of 32
+    /// KiB.
     ///
-    /// Call while nothing in this process has the store open, see `OpenStores`.
+    /// SQLite cannot open a store without it, not even to delete rows. On a file system with small blocks the process
+    /// would end by `SIGBUS`. Call while this process does not have the store open, see `OpenStores`.
     static func hasRoomForSharedMemory(_ path: String) -> Bool {
         #if os(Linux)
         let bytes = 64 << 10
@@ -177,11 +180,11 @@ enum StoreFile {
         let shared = open(path + "-shm", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         if shared >= 0 {
             defer { close(shared) }
-            // Another process has made it, and filled it.
+            // Another process has created the shared memory and filled it.
             if isInUse(sharedMemory: shared) { return true }
         }
         guard !hasSmallBlocks(path) else { return false }
-        // O_TMPFILE, a macro that Swift does not import: a file without a name.
+        // O_TMPFILE creates a file without a name. It is a macro that Swift does not import.
         let descriptor = open(split(path).directory, O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o600)
         guard descriptor >= 0 else { return errno != ENOSPC && errno != EDQUOT }
         defer { close(descriptor) }
@@ -192,19 +195,19 @@ enum StoreFile {
         #endif
     }
 
-    /// Whether the file is on a file system that is mounted for reading only.
+    /// Returns whether the file is on a file system that is mounted read-only.
     static func isOnReadOnlyFileSystem(_ path: String) -> Bool {
         var status = statvfs()
         return statvfs(path, &status) == 0 && UInt(status.f_flag) & UInt(ST_RDONLY) != 0
     }
 
-    /// Bytes of the file; 0 where there is none.
+    /// The size of the file in bytes. 0 where there is none.
     static func size(_ path: String) -> Int {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// R9: a link that somebody else put there is not followed.
+    /// Resolves a symbolic link. Throws `permission` for a link of another user (R9).
     private static func checkLink(_ file: String, asked path: String) throws(StorageError) -> String {
         var status = stat()
         guard lstat(file, &status) == 0 else {
@@ -239,8 +242,8 @@ enum StoreFile {
         syncDirectory(parent)
     }
 
-    /// Waits until the entries of a directory are on the disk. Without it a power loss could take a new store with all
-    /// its commits. A file system that cannot do this loses nothing else.
+    /// Waits until the entries of a directory are on the disk. Without that, a power loss could remove a new store with
+    /// all its commits. Errors are ignored: a file system without this operation has no other risk.
     static func syncDirectory(_ directory: String) {
         let descriptor = open(directory, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         guard descriptor >= 0 else { return }
@@ -248,7 +251,7 @@ enum StoreFile {
         close(descriptor)
     }
 
-    /// The error for what the last system call reported.
+    /// Makes the error for the last failed system call.
     static func failure(_ code: StorageError.Code, _ message: String) -> StorageError {
         let reason = errno
         let text = String(cString: strerror(reason))

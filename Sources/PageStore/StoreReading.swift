@@ -1,7 +1,7 @@
 import PageModel
 
-/// What can be read, each inside the caller's read transaction (R2). The asynchronous and the synchronous side of the
-/// store are both made of these.
+/// The read operations, each inside the caller's read transaction (R2). The asynchronous and the synchronous interface
+/// of the store share them.
 struct StoreReading {
     let connection: Connection
     let accesses: AccessLog
@@ -13,7 +13,7 @@ struct StoreReading {
         moment = StorageMoment(clock)
     }
 
-    /// Every query that is whole, with its outline and size.
+    /// Returns every query with an intact record, with its outline and size.
     func summaries() throws(StorageError) -> [QuerySummary] {
         var summaries: [QuerySummary] = []
         for record in try QueryTable.all(in: connection) {
@@ -29,7 +29,7 @@ struct StoreReading {
         return QuerySummary(outline: outline, bytes: try PageTable.bytes(of: query, in: connection))
     }
 
-    /// The list as far as a refresh needs it that finds nothing new.
+    /// Returns the part of the list that a refresh needs when it finds no change.
     func state(of key: QueryKey) throws(StorageError) -> ListState? {
         guard let record = try QueryTable.find(key, in: connection) else { return nil }
         var state = ListState(
@@ -44,7 +44,7 @@ struct StoreReading {
             if content != nil, row.summary.count > 0 { accesses.read(row.body) }
             state.pageOne = ListState.PageOne(summary: row.summary, identities: content?.identities)
         } else if state.holdings?.held.headEnd ?? 0 > 0 {
-            // The record of page one is damaged: the other pages have to be looked at, too.
+            // The record of page one is damaged, so the other pages must be checked, too.
             state.holdings = nil
         }
         return state
@@ -55,7 +55,7 @@ struct StoreReading {
         return try outline(record)
     }
 
-    /// The outline of a list that is read in the time that it takes to wake a thread.
+    /// The outline of a short list, which takes no longer to read than waking a thread does.
     enum ShortOutline: Sendable {
         case list(ListOutline?)
         case tooLong
@@ -67,7 +67,7 @@ struct StoreReading {
         return .list(try outline(record))
     }
 
-    /// The list, and what `choose` picks of it.
+    /// Returns the list and the ranges of it that `choose` selects.
     func list(
         of query: QueryID, reading choose: (ListOutline) -> [Range<Int>]
     ) throws(StorageError) -> ListReading? {
@@ -75,13 +75,14 @@ struct StoreReading {
         return try list(record, mostItems: .max, reading: choose)
     }
 
-    /// What comes of a list that is to be read in the time that it takes to wake a thread.
+    /// The windows of a short list, which take no longer to read than waking a thread does.
     enum ShortList: Sendable {
         case list(ListReading?)
         case tooLong
     }
 
-    /// - Parameter mostItems: of more than these, nothing is read.
+    /// Reads a short list. Returns `tooLong` for a list with many pages.
+    /// - Parameter mostItems: the largest number of items to read. Returns `tooLong` when `choose` selects more.
     func shortList(
         of query: QueryID, mostItems: Int, reading choose: (ListOutline) -> [Range<Int>]
     ) throws(StorageError) -> ShortList {
@@ -119,14 +120,14 @@ struct StoreReading {
             readAt: moment.now)
     }
 
-    /// The items at `range`. Bytes that are not those that were stored are a miss, never an answer.
+    /// Returns the items at `range`. Items whose bytes do not match their checksum count as damaged and are left out.
     func window(of query: QueryID, _ range: Range<Int>) throws(StorageError) -> ListWindow? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
         return try window(
             range, of: record, range.isEmpty ? PageRows() : PageTable.read(meeting: range, of: query, in: connection))
     }
 
-    /// - Parameter rows: those that hold positions in `range`, and maybe others.
+    /// - Parameter rows: the rows that hold positions in `range`. May include others.
     private func window(_ range: Range<Int>, of record: QueryRecord, _ rows: PageRows) throws(StorageError)
         -> ListWindow
     {
@@ -148,14 +149,14 @@ struct StoreReading {
         guard !rows.damaged.isEmpty else { return window }
         var known = rows
         known.restrict(to: range)
-        // Positions beyond the end of the list are not missing.
+        // Positions beyond the end of the list are not damaged.
         let length = record.end ?? record.total.count ?? .max
         window.damaged += known.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
         window.damaged.sort { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }
         return window
     }
 
-    /// The page that starts at `offset`; nil when none does, or when it is damaged.
+    /// Returns the page that starts at `offset`. Returns nil when no page starts there, or when it is damaged.
     func page(at offset: Int, of query: QueryID) throws(StorageError) -> StoredPage? {
         guard let row = try PageTable.row(at: offset, of: query, in: connection),
             let content = try BodyTable.content(of: row, in: connection)
@@ -169,7 +170,7 @@ struct StoreReading {
         return try IdentityTable.locate(keys, in: record, connection)
     }
 
-    /// What changed since `version` (R48).
+    /// Returns the changes of a list since `version` (R48).
     func changes(of query: QueryID, since version: ContentVersion, limit: Int) throws(StorageError) -> ListChanges? {
         guard let record = try QueryTable.find(query, in: connection) else { return nil }
         return try JournalTable.changes(
@@ -185,8 +186,8 @@ struct StoreReading {
             record: record, pages: rows.rows.map(\.summary),
             ledger: try LedgerTable.entries(of: record.id, in: connection, at: moment), readAt: moment.now)
         guard !rows.damaged.isEmpty else { return outline }
-        // How many positions are lost behind the last page that can be read is unknown, unless the list's length is
-        // known.
+        // Damage behind the last readable page hides an unknown number of positions. The length of the list limits it
+        // where it is known.
         let length = outline.length
         outline.damaged = rows.damaged.map { $0.lowerBound..<max($0.lowerBound, min($0.upperBound, length)) }
         return outline

@@ -1,42 +1,42 @@
 public import PageModel
 
-/// What a store holds and takes up, read in one transaction (R2); the sizes of the files are those of the same moment,
-/// as near as a file system tells them.
+/// The contents and the size of a store, read in one transaction (R2). The sizes of the files are read separately, at
+/// nearly the same moment.
 public struct StoreStatistics: Hashable, Sendable {
-    /// One list.
+    /// The figures of one list.
     public struct Query: Hashable, Sendable {
         /// The list without its items, and its size.
         public var summary: QuerySummary
-        /// What its runs have cost; empty where nobody counted.
+        /// The summed costs of its runs. Empty where no run was counted.
         public var tally: RunTally
 
-        /// One list's figures; each parameter is the property of its name.
+        /// Creates the figures of a list; each parameter is the property of its name.
         public init(summary: QuerySummary, tally: RunTally) {
             self.summary = summary
             self.tally = tally
         }
 
-        /// Items that count as held.
+        /// The number of held items.
         public var items: Int { summary.outline.coverage.count }
 
-        /// How many entries of the ledger are in each state; states that none is in are absent.
+        /// The number of ledger entries in each state. States without entries are absent.
         public var ledger: [FetchState: Int] {
             summary.outline.ledger.reduce(into: [:]) { $0[$1.state, default: 0] += 1 }
         }
     }
 
-    /// By id; those whose record is damaged are left out.
+    /// The figures of each query, ordered by id. Queries with a damaged record are left out.
     public var queries: [Query]
-    /// Bytes of the store file.
+    /// The size of the store file, in bytes.
     public var fileBytes: Int
-    /// Bytes of the write-ahead log, which is merged into the file from time to time.
+    /// The size of the write-ahead log, in bytes. The log is merged into the file from time to time.
     public var logBytes: Int
-    /// Bytes of the file that nothing is stored in: they are used before the file grows.
+    /// The unused bytes of the store file. They are reused before the file grows.
     public var freeBytes: Int
-    /// The schema that the store has.
+    /// The schema version of the store.
     public var schema: Int
 
-    /// Figures of a store; each parameter is the property of its name.
+    /// Creates the figures of a store; each parameter is the property of its name.
     public init(queries: [Query], fileBytes: Int, logBytes: Int, freeBytes: Int, schema: Int) {
         self.queries = queries
         self.fileBytes = fileBytes
@@ -45,15 +45,15 @@ public struct StoreStatistics: Hashable, Sendable {
         self.schema = schema
     }
 
-    /// The sums over all queries.
+    /// The sum of the tallies of all queries.
     public var tally: RunTally { queries.reduce(RunTally()) { $0 + $1.tally } }
-    /// Items that count as held, of all queries.
+    /// The number of held items of all queries.
     public var items: Int { queries.reduce(0) { $0 + $1.items } }
-    /// Pages, of all queries; those of older generations included.
+    /// The number of pages of all queries, including those of older generations.
     public var pages: Int { queries.reduce(0) { $0 + $1.summary.outline.pages.count } }
-    /// Bytes of all page bodies with their layout.
+    /// The size of all page bodies with their layout, in bytes.
     public var bytes: Int { queries.reduce(0) { $0 + $1.summary.bytes } }
-    /// How many entries of all ledgers are in each state; states that none is in are absent.
+    /// The number of ledger entries of all queries in each state. States without entries are absent.
     public var ledger: [FetchState: Int] {
         queries.reduce(into: [:]) { $0.merge($1.ledger, uniquingKeysWith: +) }
     }

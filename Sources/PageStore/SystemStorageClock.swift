@@ -7,15 +7,15 @@ import Darwin
 #endif
 public import PageModel
 
-/// The clock of this machine.
+/// The system's clock.
 public struct SystemStorageClock: StorageClock {
-    /// The clock of this machine; it has no settings.
+    /// Creates the clock. It has no settings.
     public init() {}
 
-    /// The wall time, in whole milliseconds.
+    /// Returns the wall time, in whole milliseconds.
     public func now() -> Timestamp { Timestamp(milliseconds: SystemStorageClock.milliseconds(CLOCK_REALTIME)) }
 
-    /// The time since the start of this machine, in whole milliseconds, with the start's id.
+    /// Returns the time since the machine started, in whole milliseconds, with the id of that start.
     public func uptime() -> Uptime {
         Uptime(
             milliseconds: SystemStorageClock.milliseconds(SystemStorageClock.sinceBoot), boot: SystemStorageClock.boot)
@@ -28,7 +28,7 @@ public struct SystemStorageClock: StorageClock {
     }
 
     #if canImport(Darwin)
-    // Runs through sleep: clock_gettime(3).
+    // This clock advances during sleep: clock_gettime(3).
     private static var sinceBoot: clockid_t { CLOCK_MONOTONIC }
     private static let boot = bootSession()
 
@@ -40,12 +40,12 @@ public struct SystemStorageClock: StorageClock {
         return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }
     #else
-    // Runs through suspend: clock_gettime(2).
+    // This clock advances during suspend: clock_gettime(2).
     private static var sinceBoot: clockid_t { clockid_t(CLOCK_BOOTTIME) }
     private static let boot = bootID()
 
-    /// Empty where the system does not say. A lease from before a restart then ends late; its owner's kernel lock is
-    /// gone all the same, and that ends it at once (R30).
+    /// Returns the id of the boot, or an empty text where it cannot be read. A lease from before a restart may then end
+    /// late. The restart drops its owner's kernel lock, which ends the lease at once anyway (R30).
     private static func bootID() -> String {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

@@ -1,9 +1,9 @@
 import PageModel
 
-/// The leases that a session has granted and not seen to end: which rows a heartbeat renews, without a search (Decision
-/// 0009).
+/// The leases that a session has granted and that have not ended. A heartbeat renews these rows without a search
+/// (Decision 0009).
 ///
-/// The store decides what is held; an entry that is out of date renews nothing.
+/// The store decides which leases are held. An outdated entry renews no lease.
 struct HeldLeases {
     struct Place {
         var query: QueryID
@@ -13,7 +13,8 @@ struct HeldLeases {
     }
 
     private var places: [LeaseToken: Place] = [:]
-    /// Owners that never end their leases, and never renew them, leave no more than so many behind.
+    /// The number of entries from which on `add` first removes the expired ones. Owners may never end or renew their
+    /// leases.
     private static let many = 1_024
 
     mutating func add(
@@ -25,7 +26,7 @@ struct HeldLeases {
 
     mutating func end(_ token: LeaseToken) { places[token] = nil }
 
-    /// The leases of an owner, the oldest first.
+    /// Returns the leases of an owner, the oldest first.
     func leases(of owner: LeaseOwner) -> [(query: QueryID, lease: Lease)] {
         places.filter { $0.value.owner == owner }.sorted { $0.key < $1.key }.map {
             ($0.value.query, Lease(offset: $0.value.offset, token: $0.key))

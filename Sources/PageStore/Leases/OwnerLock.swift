@@ -7,19 +7,23 @@ import Darwin
 #endif
 import PageModel
 
-/// Proof that a process lives (R30): it holds a kernel lock on one byte of a file beside the store, and the number of
-/// that byte is its name in leases. When it dies, however it dies, the kernel drops the lock, and everybody can see
-/// that its leases are worth nothing. A pid would not do: it is reused, and means nothing in another container.
+/// Proves that a process is alive (R30).
 ///
-/// The file holds whose log lies beside it and nothing else (`LogOwner`), and is never deleted: locks may lie beyond
-/// its end. Locks belong to the open file and not to the process ("open file description locks", fcntl(2)), so that two
-/// stores in one process are two owners.
+/// The process holds a kernel lock on one byte of a file beside the store. The number of that byte is the name of the
+/// process in leases. The kernel drops the lock when the process ends, however it ends. Every other process then sees
+/// that its leases are void. A pid would not work: pids are reused, and mean nothing in another container.
+///
+/// The file also records the owner of the log (`LogOwner`) and is never deleted. Locked bytes may be beyond its end.
+/// Locks belong to the open file and not to the process ("open file description locks", fcntl(2)), so two stores in one
+/// process are two owners.
 final class OwnerLock: Sendable {
-    /// The name that this owner's leases carry.
+    /// The name of this owner in its leases.
     let name: String
     private let descriptor: Int32
 
+    /// Opens the file and locks a free byte.
     /// - Parameter store: the resolved path of the store file.
+    /// - Throws: `permission`, `cannotCreate` or `inputOutput`.
     init(store: String) throws(StorageError) {
         let path = store + "-owners"
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -28,7 +32,7 @@ final class OwnerLock: Sendable {
                 errno == EACCES ? .permission : .cannotCreate,
                 "cannot open \(path): \(String(cString: strerror(errno)))")
         }
-        // Chance makes two owners meet once in 2^62; then one of them takes the next number.
+        // Two owners draw the same number with a probability of 1 in 2^62. One of them then takes the next free number.
         var number = Int64.random(in: 0..<1 << 62)
         while !ByteLock(descriptor: descriptor).set(.exclusive, at: number) {
             guard errno == EAGAIN || errno == EACCES, number < Int64.max - 1 else {
@@ -45,13 +49,14 @@ final class OwnerLock: Sendable {
         close(descriptor)
     }
 
-    /// Whether the process of the owner with this name lives. Returns `false` for a text that is no owner's name.
+    /// Returns whether the process of the named owner is alive. Returns `false` for a text that is not the name of an
+    /// owner.
     func isAlive(_ owner: String) -> Bool {
-        // What a `LeaseOwner` adds is the process's own matter.
+        // A `LeaseOwner` may add a suffix after "/", which only its own process uses.
         let process = owner.prefix { $0 != "/" }
         if process == name { return true }
         guard let number = Int64(process, radix: 36), number >= 0 else { return false }
-        // A question that fails is no proof of death.
+        // A failed system call does not prove that the process is dead.
         return ByteLock(descriptor: descriptor).isHeldElsewhere(at: number) ?? true
     }
 }

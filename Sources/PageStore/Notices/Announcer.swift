@@ -1,10 +1,11 @@
 import PageModel
 import Synchronization
 
-/// Tells what was committed: observers in this process exactly, other processes that something was.
+/// Announces commits. Observers in this process receive the exact changes; other processes only learn which queries may
+/// have changed.
 ///
-/// State: the file and the watch on it, opened when somebody first listens, counts or writes, under one mutex; the
-/// table as it was seen last, under another, used by the watch's queue.
+/// State: the file of notices and its watch, under one mutex. The file is opened when a listener, a call of
+/// `changeCount` or a commit first needs it. Another mutex guards the table as last read, which the watch's queue uses.
 final class Announcer: Sendable {
     let hub = NoticeHub()
     private let store: String
@@ -22,7 +23,7 @@ final class Announcer: Sendable {
 
     private enum Watching {
         case notYet
-        /// The kernel gives no more watches. Each new listener asks for one again; who only counts does not.
+        /// The kernel grants no more watches. Each new listener tries again; `changeCount` does not.
         case refused
         case on(NoticeWatch)
     }
@@ -32,7 +33,7 @@ final class Announcer: Sendable {
         self.isReadOnly = isReadOnly
     }
 
-    /// Asked for the queries that there are, when another process has written.
+    /// Returns the ids of all queries. Called after another process has written.
     var knownQueries: (@Sendable () -> [QueryID])? {
         get { queries.withLock { $0 } }
         set { queries.withLock { $0 = newValue } }
@@ -44,7 +45,7 @@ final class Announcer: Sendable {
         return stream
     }
 
-    /// Who is told of a query through it hears of other processes, too, from the moment of `observe` on.
+    /// Returns a watch. Its observers also receive changes of other processes, from the moment of `observe` on.
     func watch() -> StorageWatch {
         let watch = hub.watch()
         return StorageWatch(
@@ -56,8 +57,8 @@ final class Announcer: Sendable {
             ignore: { watch.ignore($0) })
     }
 
-    /// Nil unless every change is told: of other processes nothing is heard where the kernel gives no watch, or the
-    /// file of notices cannot be.
+    /// Returns nil unless every change is announced. Changes of other processes are missed where the kernel grants no
+    /// watch or the file of notices cannot be opened.
     func changeCount(of query: QueryID) -> UInt64? {
         switch file.withLock({ $0 }) {
         case .open(_, .on): break
@@ -67,7 +68,7 @@ final class Announcer: Sendable {
         return hub.changeCount(of: query)
     }
 
-    /// Call after the commit.
+    /// Announces the changes of a commit. Call after the commit.
     func announce(_ sets: [ChangeSet]) {
         hub.publish(sets)
         opened()?.stamp(sets.lazy.map(\.query))
@@ -94,7 +95,8 @@ final class Announcer: Sendable {
         }
     }
 
-    /// - Returns: whether every change is told from now on.
+    /// Starts the watch on the file of notices, unless it is running.
+    /// - Returns: whether every change is announced from now on.
     @discardableResult
     private func listen() -> Bool {
         guard let file = opened() else { return false }
@@ -104,13 +106,13 @@ final class Announcer: Sendable {
             case .unopened, .missing, .closed: return (false, false)
             case .open(_, .notYet), .open(_, .refused): break
             }
-            // First what is there, then the watch: what comes between is seen by the first look after it.
+            // The table is read before the watch starts. The first look afterwards finds any write in between.
             seen.withLock { $0 = file.read() }
             let watch = NoticeWatch(path: file.path) { [weak self] in self?.look(file) }
             state = .open(file, watch.map { .on($0) } ?? .refused)
             return (true, watch != nil)
         }
-        // The table is large, and listeners are many: later ones have the watch.
+        // Reading the table is expensive. Later listeners rely on the running watch.
         if isFirst { look(file) }
         return isOn
     }

@@ -8,22 +8,23 @@ import Darwin
 import PageModel
 import Synchronization
 
-/// How processes that share a store tell each other that something was committed: a small file beside the store,
-/// written with one system call after a commit, watched by the others through the kernel (R41).
+/// Notifies other processes of commits through a small file beside the store (R41). A process writes to the file with
+/// one system call after a commit. The other processes watch it through the kernel.
 ///
-/// The file is a table of stamps. Each process that writes takes a row of it, by a kernel lock on that row's first
-/// byte; a query's number picks the column (`NoticeHub.column`). A stamp is a number that was not there before, so a
-/// reader that compares the table with what it saw last knows which queries to look at, however late it comes: nothing
-/// is lost, and nothing grows. Losing the file loses nothing but notices.
+/// The file is a table of stamps. Each process that writes locks the first byte of one row and uses that row. The
+/// number of a query selects the column (`NoticeHub.column`). A stamp is a number that was not in that place before. A
+/// reader compares the table with its previous copy, and so finds the changed columns however late it reads. The file
+/// never grows, and losing it loses only notices.
 final class NoticeFile: Sendable {
     private static let rows = 64
 
     let path: String
     private let descriptor: Int32
-    /// Nil as long as this process has not written; then its row, and its next stamp.
+    /// The row of this process and its last stamp. `nil` until the process has written.
     private let own = Mutex<(row: Int, stamp: UInt64)?>(nil)
 
-    /// Opens the file, and makes it when `create` says so; nil when that cannot be: then nobody is told.
+    /// Opens the file, and creates it when `create` is true. Returns nil when it cannot be opened: no notices are
+    /// exchanged then.
     init?(store: String, create: Bool) {
         path = store + "-notices"
         descriptor = open(path, (create ? O_CREAT | O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -32,11 +33,12 @@ final class NoticeFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Tells the other processes that these queries changed. Call after the commit, or they would look too early.
+    /// Announces to other processes that these queries changed. Call after the commit, because a reader notified
+    /// earlier would find the old data.
     func stamp(_ queries: some Collection<QueryID>) {
         own.withLock { own in
             var (row, stamp) = own ?? (takeRow(), UInt64.random(in: 0...UInt64.max))
-            // Nearly always there is one, and that needs no set.
+            // A commit nearly always changes one query, which needs no set.
             if queries.count == 1, let query = queries.first {
                 write(NoticeHub.column(of: query), of: row, &stamp)
             } else {
@@ -49,11 +51,11 @@ final class NoticeFile: Sendable {
     private func write(_ column: Int, of row: Int, _ stamp: inout UInt64) {
         stamp &+= 1
         let offset = (row * NoticeHub.columns + column) * 8
-        // A notice that cannot be written is late, not wrong: whoever reads the store reads the truth.
+        // A lost notice only delays a reader, because the data itself is read from the store.
         _ = withUnsafeBytes(of: stamp.littleEndian) { pwrite(descriptor, $0.baseAddress, 8, off_t(offset)) }
     }
 
-    /// The columns in which the table differs from `seen`, which becomes the table; our own row does not count.
+    /// Returns the columns in which the table differs from `seen`, and updates `seen`. Ignores the row of this process.
     func changes(since seen: inout [UInt64]) -> Set<Int> {
         let table = read()
         defer { seen = table }
@@ -72,8 +74,8 @@ final class NoticeFile: Sendable {
         return table
     }
 
-    /// The first row that nobody else holds. With more writers than rows the last row is shared, and two that write at
-    /// the same moment may each miss the other's notice.
+    /// Locks the first free row. When all are taken, the last row is shared. Two processes that write to it at the same
+    /// moment may then each miss the other's notice.
     private func takeRow() -> Int {
         for row in 0..<NoticeFile.rows - 1 {
             if ByteLock(descriptor: descriptor).set(.exclusive, at: Int64(row * NoticeHub.columns * 8)) { return row }

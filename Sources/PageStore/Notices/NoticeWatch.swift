@@ -7,14 +7,16 @@ import Musl
 import Darwin
 #endif
 
-/// Calls back when a file has been written to, and costs nothing while it is not: inotify(7) on Linux, a vnode source
-/// on Apple systems.
+/// Calls a closure when a file has been written to, without polling. Uses inotify(7) on Linux, a vnode source on Apple
+/// systems.
 final class NoticeWatch: Sendable {
-    // Because Dispatch does not say that its sources may be used from any thread, which they may.
+    // Dispatch sources may be used from any thread, but Dispatch does not declare them as `Sendable`.
     private nonisolated(unsafe) let source: any DispatchSourceProtocol
 
-    /// - Parameter call: called on a queue of its own, one call at a time.
-    /// - Returns: nil when the kernel gives no more watches; then nobody is told.
+    /// Starts the watch. Returns nil when the kernel grants no more watches.
+    /// - Parameters:
+    ///   - path: the file to watch.
+    ///   - call: runs on a queue of its own, one call at a time.
     init?(path: String, call: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "pagecache.notices")
         #if os(Linux)
@@ -26,12 +28,12 @@ final class NoticeWatch: Sendable {
         }
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         source.setEventHandler {
-            // Taken out before the table is read, so that a write after the read is an event of its own.
+            // The events are drained before `call` reads the table, so a write after that read is a new event.
             var events = [UInt8](repeating: 0, count: 4_096)
             while read(descriptor, &events, events.count) > 0 {}
             call()
-            // The first write is told at once. Those that follow are gathered for a moment: a busy writer must not keep
-            // its watchers busy.
+            // The first write is reported at once. Later ones are collected for five milliseconds, so a busy writer
+            // does not keep its watchers busy.
             usleep(5_000)
         }
         #else

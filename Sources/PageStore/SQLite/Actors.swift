@@ -2,17 +2,17 @@ import Dispatch
 import PageModel
 import Synchronization
 
-/// The connection that writes; for asynchronous callers on a queue of its own, so that blocking C never runs on Swift's
-/// cooperative pool.
+/// Owns the connection that writes. Asynchronous callers use a queue of its own, so that blocking C code never runs on
+/// Swift's cooperative pool.
 ///
-/// Mutable state: the session, under a mutex: whoever may block takes it where they are, and needs no queue for it.
+/// Mutable state: the session, under a mutex. A thread that may block takes the mutex directly and needs no queue.
 actor WriterActor {
     private let executor = QueueExecutor(label: "pagecache.writer")
     private nonisolated let session = Mutex<Session?>(nil)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Opens the connection, once.
+    /// Opens the session. Call once.
     func open(_ make: @Sendable () throws(StorageError) -> Session) throws(StorageError) {
         try session.withLock { session throws(StorageError) in session = try make() }
     }
@@ -24,7 +24,7 @@ actor WriterActor {
         try runOnThisThread(body)
     }
 
-    /// Runs `body` on the calling thread, in turn with everybody else who writes.
+    /// Runs `body` on the calling thread, after the writes that are under way.
     nonisolated func runOnThisThread<Value: Sendable>(
         _ body: @Sendable (Session) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
@@ -34,7 +34,8 @@ actor WriterActor {
         }
     }
 
-    /// Closes the connection; later calls throw `closed`. First notes which pages were read, if that can be done.
+    /// Closes the connection; later calls throw `closed`. First stores the times of reads and resumes purges, if
+    /// possible.
     func close() {
         session.withLock { session in
             if let session {
@@ -46,7 +47,7 @@ actor WriterActor {
     }
 }
 
-/// A queue on which asynchronous reads run.
+/// A queue for asynchronous reads.
 actor ReaderActor {
     private let executor = QueueExecutor(label: "pagecache.reader")
 
@@ -57,8 +58,8 @@ actor ReaderActor {
     }
 }
 
-/// Runs an actor's jobs on a serial dispatch queue. (`DispatchSerialQueue` is itself an executor on Apple systems,
-/// but does not exist on Linux.)
+/// Runs an actor's jobs on a serial dispatch queue. (`DispatchSerialQueue` is an executor on Apple systems, but does
+/// not exist on Linux.)
 final class QueueExecutor: SerialExecutor {
     let queue: DispatchQueue
 

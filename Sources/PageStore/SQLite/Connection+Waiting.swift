@@ -1,16 +1,16 @@
 import CSQLite
 import PageModel
 
-/// How long a statement waits for a lock, and since when the one under way has waited.
+/// How long a statement waits for a lock, and when the current wait began.
 struct LockPatience {
-    /// How long a statement waits. 0 means that it does not wait.
+    /// The longest wait of a statement. 0 means that it does not wait.
     var budget = Duration.zero
-    /// Nanoseconds of the monotonic clock at the first attempt of the statement under way.
+    /// The time of the first attempt of the current statement, in nanoseconds of the monotonic clock.
     fileprivate var began: UInt64 = 0
 }
 
 extension Connection {
-    /// How long a statement waits for a lock of another connection.
+    /// The longest time that a statement waits for a lock of another connection.
     var busyBudget: Duration { patience.budget }
 
     func setBusyBudget(_ duration: Duration) {
@@ -19,7 +19,7 @@ extension Connection {
         sqlite3_busy_handler(
             handle,
             { connection, attempt in
-                // The handle is closed before the connection is gone.
+                // The handle is closed before the connection object is freed.
                 connection.map {
                     Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue().pause(attempt: Int(attempt))
                 } == true ? 1 : 0
@@ -27,7 +27,7 @@ extension Connection {
     }
 
     /// Runs `body` without waiting for locks of other connections.
-    /// - Returns: `nil` when another connection holds a lock.
+    /// - Returns: the result of `body`, or `nil` when another connection holds a lock.
     func withoutWaiting<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value? {
         let budget = patience.budget
         patience.budget = .zero
@@ -40,7 +40,7 @@ extension Connection {
         }
     }
 
-    /// Waits before the next attempt to get a lock.
+    /// Waits before the next attempt to take a lock.
     /// - Returns: `false` when the budget is spent.
     private func pause(attempt: Int) -> Bool {
         let now = Watchdog.now()

@@ -1,17 +1,17 @@
 import CSQLite
 import PageModel
 
-/// One SQLite connection, used by one thread at a time (whoever owns it sees to that).
+/// One SQLite connection. The owner ensures that only one thread uses it at a time.
 ///
-/// Mutable state: the C handle, the prepared statements, the watchdog, how it waits for locks, the rows that could not
-/// be reached. All of it belongs to the thread that uses the connection. Statements are finalised before the handle is
-/// closed; SQLite requires that order (https://www.sqlite.org/c3ref/close.html).
+/// Mutable state: the C handle, the prepared statements, the watchdog, the lock patience and the unreachable rows. All
+/// of it belongs to the thread that uses the connection. Statements are finalised before the handle is closed; SQLite
+/// requires that order (https://www.sqlite.org/c3ref/close.html).
 final class Connection {
-    /// How a file is opened.
+    /// The access mode of the file.
     enum Access {
         case readWrite
         case readOnly
-        /// Read only, and nobody writes: without a lock, a log, or any file of its own. For media that cannot be
+        /// Read only, without a lock, a log or any other file. No process may write meanwhile. For media that cannot be
         /// written.
         case immutable
     }
@@ -23,25 +23,29 @@ final class Connection {
     let handle: OpaquePointer
     private var statements: [Statement?] = []
     private let watchdog: Watchdog
-    /// How a statement waits for a lock of another connection, see `Connection+Waiting`.
+    /// The waiting for locks of other connections, see `Connection+Waiting`.
     var patience = LockPatience()
-    /// Whose turn it is to write; `nil` for a connection that only reads.
+    /// The turns of the processes that write. `nil` for a connection that only reads.
     var turns: WriteTurns?
     var logObserver: ((Int) -> Void)?
-    /// What write transactions could not reach.
+    /// The rows that write transactions could not reach.
     var unreachable: Set<UnreachableRow> = []
-    /// The log and the shared memory, as they were when this connection was opened.
+    /// The log and the shared memory, as this connection found them when it was opened.
     var companions: [(path: String, identity: FileIdentity)] = []
-    /// Whether the index of names was found to lead to each record, see `QueryNames`.
+    /// Whether the index of names was found to have an entry for each record, see `QueryNames`.
     var hasSoundNames = false
     /// Whether a write transaction is under way.
     var isWriting = false
 
-    /// Opens an existing file; never creates one. `path` must be resolved: symbolic links in it are refused.
-    /// - Parameter fileSystem: the name of a SQLite VFS; nil for the default one.
+    /// Opens an existing file; never creates one. Symbolic links in the path are refused.
+    /// - Parameters:
+    ///   - path: the resolved path of the file, or ":memory:".
+    ///   - access: the access mode. Defaults to `readWrite`.
+    ///   - fileSystem: the name of a SQLite VFS. Defaults to nil, which means SQLite's default VFS.
     init(path: String, _ access: Access = .readWrite, fileSystem: String? = nil) throws(StorageError) {
         var handle: OpaquePointer?
-        // NOMUTEX: one thread at a time, so SQLite need not lock again. EXRESCODE: the codes say what failed.
+        // NOMUTEX: one thread uses the connection at a time, so SQLite needs no mutex. EXRESCODE: extended result codes
+        // name the failed operation.
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         flags |= access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
         if path != ":memory:" { flags |= SQLITE_OPEN_NOFOLLOW }
@@ -73,7 +77,7 @@ final class Connection {
         guard code == SQLITE_OK else { throw failure(code, doing: "running a statement on") }
     }
 
-    /// Runs one statement that returns nothing.
+    /// Runs one statement that returns no rows.
     func run(_ sql: SQL, _ values: SQLValue...) throws(StorageError) {
         let statement = try prepared(sql)
         defer { statement.reset() }
@@ -81,7 +85,7 @@ final class Connection {
         while try statement.step() {}
     }
 
-    /// Runs one statement that returns nothing; `bind` gives it its values without boxing them first.
+    /// Runs one statement that returns no rows. `bind` binds its values without boxing them.
     func run(_ sql: SQL, bind: (Statement) throws(StorageError) -> Void) throws(StorageError) {
         let statement = try prepared(sql)
         defer { statement.reset() }
@@ -89,7 +93,7 @@ final class Connection {
         while try statement.step() {}
     }
 
-    /// The first row for these values, mapped; nil when there is none.
+    /// Returns the first row for these values, mapped, or nil when there is none.
     func first<Value>(
         _ sql: SQL, values: [SQLValue], map: (borrowing Row) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {
@@ -99,14 +103,14 @@ final class Connection {
         return try statement.step() ? try map(Row(statement: statement)) : nil
     }
 
-    /// Runs a statement whose text is made from our own schema.
+    /// Runs a statement whose text is built from the schema's own names.
     func run(_ text: String, _ values: [SQLValue]) throws(StorageError) {
         let statement = try prepare(text, persistent: false)
         try statement.bind(values)
         while try statement.step() {}
     }
 
-    /// Calls `body` with each row of a statement whose text is made from our own schema.
+    /// Calls `body` with each row of a statement whose text is built from the schema's own names.
     func each(_ text: String, body: (borrowing Row) throws(StorageError) -> Void) throws(StorageError) {
         let statement = try prepare(text, persistent: false)
         while try statement.step() { try body(Row(statement: statement)) }
@@ -124,7 +128,7 @@ final class Connection {
         }
     }
 
-    /// Calls `body` with each row, as long as `goesOn` returns true before it.
+    /// Calls `body` with each row. Before each row calls `goesOn`, and stops when it returns false.
     func each(
         _ sql: SQL, _ values: SQLValue..., while goesOn: () -> Bool, body: (borrowing Row) throws(StorageError) -> Void
     ) throws(StorageError) {
@@ -136,7 +140,7 @@ final class Connection {
         }
     }
 
-    /// The first row, mapped; nil when there is none.
+    /// Returns the first row, mapped, or nil when there is none.
     func first<Value>(
         _ sql: SQL, _ values: SQLValue..., map: (borrowing Row) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {
@@ -146,7 +150,7 @@ final class Connection {
         return try statement.step() ? try map(Row(statement: statement)) : nil
     }
 
-    /// The first row for one number, mapped.
+    /// Returns the first row for one number, mapped, or nil when there is none.
     func first<Value>(
         _ sql: SQL, _ one: Int64, map: (borrowing Row) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {
@@ -156,7 +160,7 @@ final class Connection {
         return try statement.step() ? try map(Row(statement: statement)) : nil
     }
 
-    /// The first row for two numbers, mapped: the key of most tables.
+    /// Returns the first row for two numbers, mapped, or nil when there is none. Most tables have a key of two numbers.
     func first<Value>(
         _ sql: SQL, _ one: Int64, _ two: Int64, map: (borrowing Row) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {
@@ -167,7 +171,7 @@ final class Connection {
         return try statement.step() ? try map(Row(statement: statement)) : nil
     }
 
-    /// The number in the first column of the first row; nil when there is no row.
+    /// Returns the number in the first column of the first row, or nil when there is no row.
     func number(_ sql: SQL, _ values: SQLValue...) throws(StorageError) -> Int64? {
         let statement = try prepared(sql)
         defer { statement.reset() }
@@ -175,20 +179,20 @@ final class Connection {
         return try statement.step() ? Row(statement: statement).int64(0) : nil
     }
 
-    /// Runs a pragma and calls `body` with each row. Pragmas take no parameters; their text is ours.
+    /// Runs a pragma and calls `body` with each row. Pragmas take no parameters, so `text` must never contain data.
     func pragma(_ text: String, body: (borrowing Row) throws(StorageError) -> Void) throws(StorageError) {
         let statement = try prepare("PRAGMA \(text)", persistent: false)
         while try statement.step() { try body(Row(statement: statement)) }
     }
 
-    /// The number that a pragma answers with.
+    /// Runs a pragma and returns its number.
     func pragma(_ text: String) throws(StorageError) -> Int64 {
         var number: Int64 = 0
         try pragma(text) { row throws(StorageError) in number = row.int64(0) }
         return number
     }
 
-    /// How many rows the last statement inserted, changed or deleted.
+    /// The number of rows that the last statement inserted, changed or deleted.
     var changes: Int { Int(sqlite3_changes64(handle)) }
 
     /// The rowid of the last insert.
@@ -207,7 +211,7 @@ final class Connection {
         sqlite3_limit(handle, category, value)
     }
 
-    /// Lets so many databases be attached while `body` runs; none before and after (`StoreOpening`).
+    /// Allows `count` attached databases while `body` runs. None are allowed before and after (`StoreOpening`).
     func allowingAttached(_ count: Int32, _ body: () throws(StorageError) -> Void) throws(StorageError) {
         let before = sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, count)
         defer { sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, before) }
@@ -216,16 +220,16 @@ final class Connection {
 
     // MARK: The file
 
-    /// A number that changes with each commit, of this connection and of others, as of the transaction that is open
+    /// A number that changes with each commit of any connection, as of the open transaction
     /// (https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntldataversion). Returns `nil` when SQLite
-    /// gives none.
+    /// does not provide it.
     var dataVersion: UInt32? {
         var version: UInt32 = 0
         return sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version) == SQLITE_OK ? version : nil
     }
 
-    /// Eight bytes of the database file itself, past the log and SQLite's cache, as a big-endian number. Returns `nil`
-    /// where the file ends before.
+    /// Reads eight bytes of the database file as a big-endian number, bypassing the log and SQLite's cache. Returns
+    /// `nil` where the file ends earlier.
     func bytesOfFile(at position: Int64) -> UInt64? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         var word: UInt64 = 0
@@ -235,27 +239,27 @@ final class Connection {
         return UInt64(bigEndian: word)
     }
 
-    /// Whether the path of this database leads to another file than the one that is open, or to none.
+    /// Whether the path of this database leads to a file other than the open one, or to no file.
     var hasMoved: Bool {
         var answer: Int32 = 0
         return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &answer) == SQLITE_OK && answer != 0
     }
 
-    /// How long a transaction may compute; nil for as long as it takes.
+    /// The longest time that a transaction may compute. `nil` means no limit.
     var timeLimit: Duration? {
         get { watchdog.limit }
         set { watchdog.limit = newValue }
     }
 
-    /// Starts counting the time limit anew.
+    /// Restarts the time limit.
     func restartWatchdog() { watchdog.restart() }
 
-    /// Adds a function to SQL on this connection that does nothing but compute.
+    /// Defines a deterministic SQL function on this connection.
     func define(
         _ name: String, arguments: Int32,
         _ function: @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
     ) throws(StorageError) {
-        // DIRECTONLY: nothing in a schema can call it (https://www.sqlite.org/c3ref/c_deterministic.html).
+        // DIRECTONLY: the schema cannot call the function (https://www.sqlite.org/c3ref/c_deterministic.html).
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
         let code = sqlite3_create_function_v2(handle, name, arguments, flags, nil, function, nil, nil, nil)
         guard code == SQLITE_OK else { throw failure(code, doing: "defining a function for") }
@@ -283,7 +287,7 @@ final class Connection {
         .sqlite(code, doing: what, path: path, handle: handle)
     }
 
-    /// https://www.sqlite.org/uri.html: everything but plain characters is escaped.
+    /// Makes a URI of a path and escapes every byte that is not a plain character (https://www.sqlite.org/uri.html).
     private static func immutableURI(_ path: String) -> String {
         let digits = Array("0123456789ABCDEF")
         var uri = "file:"

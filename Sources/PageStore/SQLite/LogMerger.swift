@@ -10,54 +10,55 @@ import Darwin
 
 /// Merges the write-ahead log into the database file, and does so only under the write lock.
 ///
-/// SQLite 3.7.0 to 3.51.2 can lose commits when a connection merges the log while another one begins it anew
-/// (https://www.sqlite.org/wal.html#the_wal_reset_bug). The merge has read the header of the old log, and reads how
-/// much of the log is merged only after the log has begun anew. A log begins anew in a commit, and each commit holds
-/// the write lock. So this type takes the write lock on a second connection first: no process can begin the log anew
-/// before the merge has ended. This uses SQLite's public interface only, and holds for each version of SQLite.
+/// SQLite 3.7.0 to 3.51.2 can lose commits when a connection merges the log while another one restarts it
+/// (https://www.sqlite.org/wal.html#the_wal_reset_bug). The merge first reads the header of the old log, then the log
+/// restarts. Only afterwards the merge reads how much of the log is merged. A log restarts in a commit, and each commit
+/// holds the write lock. So this type first takes the write lock on a second connection. No process can then restart
+/// the log before the merge has ended. This uses only SQLite's public interface, and works with each version of SQLite.
 ///
 /// SQLite merges at two more moments. A connection that is the last one to close holds the exclusive lock of the file.
-/// Recovery after a crash holds all locks. Neither meets another connection. Automatic merges are off (`PRAGMA
+/// Recovery after a crash holds all locks. No other connection runs at either moment. Automatic merges are off (`PRAGMA
 /// wal_autocheckpoint = 0`).
 ///
-/// Mutable state: the schedule, the second connection, whether a merge has failed. All of it belongs to the thread that
-/// holds the writer's mutex. The second connection is closed before the writer.
+/// Mutable state: the schedule, the second connection, and whether a merge has failed. All of it belongs to the thread
+/// that holds the writer's mutex. The second connection is closed before the writer.
 final class LogMerger {
     private unowned let writer: Connection
     private let openLocker: () throws(StorageError) -> Connection
     private var locker: Connection?
     private var schedule: MergeSchedule
-    /// Pages in the log after the last commit of this connection; 0 before the first.
+    /// The number of pages in the log after the last commit of this connection. 0 before the first commit.
     private var pages = 0
-    /// Whether the log is another one than this session has seen so far: set by its first commit, and by one that began
-    /// the log anew.
+    /// Whether the session has a log that it has not handled yet. The first commit sets it, and so does each commit
+    /// that restarts the log.
     var isNew = false
-    /// How often this type has committed. Such a commit can follow one of another connection.
+    /// The number of commits of this type. Each of them may follow a commit of another connection.
     private(set) var commits = 0
-    /// `true` while this type commits itself.
+    /// `true` while this type commits or merges.
     private var isWorking = false
-    /// `true` once reading, writing or syncing has failed in a merge. From then on this process merges nothing: a later
-    /// sync can succeed although pages of the earlier merge never reached the disk, and then the log would be
-    /// overwritten. The next process that opens the store alone merges the whole log again.
+    /// `true` once reading, writing or syncing has failed in a merge. This process then merges no more. A later sync
+    /// can succeed although pages of the failed merge never reached the disk, and the log would then be overwritten.
+    /// The next process that opens the store alone merges the whole log again.
     private(set) var hasFailed = false
 
     /// - Parameters:
-    ///   - bytes: the size of the log from which on it is merged, in bytes of database pages.
+    ///   - bytes: the size of the log at which it is merged, in bytes of database pages.
     ///   - writer: the connection that commits; it outlives this object.
-    ///   - openLocker: opens the connection that holds the write lock meanwhile; called once, before the first merge.
+    ///   - openLocker: opens the connection that holds the write lock during merges. Called once, before the first
+    ///     merge.
     init(bytes: Int, writer: Connection, openLocker: @escaping () throws(StorageError) -> Connection) {
         schedule = MergeSchedule(bytes: bytes)
         self.writer = writer
         self.openLocker = openLocker
     }
 
-    /// Call after each commit of the writer. Merges the log when that is due; what fails leaves the log as it is.
+    /// Merges the log when that is due. Call after each commit of the writer. A failed merge leaves the log as it is.
     ///
-    /// A reader that began before the merge keeps the log from beginning anew. At twice its threshold the log is begun
-    /// anew by a commit of one page, which is tried again until readers have left, for `readerPatience`.
+    /// A reader that began before the merge keeps the log from restarting. At twice its threshold the log is restarted
+    /// by a commit of one page. That commit is retried until readers have left, for at most `readerPatience`.
     /// - Parameters:
-    ///   - pages: how many pages the log has.
-    ///   - pageSize: bytes of a page.
+    ///   - pages: the number of pages in the log.
+    ///   - pageSize: the size of a page in bytes.
     func logHasGrown(to pages: Int, pageSize: Int) {
         if pages <= self.pages || self.pages == 0 { isNew = true }
         self.pages = pages
@@ -78,12 +79,12 @@ final class LogMerger {
     /// Longer than reading an outline of 10,000 pages, and far shorter than the busy budget of other writers.
     private static let readerPatience = Duration.milliseconds(50)
 
-    /// Merges what no reader still needs from the log, under the write lock.
-    /// - Parameter isPatient: whether other writers are waited for, as long as a commit would. Defaults to `true`.
-    /// - Returns: whether the whole log is in the file. The next commit then begins the log anew, unless a reader still
+    /// Merges the pages of the log that no reader still needs, under the write lock.
+    /// - Parameter isPatient: whether the call waits for other writers, as long as a commit would. Defaults to `true`.
+    /// - Returns: whether the whole log is in the file. The next commit then restarts the log, unless a reader still
     ///   uses it.
-    /// - Throws: `busy` when another process holds the write lock for longer than the busy budget, and errors of
-    ///   reading and writing.
+    /// - Throws: `busy` when another process holds the write lock for longer than the busy budget; errors of reading
+    ///   and writing.
     func merge(isPatient: Bool = true) throws(StorageError) -> Bool {
         guard !hasFailed else { return false }
         let locker = try opened()
@@ -98,23 +99,23 @@ final class LogMerger {
             do throws(StorageError) {
                 return try writer.mergeLog()
             } catch {
-                // Another SQLite program merges at this moment: nothing has failed.
+                // Another SQLite program is merging at this moment. That is not a failure.
                 guard error.code != .busy else { return false }
                 hasFailed = true
-                // Closing would merge, and then delete the log.
+                // Closing the connections must not merge and delete the log.
                 for connection in [writer, locker] { connection.keepLogWhenClosing() }
                 throw error
             }
         }
     }
 
-    /// Removes what was committed from the log: merges it, and lets a commit of one page begin it anew and cut it off
-    /// behind that page. That page is the first of the database, which holds no items.
+    /// Removes all committed data from the log. Merges the log, then restarts it with a commit of one page and cuts it
+    /// off behind that page. That page is the first of the database, which holds no items.
     /// - Parameters:
-    ///   - isUrgent: whether readers and other writers are waited for, for as long as the busy budget; otherwise one
-    ///     attempt is made.
+    ///   - isUrgent: whether the call waits for readers and other writers, up to the busy budget. Otherwise it makes
+    ///     one attempt.
     ///   - pause: waits between two attempts.
-    /// - Returns: whether nothing is left in the log.
+    /// - Returns: whether the log is empty.
     /// - Throws: errors of reading and writing.
     func empty(isUrgent: Bool, pause: () -> Void = { usleep(10_000) }) throws(StorageError) -> Bool {
         guard !hasFailed else { return false }

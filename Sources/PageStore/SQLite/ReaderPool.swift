@@ -9,18 +9,16 @@ import Musl
 import Darwin
 #endif
 
-/// Connections that read, opened as they are needed. A read runs on the thread that asks for it, on the first
-/// connection that is free.
+/// Connections that read, opened on demand. A read runs on the calling thread, on the first free connection.
 ///
-/// State: whose turn it is to be waited for, and how many guests there are, each an atomic of its own; a connection is
-/// its reader's, which has a mutex.
+/// State: the next connection to wait for, and the number of guests, each an atomic. A mutex guards each connection.
 final class ReaderPool: Sendable {
     private let readers: [Reader]
     private let turn = Atomic<Int>(0)
-    /// Reads that run on threads of Swift's pool.
+    /// The number of reads that run on threads of Swift's cooperative pool.
     private let guests = Atomic<Int>(0)
-    /// No more than half of the pool's threads, one a processor, are ever in a read: the others go on whatever the disk
-    /// does.
+    /// The largest number of guests: half of the processors. The cooperative pool has one thread per processor, so half
+    /// of its threads never block on the disk.
     private static let mostGuests = max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2)
 
     init(count: Int, open: @escaping @Sendable () throws(StorageError) -> Connection) {
@@ -34,13 +32,13 @@ final class ReaderPool: Sendable {
         for reader in readers {
             if let value = try reader.tryRead(body) { return value }
         }
-        // All are busy: wait for one, each waiter for another one.
+        // All connections are busy. Successive waiters wait for different connections.
         let number = turn.add(1, ordering: .relaxed).oldValue
         return try readers[Int(UInt(bitPattern: number) % UInt(readers.count))].read(body)
     }
 
-    /// Runs `body` at once, if that takes neither waiting for anybody nor opening a connection; nil otherwise. For
-    /// short reads on threads that must not be blocked.
+    /// Runs `body` at once if a connection is open and free; otherwise returns nil. Never waits and never opens a
+    /// connection. For short reads on threads that must not block.
     func readAtOnce<Value: Sendable>(
         _ body: (Connection) throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {
@@ -59,7 +57,7 @@ final class ReaderPool: Sendable {
 
 /// One reading connection.
 ///
-/// Mutable state: the connection, opened at the first read and gone after `close`; touched only under the mutex.
+/// Mutable state: the connection, which is opened at the first read and released by `close`. The mutex guards it.
 private final class Reader: Sendable {
     private enum State {
         case unopened
@@ -68,14 +66,15 @@ private final class Reader: Sendable {
     }
 
     private let mutex = Mutex(())
-    // Because `Mutex` would have the state leave the caller's region at every use; it never leaves this file.
+    // `Mutex` would send the state out of the caller's region at every use. The state never leaves this file.
     private nonisolated(unsafe) var state = State.unopened
-    // When the file was last found in its place, and how it is recognised; guarded like the state.
+    // The time of the last check of the file, and the stamp to recognise it by. The mutex guards both.
     private nonisolated(unsafe) var checkedAt: UInt64 = 0
     private nonisolated(unsafe) var stamp: StoreStamp?
     private let open: @Sendable () throws(StorageError) -> Connection
 
-    /// How long a reader goes on with a file that has been replaced, in nanoseconds.
+    /// The shortest time between two checks of the file, in nanoseconds. A reader may use a replaced file for that
+    /// long.
     private static let checkInterval: UInt64 = 100_000_000
 
     init(open: @escaping @Sendable () throws(StorageError) -> Connection) {

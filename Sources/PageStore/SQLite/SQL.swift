@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The text of a statement. Every connection prepares it once and finds it again by its number, not by its text.
+/// The text of a statement. Every connection prepares it once and caches the prepared statement under its number.
 final class SQL: Sendable {
     let text: String
     let number: Int

@@ -9,9 +9,9 @@ import Musl
 import Darwin
 #endif
 
-/// What SQLite itself said, as the cause of a `StorageError`.
+/// The error that SQLite reported, as the cause of a `StorageError`.
 struct SQLiteError: Error, CustomStringConvertible {
-    /// Extended result code (https://www.sqlite.org/rescode.html).
+    /// The extended result code (https://www.sqlite.org/rescode.html).
     let code: Int32
     let message: String
 
@@ -19,9 +19,9 @@ struct SQLiteError: Error, CustomStringConvertible {
 }
 
 extension StorageError {
-    /// The error for a result code of SQLite, with the message of the connection it came from.
+    /// Makes the error for a result code of SQLite, with the message of its connection.
     static func sqlite(_ code: Int32, doing what: String, path: String, handle: OpaquePointer?) -> StorageError {
-        // Before anything else is called that may set it.
+        // Read first, because the next call may change it.
         let reason = errno
         let text =
             handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? String(cString: sqlite3_errstr(code))
@@ -29,7 +29,7 @@ extension StorageError {
         if refusals.contains(code & 0xff), StoreFile.isOnReadOnlyFileSystem(path) {
             return StorageError(.permission, "\(what) \(path): the file system is read-only", cause: cause)
         }
-        // SQLite has no code for a header with a schema format that it does not know.
+        // SQLite has no code of its own for a header with an unknown schema format.
         if code & 0xff == SQLITE_ERROR, text == "unsupported file format" {
             return StorageError(.damaged, "\(what) \(path): \(text)", cause: cause)
         }
@@ -37,14 +37,13 @@ extension StorageError {
         return StorageError(isFull ? .full : meaning(of: code), "\(what) \(path): \(text)", cause: cause)
     }
 
-    /// Results by which SQLite reports a file that it may not write: the file itself, its log or its shared memory.
+    /// Result codes for a file that SQLite may not write: the store, its log or its shared memory.
     private static let refusals: Set<Int32> = [SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM]
 
-    /// A file that may not grow, by a limit of the process or of the user, is as good as a full disk: purging helps.
-    /// SQLite calls only `ENOSPC` so, and keeps the reason of what fails in a COMMIT to itself (`sqlite3_system_errno`
-    /// is 0 then).
+    /// A quota or a limit on file sizes has the same remedy as a full disk: purging. SQLite reports only `ENOSPC` as a
+    /// full disk. It does not report the reason when a COMMIT fails (`sqlite3_system_errno` is 0 then).
     private static let limits: Set<Int32> = [EFBIG, EDQUOT]
-    /// SQLITE_IOERR_WRITE, _FSYNC, and _SHMSIZE.
+    /// SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC and SQLITE_IOERR_SHMSIZE.
     private static let growing: Set<Int32> = Set([3, 4, 19].map { SQLITE_IOERR | $0 << 8 })
 
     private static func meaning(of code: Int32) -> Code {
@@ -52,7 +51,7 @@ extension StorageError {
         case SQLITE_BUSY, SQLITE_LOCKED: .busy
         case SQLITE_FULL: .full
         case SQLITE_IOERR: .inputOutput
-        // Our own statements keep every constraint of a store that is whole.
+        // The statements of this package violate no constraint of an intact store.
         case SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_MISMATCH: .damaged
         case SQLITE_NOTADB: .notAStore
         case SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH: .permission

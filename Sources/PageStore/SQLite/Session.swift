@@ -1,10 +1,10 @@
 import PageModel
 
-/// The writing connection, and what is remembered between its transactions.
+/// The writing connection, and the state that is kept between its transactions.
 ///
-/// Mutable state: the index of items, the owner's lock, the generator of versions' stamps, the tokens that are
-/// reserved, the leases that were granted, the change sets of the running transaction, the file's stamp and when it was
-/// last checked. All of it belongs to the thread that holds the writer's mutex.
+/// Mutable state: the index of items, the owner's lock, the generator of version stamps, the reserved tokens and the
+/// granted leases. Further the list of the last commit, the pending change sets, and the file's stamp with the time of
+/// its last check. All of it belongs to the thread that holds the writer's mutex.
 final class Session {
     let connection: Connection
     var identities = IdentityIndex()
@@ -17,33 +17,33 @@ final class Session {
     private let clock: any StorageClock
     private var ownerLock: OwnerLock?
     var leases = HeldLeases()
-    /// The leases that the transaction under way has ended.
+    /// The leases that the current transaction has ended.
     private var endedLeases: [LeaseToken] = []
     private var tokens: Range<Int64> = 0..<0
-    /// The block was reserved by the transaction under way.
+    /// Whether the current transaction reserved the block of tokens.
     private var hasReserved = false
-    /// How much of a list's journal is kept.
+    /// The bound of each list's journal.
     let journalBound: JournalBound
     private var stamps: any RandomNumberGenerator
     private var pending: [ChangeSet] = []
-    /// What `Connection.dataVersion` was after the last commit: another connection's commit changes it, too.
+    /// The value of `Connection.dataVersion` after the last commit. A commit of another connection changes it, too.
     private var dataVersion: UInt32?
-    /// The list that the last transaction committed; `nil` when it was a transaction of another kind, or failed.
+    /// The list that the last transaction committed. `nil` when that transaction committed no plan, or failed.
     private var left: CommittedList?
-    /// The same, while a transaction runs and no other connection has committed since.
+    /// The same list during a transaction. `nil` when another connection has committed since.
     private var known: CommittedList?
     private var toLeave: CommittedList?
-    /// Set while bytes of what was purged may still be in the log: how many commits are left to the next attempt, and
-    /// to the one after it.
+    /// Set while purged bytes may still be in the log. `commits` is the number of commits until the next attempt to
+    /// empty it. `next` is the number between that attempt and the one after.
     private var emptyingAfter: (commits: Int, next: Int)?
 
     /// - Parameters:
-    ///   - clock: what every stored time comes from (R52).
-    ///   - mergeBytes: the size of the log from which on it is merged, in bytes of database pages.
-    ///   - journalBound: how much of a list's journal is kept.
-    ///   - stamps: draws the stamps of versions (R51).
+    ///   - clock: the source of every stored time (R52).
+    ///   - mergeBytes: the size of the log at which it is merged, in bytes of database pages.
+    ///   - journalBound: the bound of each list's journal.
+    ///   - stamps: the generator of version stamps (R51).
     ///   - openLocker: opens a second connection, which holds the write lock during merges.
-    ///   - notesLog: whether the log's owner is noted beside the file, see `LogOwner`. Default: true.
+    ///   - notesLog: whether the log's owner is recorded beside the file, see `LogOwner`. Defaults to true.
     ///   - announce: receives the changes of each commit, on the thread that committed.
     init(
         connection: Connection, accesses: AccessLog, clock: any StorageClock, mergeBytes: Int,
@@ -65,13 +65,13 @@ final class Session {
         connection.observeLog { [unowned merger] in merger.logHasGrown(to: $0, pageSize: pageSize) }
     }
 
-    /// Runs `body` in a write transaction; what it noted is announced once it is committed.
+    /// Runs `body` in a write transaction, and announces the noted changes after the commit.
     func write<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
         toLeave = nil
         let before = merger.commits
         let value = try aroundDamage { () throws(StorageError) in try attempt(body) }
         for token in endedLeases { leases.end(token) }
-        // A commit of the merger may have come after one of another connection: then nothing is known.
+        // A commit of the merger may have followed a commit of another connection. The cached list is then not used.
         if merger.commits == before {
             dataVersion = connection.dataVersion
             left = toLeave
@@ -82,13 +82,13 @@ final class Session {
             if notesLog { LogOwner.note(fileStamp, beside: connection.path) }
         }
         if !pending.isEmpty { announce(pending) }
-        // Room for a few; not that of the largest transaction there was.
+        // Keeps the memory of a small array, but not that of the largest transaction.
         if pending.count > 16 { pending = [] } else { pending.removeAll(keepingCapacity: true) }
         if emptyingAfter != nil { retryEmptyingLog() }
         return value
     }
 
-    /// One attempt at a write transaction: nothing of a failed one is left.
+    /// Attempts a write transaction. A failed attempt leaves no state behind.
     private func attempt<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
         pending.removeAll(keepingCapacity: true)
         endedLeases.removeAll(keepingCapacity: true)
@@ -103,14 +103,13 @@ final class Session {
                 return try body()
             }
         } catch {
-            // What was reserved is rolled back with it, and may be another's.
+            // The reservation was rolled back, so another process may reserve the same tokens.
             if hasReserved { tokens = 0..<0 }
             throw error
         }
     }
 
-    /// The same for what is judged by the time, and stores times: those of the storage's clock, once the lock is had
-    /// (R52).
+    /// Runs `body` in a write transaction with the storage's time. The clock is read after the lock is taken (R52).
     func write<Value>(_ body: (StorageMoment) throws(StorageError) -> Value) throws(StorageError) -> Value {
         try write { () throws(StorageError) in
             let moment = StorageMoment(clock)
@@ -122,10 +121,10 @@ final class Session {
         }
     }
 
-    /// A lease is over, once the transaction is committed. Call inside `write`.
+    /// Marks a lease as ended once the transaction is committed. Call inside `write`.
     func end(_ token: LeaseToken) { endedLeases.append(token) }
 
-    /// A number that no lease had before. Call inside `write`.
+    /// Returns a token that no lease had before. Call inside `write`.
     func newToken() throws(StorageError) -> LeaseToken {
         if tokens.isEmpty {
             hasReserved = true
@@ -135,8 +134,8 @@ final class Session {
         return LeaseToken(rawValue: tokens.lowerBound)
     }
 
-    /// Under the write lock: no commit is acknowledged in a file that the path no longer leads to, or that was
-    /// overwritten. A file that was in its place within the last millisecond is not looked at again.
+    /// Checks, under the write lock, that the file is in its place and was not overwritten. No commit may be
+    /// acknowledged otherwise. Skips the check for one millisecond after the last one.
     private func checkFile() throws(StorageError) {
         let now = Watchdog.now()
         guard now &- fileCheckedAt >= 1_000_000 else { return }
@@ -145,7 +144,7 @@ final class Session {
         fileCheckedAt = now
     }
 
-    /// Runs a transaction again, without the row that it could not reach, as often as it meets another one.
+    /// Runs a transaction, and retries it each time it meets a row that it could not reach. The retry skips that row.
     private func aroundDamage<Value>(_ transaction: () throws(StorageError) -> Value) throws(StorageError) -> Value {
         while true {
             let known = connection.unreachable.count
@@ -159,11 +158,11 @@ final class Session {
         }
     }
 
-    /// So many rows that cannot be reached are a store that has to be repaired first.
+    /// The number of unreachable rows from which on the store must be repaired first.
     private static let mostUnreachable = 4_096
 
-    /// Writes down which pages were read since the last time, in a transaction of its own.
-    /// - Parameter force: whether it is noted however little time has passed.
+    /// Stores which pages were read since the last call, in a transaction of its own.
+    /// - Parameter force: whether to store them even if the interval has not passed. Defaults to false.
     func noteReads(force: Bool = false) throws(StorageError) {
         guard let reads = accesses.drain(at: clock.now(), force: force) else { return }
         try connection.transaction(.write) { () throws(StorageError) in
@@ -171,25 +170,25 @@ final class Session {
         }
     }
 
-    /// The record of a list and the end of its journal. Commits to one list follow each other, so the last commit knows
-    /// both, unless another connection has committed since. Call inside `write`.
+    /// Returns the record of a list and the end of its journal. Successive commits often change the same list, so the
+    /// last commit's result is used unless another connection has committed since. Call inside `write`.
     /// - Returns: `nil` when the list is gone.
     func list(_ query: QueryID) throws(StorageError) -> CommittedList? {
         if let known, known.record.id == query { return known }
         return try QueryTable.findForCommit(query, in: connection)
     }
 
-    /// Keeps what a plan has made of its list for the next commit. Call inside `write`, last.
+    /// Keeps the committed list for the next commit. Call inside `write`, last.
     func leave(_ list: CommittedList) { toLeave = list }
 
-    /// Call inside `write`.
+    /// Adds changes to announce after the commit. Call inside `write`.
     func note(_ set: ChangeSet) { pending.append(set) }
 
-    /// Gives a list its next version, and appends to its journal what changed in it (R48, R51). Call inside `write`,
-    /// once for each list that readers see changed.
+    /// Gives a list its next version and appends the changes to its journal (R48, R51). Call inside `write`, once for
+    /// each list with changes that readers see.
     /// - Parameters:
-    ///   - tail: where its journal ends; nil: it is looked up. Default: nil.
-    ///   - holdings: what the list holds now; nil where that is not known.
+    ///   - tail: the end of the journal. `nil` means that it is looked up. Defaults to nil.
+    ///   - holdings: the holdings of the list after the changes. `nil` means that they are not known.
     func advance(
         _ query: QueryID, _ draft: JournalDraft, after tail: JournalTail? = nil, holdings: ListHoldings?,
         at now: Timestamp
@@ -199,9 +198,9 @@ final class Session {
             in: connection)
     }
 
-    /// Removes what was committed from the log, see `LogMerger.empty`.
-    /// - Parameter isUrgent: whether readers and other writers are waited for, for as long as the busy budget.
-    /// - Returns: whether nothing is left in the log.
+    /// Removes all committed data from the log, see `LogMerger.empty`.
+    /// - Parameter isUrgent: whether the call waits for readers and other writers, up to the busy budget.
+    /// - Returns: whether the log is empty.
     @discardableResult
     func emptyLog(isUrgent: Bool) throws(StorageError) -> Bool {
         try merger.empty(isUrgent: isUrgent)
@@ -209,8 +208,9 @@ final class Session {
 
     // MARK: Purged bytes
 
-    /// Empties the log after a purge, or after one that could not finish, and then forgets the task.
-    /// - Returns: whether nothing of what was purged is in the log.
+    /// Empties the log after a purge, also after one that an earlier process left unfinished, and then deletes the
+    /// task.
+    /// - Returns: whether the log is free of purged bytes.
     @discardableResult
     func finishPurges(isUrgent: Bool) throws(StorageError) -> Bool {
         guard try UpkeepTable.hasLog(in: connection) else {
@@ -224,29 +224,30 @@ final class Session {
         }
         emptyingAfter = nil
         try connection.transaction(.write) { () throws(StorageError) in try UpkeepTable.clearLog(in: connection) }
-        // What was just written is nothing that was purged.
+        // The bytes of this commit are no purged data, so emptying the log is not urgent.
         try emptyLog(isUrgent: false)
         return true
     }
 
-    /// Finishes a purge that an earlier process could not finish. Waits for no lock.
+    /// Finishes a purge that an earlier process left unfinished. Waits for no lock.
     func resumePurges() {
         guard (try? UpkeepTable.hasLog(in: connection)) == true else { return }
         emptyingAfter = (0, 1)
         retryEmptyingLog()
     }
 
-    /// The commit is made, whatever becomes of this.
+    /// Tries again to empty the log. The commit has succeeded, so errors are ignored.
     private func retryEmptyingLog() {
         guard let wait = emptyingAfter else { return }
         guard wait.commits <= 1 else { return emptyingAfter = (wait.commits - 1, wait.next) }
         _ = try? connection.withoutWaiting { () throws(StorageError) in try finishPurges(isUrgent: false) }
     }
 
-    /// Each attempt waits for the disk: so many commits lie between two at most.
+    /// The largest number of commits between two attempts, because each attempt waits for the disk.
     private static let longestWait = 64
 
-    /// Who this connection is in leases; made when it first takes one, so that reading a store writes nothing.
+    /// Returns the owner of this connection's leases. It is created when a lease is first taken or checked, so that
+    /// reading a store writes no file.
     func owner() throws(StorageError) -> OwnerLock {
         if let ownerLock { return ownerLock }
         let made = try OwnerLock(store: connection.path)
@@ -255,11 +256,11 @@ final class Session {
     }
 }
 
-/// A list as a commit reads and leaves it.
+/// A list as a commit reads it and leaves it.
 struct CommittedList {
     var record: QueryRecord
-    /// `nil` where it has to be looked up.
+    /// The end of the journal. `nil` means that it must be looked up.
     var tail: JournalTail?
-    /// `nil` where it is not known.
+    /// The holdings. `nil` means that they are not known.
     var holdings: ListHoldings?
 }

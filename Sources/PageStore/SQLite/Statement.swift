@@ -1,7 +1,7 @@
 import CSQLite
 import PageModel
 
-/// A value bound to a statement. Data reaches SQL in no other way (R46).
+/// A value to bind to a statement. All data is bound, and is never part of the SQL text (R46).
 enum SQLValue {
     case null
     case int(Int64)
@@ -14,11 +14,11 @@ enum SQLValue {
     static func time(_ value: Timestamp?) -> SQLValue { value.map { .int($0.milliseconds) } ?? .null }
     static func optional(_ value: String?) -> SQLValue { value.map { .text($0) } ?? .null }
     static func optional(_ value: Int?) -> SQLValue { value.map { .int(Int64($0)) } ?? .null }
-    /// A hash: SQLite's integers are signed, the bits are the same.
+    /// Makes a value of a hash. SQLite's integers are signed; the bits stay the same.
     static func hash(_ value: UInt64) -> SQLValue { .int(Int64(bitPattern: value)) }
 }
 
-/// A prepared statement. Belongs to the queue of its connection.
+/// A prepared statement. Only the thread that uses its connection may use it.
 final class Statement {
     private let statement: OpaquePointer
     private let connection: OpaquePointer
@@ -69,8 +69,8 @@ final class Statement {
 
     func bind(_ position: Int32, _ text: String?) throws(StorageError) {
         guard var text else { return try bindNull(position) }
-        // With the length given, a NUL inside is data like any other. A null pointer would bind NULL; an empty text is
-        // a value.
+        // The length is passed, so a NUL byte inside the text is ordinary data. A null pointer would bind NULL, so an
+        // empty text is bound separately.
         let code =
             text.isEmpty
             ? sqlite3_bind_text(statement, position, "", 0, pagecache_transient())
@@ -88,7 +88,7 @@ final class Statement {
         try check(bytes.withUnsafeBytes { bind(position, $0, pagecache_transient()) })
     }
 
-    /// Binds bytes without a copy: they must stay where they are until the statement has been stepped and reset.
+    /// Binds bytes without copying them. They must stay valid until the statement has been stepped and reset.
     func bindInPlace(_ position: Int32, _ bytes: UnsafeRawBufferPointer) throws(StorageError) {
         try check(bind(position, bytes, pagecache_static()))
     }
@@ -96,7 +96,7 @@ final class Statement {
     private func bind(
         _ position: Int32, _ bytes: UnsafeRawBufferPointer, _ lifetime: sqlite3_destructor_type?
     ) -> Int32 {
-        // A null pointer would bind NULL; an empty blob is a value.
+        // A null pointer would bind NULL, so an empty blob is bound separately.
         bytes.isEmpty
             ? sqlite3_bind_zeroblob(statement, position, 0)
             : sqlite3_bind_blob64(statement, position, bytes.baseAddress, UInt64(bytes.count), lifetime)
@@ -108,7 +108,7 @@ final class Statement {
         }
     }
 
-    /// True when there is a row.
+    /// Returns true when there is a row.
     func step() throws(StorageError) -> Bool {
         let code = sqlite3_step(statement)
         switch code {
@@ -118,12 +118,12 @@ final class Statement {
         }
     }
 
-    /// What was bound stays bound until it is bound anew, which every use does for every parameter.
+    /// Resets the statement. Bindings remain, but every use binds every parameter again.
     func reset() {
         sqlite3_reset(statement)
     }
 
-    /// Mixes the values of the first columns into a seal, as they are stored.
+    /// Mixes the stored values of the given columns into a seal.
     fileprivate func mix(_ columns: Range<Int32>, into seal: inout Seal) {
         for column in columns {
             switch sqlite3_column_type(statement, column) {
@@ -135,7 +135,7 @@ final class Statement {
         }
     }
 
-    /// All values of the row, as they are stored.
+    /// Returns all stored values of the row.
     fileprivate func values() -> [SQLValue] {
         (0..<sqlite3_column_count(statement)).map { column in
             switch sqlite3_column_type(statement, column) {
@@ -177,7 +177,7 @@ final class Statement {
     }
 }
 
-/// The row a statement stands on; valid only inside the closure that receives it.
+/// The current row of a statement. Valid only inside the closure that receives it.
 struct Row: ~Copyable {
     private let statement: Statement
 
@@ -185,7 +185,7 @@ struct Row: ~Copyable {
         self.statement = statement
     }
 
-    /// Mixes the values of the first `count` columns into a seal, as they are stored and not as they are understood.
+    /// Mixes the stored values of the first `count` columns into a seal, without converting them.
     func mix(_ count: Int, into seal: inout Seal) { statement.mix(0..<Int32(count), into: &seal) }
 
     func values() -> [SQLValue] { statement.values() }
@@ -198,7 +198,7 @@ struct Row: ~Copyable {
     func blob(_ column: Int) -> [UInt8] { statement.blob(Int32(column)) }
     func time(_ column: Int) -> Timestamp { Timestamp(milliseconds: statement.int(Int32(column))) }
 
-    /// Whether a column holds exactly this text, without making a string of it.
+    /// Returns whether a column holds exactly this text, without creating a `String`.
     func isText(_ column: Int, _ text: StaticString) -> Bool {
         statement.withText(Int32(column)) {
             $0.elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -209,7 +209,7 @@ struct Row: ~Copyable {
     func optionalText(_ column: Int) -> String? { statement.isNull(Int32(column)) ? nil : text(column) }
     func optionalTime(_ column: Int) -> Timestamp? { statement.isNull(Int32(column)) ? nil : time(column) }
 
-    /// The bytes of a blob without a copy, for the time of the call.
+    /// Calls `body` with the bytes of a blob, without copying them. They are valid only during the call.
     func withBlob<Value>(_ column: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         statement.withBlob(Int32(column), body)
     }

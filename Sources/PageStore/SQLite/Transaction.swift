@@ -1,11 +1,11 @@
 import PageModel
 
-/// How a transaction begins.
+/// The kind of a transaction.
 enum TransactionKind {
-    /// A reader: sees one moment of the store (R2).
+    /// A read transaction, which sees one commit of the store (R2).
     case read
-    /// A writer: takes the lock at once, so that the busy budget applies. A reader that turns writer fails whatever
-    /// the budget.
+    /// A write transaction. It takes the lock at once, so that the busy budget applies. A read transaction that starts
+    /// to write would fail whatever the budget.
     case write
 
     fileprivate var begin: SQL { self == .read ? TransactionKind.beginRead : TransactionKind.beginWrite }
@@ -17,7 +17,7 @@ enum TransactionKind {
 }
 
 extension Connection {
-    /// Runs `body` in a transaction; commits when it returns, rolls back when it throws.
+    /// Runs `body` in a transaction. Commits when `body` returns, and rolls back when it throws.
     func transaction<Value>(
         _ kind: TransactionKind, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
@@ -34,8 +34,8 @@ extension Connection {
             if kind == .read { end() } else { try run(TransactionKind.commit) }
             return value
         } catch {
-            // A failed COMMIT may or may not have ended the transaction; ROLLBACK then reports "no transaction", which
-            // is what we want anyway (https://www.sqlite.org/lang_transaction.html).
+            // A failed COMMIT may or may not have ended the transaction. The ROLLBACK may then report "no transaction",
+            // which is harmless (https://www.sqlite.org/lang_transaction.html).
             try? run(TransactionKind.rollback)
             throw explained(error)
         }
@@ -48,8 +48,7 @@ extension Connection {
         try run(TransactionKind.beginWrite)
     }
 
-    /// Ends a transaction that has read. One that has met SQLITE_CORRUPT can only be rolled back, and has nothing to
-    /// lose.
+    /// Ends a read transaction. After SQLITE_CORRUPT it can only be rolled back, which loses no data.
     private func end() {
         do throws(StorageError) {
             try run(TransactionKind.commit)

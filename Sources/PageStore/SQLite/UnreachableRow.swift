@@ -1,22 +1,22 @@
 import PageModel
 
-/// A row, or a table, that a statement could not reach because the file is damaged there.
+/// A row or table that a statement could not reach because the file is damaged.
 enum UnreachableRow: Hashable {
     case body(Int64)
-    /// The end of the table of bodies, where new ones go.
+    /// The end of the `body` table, where new rows are inserted.
     case newBodies
     case identities
     case accesses
-    /// The greatest id in a table, by the table's place in `QueryNumbers`.
+    /// The greatest id in a table, by the index of the table in `QueryNumbers`.
     case greatestID(Int)
 }
 
 extension Connection {
-    /// Runs a statement that can be left out. Returns nil when the row is known to be unreachable, or turns out to be
-    /// in a read transaction.
+    /// Runs a statement that can be skipped. Returns nil when the row is known to be unreachable, or when a read
+    /// transaction fails to reach it.
     ///
-    /// After SQLITE_CORRUPT in a transaction SQLite refuses all its further writes, and its COMMIT. So a write
-    /// transaction remembers the row and throws; `Session.write` then runs it again, without that row.
+    /// After SQLITE_CORRUPT in a transaction SQLite refuses its further writes and its COMMIT. A write transaction
+    /// therefore remembers the row and throws. `Session.write` then runs the transaction again, without that row.
     func reaching<Value>(
         _ row: UnreachableRow, _ body: () throws(StorageError) -> Value
     ) throws(StorageError) -> Value? {

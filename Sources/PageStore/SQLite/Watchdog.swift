@@ -9,9 +9,10 @@ import Musl
 import Darwin
 #endif
 
-/// Ends a statement that computes for too long, as one over a damaged or crafted file may do for ever.
+/// Interrupts a statement that computes for too long. A statement on a damaged or crafted file may otherwise never end.
 ///
-/// Mutable state: the limit and the deadline, used by the thread that uses the connection; SQLite calls back on it.
+/// Mutable state: the limit and the deadline. Only the thread that uses the connection touches them; SQLite calls back
+/// on it.
 final class Watchdog {
     var limit: Duration? {
         didSet { restart() }
@@ -19,9 +20,9 @@ final class Watchdog {
     private var deadline: UInt64 = .max
 
     init(_ handle: OpaquePointer) {
-        // Unretained: the connection owns both, and closes the handle first.
+        // Unretained: the connection owns this object, and closes the handle first.
         let this = Unmanaged.passUnretained(self).toOpaque()
-        // Every 100,000 instructions of SQLite's machine, a few milliseconds.
+        // SQLite calls back every 100,000 instructions of its virtual machine, which take a few milliseconds.
         sqlite3_progress_handler(
             handle, 100_000,
             { context in
@@ -30,7 +31,7 @@ final class Watchdog {
             }, this)
     }
 
-    /// Call at the beginning of every transaction.
+    /// Restarts the time limit. Call at the beginning of every transaction.
     func restart() {
         guard let limit else {
             deadline = .max
@@ -41,7 +42,7 @@ final class Watchdog {
 
     private var isOver: Bool { deadline != .max && Watchdog.now() > deadline }
 
-    /// Nanoseconds of a clock that is never set.
+    /// The current time of a monotonic clock, in nanoseconds.
     static func now() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -7,18 +7,18 @@ import Darwin
 #endif
 import PageModel
 
-/// Which store the write-ahead log beside a file belongs to.
+/// Records which store the write-ahead log beside a file belongs to.
 ///
-/// SQLite finds a log by its name and believes it. When another store takes the place of a file, as `mv` does it, the
-/// log of the old one stays behind, and SQLite would write its pages over the new one. So the process whose commit
-/// begins a log notes the store's stamp and the log's salts in `<store>-owners`. That log is refused while the file
-/// beside it shows the stamp of another store.
+/// SQLite finds a log by its name and trusts it. When another store replaces a file, as `mv` does, the log of the old
+/// store remains. SQLite would write the pages of that log over the new store. So the process whose commit begins a log
+/// records the store's stamp and the log's salts in `<store>-owners`. That log is refused while the file beside it
+/// shows the stamp of another store.
 ///
-/// Everything else is believed: a log that was not noted came with its file, and a file that shows no stamp may be a
-/// new store, which shows none until its log is merged for the first time.
+/// Every other log is trusted. A log without a record belongs to its file. A file without a visible stamp may be a new
+/// store, whose stamp is in the file only after the first merge of its log.
 enum LogOwner {
-    /// Notes whose log it is. Where that cannot be read or written, the log is believed, as without a note. Call after
-    /// a commit that began the log, and after the first commit of a session.
+    /// Records the owner of the log. Call after a commit that began the log, and after the first commit of a session.
+    /// Where the record cannot be read or written, the log is trusted.
     static func note(_ stamp: StoreStamp?, beside path: String) {
         guard let stamp, let log = salts(path) else { return }
         let words = stamp.words + [log]
@@ -30,10 +30,10 @@ enum LogOwner {
         _ = pwrite(descriptor, &bytes, bytes.count * 8, 0)
     }
 
-    /// Checks the log beside a file before SQLite reads it. Call while nothing in this process has the file open, see
+    /// Checks the log beside a file before SQLite reads it. Call while this process does not have the file open, see
     /// `OpenStores`.
-    /// - Throws: `foreignLog` when the log belongs to a store that was here before; `moved` when a process has the
-    ///   store open whose log was removed.
+    /// - Throws: `foreignLog` when the log belongs to a store that was at this path before; `moved` when the log of an
+    ///   open store was removed.
     static func check(_ path: String) throws(StorageError) {
         guard !isCut(path) else {
             throw StorageError(
@@ -48,12 +48,12 @@ enum LogOwner {
         throw StorageError(.foreignLog, "\(path)-wal is the log of another store, which \(path) has replaced")
     }
 
-    /// The salts of the log: two numbers that change each time the log begins anew
+    /// The salts of the log: two numbers that change each time the log restarts
     /// (https://www.sqlite.org/fileformat2.html#walformat). Returns `nil` where there is no log.
     private static func salts(_ path: String) -> UInt64? { words(of: path + "-wal", at: 16, count: 1)?.first }
 
-    /// Whether a process that has the store open counts on more of the log than its file holds. The numbers are those
-    /// of SQLite's index of the log (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
+    /// Returns whether a process that has the store open relies on more of the log than its file holds. The numbers are
+    /// read from SQLite's index of the log (https://www.sqlite.org/walformat.html#the_wal_index_file_format).
     private static func isCut(_ path: String) -> Bool {
         let descriptor = open(path + "-shm", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
@@ -70,7 +70,8 @@ enum LogOwner {
         return frames > 0 && StoreFile.size(path + "-wal") < 32 + frames * (24 + pageSize)
     }
 
-    /// Big-endian numbers of eight bytes in a file. Returns `nil` where there is no such file, or it ends before.
+    /// Reads big-endian numbers of eight bytes from a file. Returns `nil` where there is no such file, or where it ends
+    /// earlier.
     private static func words(of path: String, at position: Int64, count: Int) -> [UInt64]? {
         guard position >= 0 else { return nil }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

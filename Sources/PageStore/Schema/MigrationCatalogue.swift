@@ -2,24 +2,24 @@ import PageModel
 
 /// One numbered step of the schema.
 struct Migration {
-    /// The schema version it leads to.
+    /// The schema version after this step.
     let version: Int
-    /// Its file in `Migrations/`.
+    /// The name of its file in `Migrations/`.
     let name: String
     let script: [UInt8]
 
-    /// The checksum that `Migrations/CHECKSUMS` and every migrated store keep (XXH64, as `xxh64sum` prints it).
+    /// The checksum stored in `Migrations/CHECKSUMS` and in every migrated store (XXH64, as `xxh64sum` prints it).
     var checksum: String {
         let digits = String(XXH64.hash(script), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// Every step, in order. The embedded files cannot be enumerated, so the list is kept by hand; a test holds it
-    /// against the folder.
+    /// Every step, in order. The embedded files cannot be enumerated, so the list is maintained by hand. A test
+    /// compares it with the folder.
     static let catalogue: [Migration] = [
         Migration(version: 1, name: "v0001_pages.sql", script: PackageResources.v0001_pages_sql)
     ]
 
-    /// The schema version that this build reads and writes.
+    /// The newest schema version, which this build reads and writes.
     static let newest = catalogue.count
 }

@@ -1,26 +1,27 @@
 import PageModel
 import Synchronization
 
-/// Brings a store to the newest schema, or refuses it (R8).
+/// Migrates a store to the newest schema, or refuses it (R8).
 enum Migrator {
-    /// Applies what is missing. A store of a newer schema is refused before anything is written.
+    /// Applies the missing steps. A store with a newer schema is refused before anything is written.
     static func migrate(_ connection: Connection, now: Timestamp) throws(StorageError) {
         guard try version(of: connection) < Migration.newest else { return }
-        // The lock comes before the look at what was applied, or two processes would apply the same step.
+        // The lock is taken before the version is read. Otherwise two processes could apply the same step.
         try connection.transaction(.write) { () throws(StorageError) in
             let applied = try version(of: connection)
             for migration in Migration.catalogue where migration.version > applied {
                 try connection.execute(String(decoding: migration.script, as: UTF8.self))
                 try connection.run(
                     note, .int(migration.version), .text(migration.name), .text(migration.checksum), .time(now))
-                // A pragma takes no parameters; the number is ours.
+                // A pragma takes no parameters. The number is a constant of this package.
                 try connection.execute("PRAGMA user_version = \(migration.version)")
             }
             try StoreStamp.renewUnlessIntact(in: connection)
         }
     }
 
-    /// Writes down anew what was applied: the schema has been compared with it, text for text.
+    /// Rewrites the records of the applied migrations. The caller must know that the schema matches them, text for
+    /// text.
     static func renewNotes(in connection: Connection, now: Timestamp) throws(StorageError) {
         try connection.run(noNotes)
         for migration in Migration.catalogue where migration.version <= (try version(of: connection)) {
@@ -29,7 +30,7 @@ enum Migrator {
         }
     }
 
-    /// The schema version of a store; throws `newerSchema` when it is beyond what this build knows.
+    /// Returns the schema version of a store. Throws `newerSchema` for a version that this build does not know.
     static func version(of connection: Connection) throws(StorageError) -> Int {
         let version = try connection.pragma("user_version")
         guard version >= 0, version <= Migration.newest else {
@@ -42,7 +43,7 @@ enum Migrator {
 
     private static let noNotes = SQL("DELETE FROM migration")
     private static let note = SQL("INSERT INTO migration (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)")
-    // Statistics that ANALYZE leaves behind are SQLite's own
+    // The tables that ANALYZE creates belong to SQLite
     // (https://www.sqlite.org/fileformat2.html#the_sqlite_stat1_table).
     private static let objects = SQL(
         """
@@ -51,9 +52,9 @@ enum Migrator {
         """)
     private static let expected = Mutex<[Int: [String]]>([:])
 
-    /// Compares the schema with what the migrations make up to the version that the store says it has, text for text: a
-    /// store with an extra trigger or view, or with a table replaced by a view, is not one of ours (R46), nor is one of
-    /// no version that has something in it. Throws `newerSchema` as `version` does.
+    /// Compares the schema, text for text, with the one that the migrations make for the store's version. Throws
+    /// `notAStore` for an extra trigger or view, or a table replaced by a view (R46). Throws it, too, for a file of
+    /// version 0 that has any table. Throws `newerSchema` as `version` does.
     static func checkSchema(of connection: Connection) throws(StorageError) {
         let (version, found) = try connection.transaction(.read) { () throws(StorageError) -> (Int, [String]) in
             (try Migrator.version(of: connection), try schema(of: connection))
@@ -64,7 +65,7 @@ enum Migrator {
         }
     }
 
-    /// What the migrations up to this one make, made once per process.
+    /// The schema that the migrations up to this version make. Computed once per process.
     private static func expectedSchema(_ version: Int) throws(StorageError) -> [String] {
         if let known = expected.withLock({ $0[version] }) { return known }
         let model = try Connection(path: ":memory:")

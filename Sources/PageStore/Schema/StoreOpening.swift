@@ -9,31 +9,31 @@ import Musl
 import Darwin
 #endif
 
-/// How a connection is opened so that neither a hostile file nor a second process can surprise us.
+/// Opens connections in a way that is safe against hostile files and concurrent processes.
 enum StoreOpening {
-    /// The connection that writes: makes a blank file a store, migrates.
-    /// - Parameter withLog: whether commits go to a write-ahead log. Without it, a file that is made anew takes its own
-    ///   size and no more: for a full disk. Default: true.
+    /// Opens the connection that writes. Makes a blank file a store, and migrates the schema.
+    /// - Parameter withLog: whether commits go to a write-ahead log. Without a log, a recreated file needs only its own
+    ///   size, which helps on a full disk. Defaults to true.
     static func openWriter(
         _ path: String, _ identity: FileIdentity, options: PageStore.Options, now: Timestamp, withLog: Bool = true
     ) throws(StorageError) -> Connection {
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
-        // The first read takes a lock on the file, and keeps it.
+        // The first read takes SQLite's lock on the file. In WAL mode the connection keeps it.
         try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
         try identity.check(connection)
         try stampIfBlank(connection, options)
-        // What is not ours, or newer than we are, is refused here, before anything is written.
+        // A file that is not a store, or has a newer schema, is refused before anything is written.
         try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
         if withLog { try switchToWAL(connection, options) }
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
-        // Freed pages of rewritten rows are overwritten where that costs nothing; purge overwrites always.
+        // FAST overwrites freed pages where that needs no additional writes. A purge always overwrites them.
         try connection.execute("PRAGMA secure_delete = FAST")
-        // The log is cut back to this size after a checkpoint, so that a full disk is not full because of it.
+        // The log is cut to this size after a checkpoint, so that a large log does not keep the disk full.
         try connection.execute("PRAGMA journal_size_limit = 16777216")
-        // Only under the write lock: see `LogMerger`.
+        // This package merges the log only under the write lock: see `LogMerger`.
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
-        // What is sorted or moved on the way is nobody's business on a disk.
+        // Temporary data of sorts and moves is not written to the disk.
         try connection.execute("PRAGMA temp_store = MEMORY")
         try Seal.define(in: connection)
         try Migrator.migrate(connection, now: now)
@@ -42,15 +42,15 @@ enum StoreOpening {
         return connection
     }
 
-    /// A connection that holds the write lock while the log is merged, and writes nothing. The writer has been opened
-    /// before.
+    /// Opens the connection that holds the write lock during merges. It writes nothing. The writer must have been
+    /// opened before.
     static func openLocker(
         _ path: String, _ identity: FileIdentity, options: PageStore.Options
     ) throws(StorageError) -> Connection {
         guard FileIdentity(path) == identity else { throw .moved(path) }
         let connection = try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
-        // It merges the log when it is the last to close.
+        // This connection merges the log when it is the last one to close.
         try connection.execute("PRAGMA synchronous = \(options.isUnsafe ? "OFF" : options.durability.rawValue)")
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         _ = try connection.pragma("user_version")
@@ -59,8 +59,8 @@ enum StoreOpening {
         return connection
     }
 
-    /// A connection that only reads. Unless the store as a whole is open for reading only, the writer has been opened
-    /// before, so the file is known to be a store.
+    /// Opens a connection that only reads. The writer must have been opened before, unless the whole store is open for
+    /// reading only. In that case this function checks the schema itself.
     static func openReader(
         _ path: String, _ identity: FileIdentity, isReadOnly: Bool, options: PageStore.Options
     ) throws(StorageError) -> Connection {
@@ -68,7 +68,7 @@ enum StoreOpening {
         let connection =
             isReadOnly ? try openUntouched(path, options) : try Connection(path: path, fileSystem: options.fileSystem)
         try harden(connection, options)
-        // A reader merges nothing, not even as the last to close.
+        // A reader never merges the log, not even as the last connection to close.
         connection.keepLogWhenClosing()
         try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
         try identity.check(connection)
@@ -77,7 +77,7 @@ enum StoreOpening {
             try retrying(connection, options) { () throws(StorageError) in try Migrator.checkSchema(of: connection) }
             switch try Migrator.version(of: connection) {
             case Migration.newest: break
-            // Whoever was to make it has been stopped before there was anything in it.
+            // The process that was creating the store ended before it wrote anything.
             case 0: throw StorageError(.notFound, "there is nothing in \(path) yet")
             default:
                 throw StorageError(
@@ -89,19 +89,19 @@ enum StoreOpening {
         return connection
     }
 
-    /// Opens a store that is not to be written. Where not even the shared memory of its log can be made (a read-only
-    /// directory or medium), it is read as it is, provided that no log holds anything newer
+    /// Opens a store that must not be written. A read-only directory or medium may not even allow the shared memory of
+    /// the log. The file is then read as it is, if no log has newer data
     /// (https://www.sqlite.org/wal.html#read_only_databases).
     private static func openUntouched(_ path: String, _ options: PageStore.Options) throws(StorageError) -> Connection {
         if options.fileSystem == StoreFile.exclusiveFileSystem {
-            // An exclusive lock needs a descriptor that writes.
+            // An exclusive lock needs a descriptor that is open for writing.
             let connection = try Connection(path: path, fileSystem: options.fileSystem)
             connection.setBusyBudget(options.busyBudget)
             try connection.execute("PRAGMA query_only = ON")
             return connection
         }
         let connection = try Connection(path: path, .readOnly, fileSystem: options.fileSystem)
-        // Where the last process was killed, somebody is making its log good, and holds the others off meanwhile.
+        // After a crash another process may be recovering the log. It holds the locks until it has finished.
         connection.setBusyBudget(options.busyBudget)
         do throws(StorageError) {
             try retrying(connection, options) { () throws(StorageError) in _ = try connection.pragma("user_version") }
@@ -112,7 +112,7 @@ enum StoreOpening {
         }
     }
 
-    /// https://www.sqlite.org/security.html: "Untrusted SQLite Database Files".
+    /// Applies SQLite's advice for untrusted database files (https://www.sqlite.org/security.html).
     static func harden(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
         connection.setBusyBudget(options.busyBudget)
         connection.timeLimit = options.timeLimit
@@ -121,23 +121,23 @@ enum StoreOpening {
         try connection.configure(SQLITE_DBCONFIG_ENABLE_VIEW, false)
         try connection.configure(SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
         connection.limit(SQLITE_LIMIT_ATTACHED, 0)
-        // No value larger than this is believed, or stored: a page's limit is far below (R43).
+        // Larger values are neither read nor written. The limit of a page is far smaller (R43).
         connection.limit(SQLITE_LIMIT_LENGTH, 256 << 20)
         try connection.execute("PRAGMA cell_size_check = ON")
-        // With a memory map, a file that another program truncates kills the process.
+        // With a memory map, the process would be killed when another program truncates the file.
         try connection.execute("PRAGMA mmap_size = 0")
     }
 
     private static let schemaObjects = SQL("SELECT count(*) FROM sqlite_schema")
 
-    /// Marks a blank file as ours. This is written in rollback mode, straight into the header, so that a process that
-    /// dies later in opening still leaves a file that says what it is.
+    /// Marks a blank file as a store. The mark is written in rollback mode, directly into the header. A process that
+    /// dies later during opening then leaves a file that is known to be a store.
     ///
-    /// One transaction: a process killed in the middle leaves an empty file, or a journal that makes it empty again,
-    /// and so whether the file is blank is asked of SQLite and not of the header.
+    /// The mark is one transaction. A process killed during it leaves an empty file, or a journal that makes the file
+    /// empty again. So SQLite, and not the header, decides whether the file is blank.
     private static func stampIfBlank(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
         try retrying(connection, options) { () throws(StorageError) in
-            // Both in one look: somebody else may be making a store of it right now.
+            // One transaction reads both values, because another process may be creating the store right now.
             let (stamp, objects) = try connection.transaction(.read) { () throws(StorageError) in
                 (try connection.pragma("application_id"), try connection.number(schemaObjects) ?? 0)
             }
@@ -146,8 +146,8 @@ enum StoreOpening {
                 throw StorageError(.notAStore, "\(connection.path) is not a pagecache store")
             }
             do throws(StorageError) {
-                // Space can be given back page by page only if this is set before anything is written. It cannot be
-                // once a write transaction has begun, so this one begins with it.
+                // Incremental vacuum works only if it is enabled before anything is written. A pragma cannot enable it
+                // after a write transaction has begun, so it is the first statement of this one.
                 try connection.execute(
                     """
                     BEGIN;
@@ -162,7 +162,7 @@ enum StoreOpening {
         }
     }
 
-    /// Switching to WAL can report BUSY without asking the busy handler, so it is retried here.
+    /// Switches to WAL. The switch can report BUSY without calling the busy handler, so it is retried here.
     private static func switchToWAL(_ connection: Connection, _ options: PageStore.Options) throws(StorageError) {
         try retrying(connection, options) { () throws(StorageError) in
             var mode = ""
@@ -173,8 +173,8 @@ enum StoreOpening {
         }
     }
 
-    /// Tries again while somebody else is in the way, for no longer than the busy budget in all: an attempt may wait
-    /// itself, and gets what is left of it.
+    /// Runs `body` again while another process holds a lock. All attempts together last no longer than the busy budget:
+    /// an attempt may wait itself, with the rest of the budget.
     private static func retrying(
         _ connection: Connection, _ options: PageStore.Options, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {

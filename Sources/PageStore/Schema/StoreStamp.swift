@@ -1,47 +1,47 @@
 import PageModel
 
-/// The random number that tells a store from every other one, and where in the file it is.
+/// The random number that identifies a store, and its position in the file.
 ///
 /// Another program can overwrite the file in place while it is open, as `cp` does. The path then leads to the same
-/// file, and SQLite goes on with pages that it remembers. So the number is compared with the bytes of the file, past
-/// SQLite. That notices another store or another kind of file. It cannot notice an older copy of the same store.
+/// file, and SQLite continues with cached pages. So the number is compared with the bytes of the file, bypassing
+/// SQLite. That detects another store or another kind of file. It cannot detect an older copy of the same store.
 struct StoreStamp: Equatable {
     private let number: Int64
-    /// Where in the file the number is, in bytes. Its seal lies before it.
+    /// The position of the number in the file, in bytes. Its seal is directly in front of it.
     let position: Int64
-    /// Whether the file has shown the number. Until the log is merged for the first time, the file can lack that page.
+    /// Whether the file has shown the number. Before the first merge of the log the file may not have that page.
     private var isInFile = false
 
     private static let stored = SQL("SELECT stamp, seal FROM store WHERE id = 1")
     private static let store = SQL("INSERT OR REPLACE INTO store (id, seal, stamp) VALUES (1, ?, ?)")
     private static let root = SQL("SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = 'store'")
 
-    /// Reads the stamp of an open store. Returns `nil` when it is damaged: `verify` reports that.
+    /// Reads the stamp of an open store. Returns `nil` when it is damaged; `verify` reports that.
     init?(of connection: Connection) throws(StorageError) {
         guard let number = try StoreStamp.intact(in: connection), let root = try connection.number(StoreStamp.root),
             root > 0
         else { return nil }
         self.number = number
-        // The table has one row, whose cell ends where its page ends, and the stamp is the row's last column.
+        // The table has one row. Its cell ends where its page ends, and the stamp is the last column of the row.
         position = try connection.pragma("page_size").multipliedReportingOverflow(by: root).partialValue - 8
     }
 
-    /// A stamp as a file shows it. Returns `nil` when the seal is not that of the number: then it is something else.
+    /// A stamp as read from a file. Returns `nil` when the seal does not match the number, so the bytes are no stamp.
     init?(position: Int64, seal: UInt64, number: UInt64) {
         self.number = Int64(bitPattern: number)
         self.position = position
         guard position > 0, seal == StoreStamp.seal(of: self.number) else { return nil }
     }
 
-    /// Position, seal and number.
+    /// The position, the seal and the number.
     var words: [UInt64] { [UInt64(bitPattern: position), StoreStamp.seal(of: number), UInt64(bitPattern: number)] }
 
     static func == (left: StoreStamp, right: StoreStamp) -> Bool {
         left.number == right.number && left.position == right.position
     }
 
-    /// Checks that the file under the connection still is the store that was opened.
-    /// - Throws: `damaged` when it was overwritten.
+    /// Checks that the file of the connection is still the store that was opened.
+    /// - Throws: `damaged` when the file was overwritten.
     mutating func check(_ connection: Connection) throws(StorageError) {
         guard let found = connection.bytesOfFile(at: position) else {
             guard !isInFile else { throw StoreStamp.overwritten(connection.path) }
@@ -58,7 +58,7 @@ struct StoreStamp: Equatable {
         StorageError(.damaged, "\(path) was overwritten while it was open")
     }
 
-    /// Returns `nil` when there is no stamp, or one that is damaged or cannot be read.
+    /// Returns the stamp. Returns `nil` when there is none, or when it is damaged or cannot be read.
     static func intact(in connection: Connection) throws(StorageError) -> Int64? {
         let row: (stamp: Int64, seal: UInt64)?
         do throws(StorageError) {
@@ -71,10 +71,10 @@ struct StoreStamp: Equatable {
         return row.stamp
     }
 
-    /// Gives the store a new stamp when it has none, or a damaged one. Inside the caller's transaction.
+    /// Gives the store a new stamp when it has none, or a damaged one. Call inside a write transaction.
     static func renewUnlessIntact(in connection: Connection) throws(StorageError) {
         guard try intact(in: connection) == nil else { return }
-        // Of this size each number takes eight bytes in the file.
+        // Numbers of this size always take eight bytes in the file.
         let stamp = Int64.random(in: 1 << 62 ... .max)
         try connection.run(store, .hash(seal(of: stamp)), .int(stamp))
     }

@@ -1,7 +1,8 @@
 import PageModel
 import Synchronization
 
-/// When pages were last read (R40), written now and then, so that a read does not cost a write transaction.
+/// The times at which pages were last read (R40). They are written from time to time, so that a read needs no write
+/// transaction.
 enum AccessTable {
     private static let note = SQL(
         """
@@ -28,9 +29,9 @@ enum AccessTable {
     }
 }
 
-/// The bodies that were read since the last note of it.
+/// Collects the bodies that were read since the last note.
 ///
-/// State: a set and two moments, under one mutex; readers on any thread add, the writer drains.
+/// State: a set and two times, under one mutex. Readers on any thread add bodies; the writer drains the set.
 final class AccessLog: Sendable {
     private struct State {
         var bodies: Set<Int64> = []
@@ -39,9 +40,10 @@ final class AccessLog: Sendable {
     }
 
     private let state: Mutex<State>
-    /// How exact the order is: reads are stamped with a moment at most this much later.
+    /// The shortest time between two notes. A read is stamped with the time of the note that follows it.
     private static let interval = Duration.seconds(60)
-    /// More pages than this are not remembered; the order is then coarser, and memory bounded.
+    /// The largest number of remembered bodies. Further reads are not recorded, which makes the order coarser but keeps
+    /// memory bounded.
     private static let capacity = 65_536
 
     init(openedAt: Timestamp) {
@@ -55,7 +57,11 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// What is to be noted now, if it is time; with `moment` nil, at the latest moment known, whatever the time.
+    /// Returns the bodies to note and the time of the note, and empties the log. Returns nil when no note is due or no
+    /// body was read.
+    /// - Parameters:
+    ///   - moment: the current time. `nil` makes the note due, at the latest time known.
+    ///   - force: whether the note is due regardless of the interval. Defaults to false.
     func drain(at moment: Timestamp?, force: Bool = false) -> (bodies: Set<Int64>, at: Timestamp)? {
         state.withLock { state in
             if let moment { state.latest = max(state.latest, moment) }

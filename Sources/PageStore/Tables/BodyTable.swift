@@ -1,6 +1,6 @@
 import PageModel
 
-/// Rows of `body`, and of `identity` and `access`, which live and die with them.
+/// Rows of `body`, and the rows of `identity` and `access` that share their lifetime.
 enum BodyTable {
     private static let insert = SQL("INSERT INTO body (layout, payload, id) VALUES (?, ?, ?)")
     private static let smallest = SQL("SELECT min(id) FROM body")
@@ -9,7 +9,7 @@ enum BodyTable {
     private static let deletion = SQL("DELETE FROM body WHERE id = ?")
     private static let accessDeletion = SQL("DELETE FROM access WHERE body = ?")
 
-    /// Writes the items of a page; returns the row of `page` that belongs to them.
+    /// Writes the items of a page. Returns the `page` row for them.
     static func insert(
         _ content: PageContent, identities: [ItemIdentity], for summary: PageSummary, of query: QueryID,
         in connection: Connection
@@ -24,7 +24,7 @@ enum BodyTable {
             bytes: layout.count + content.bytes.count)
     }
 
-    /// Inserts a body behind all others; where that place cannot be reached, before all others.
+    /// Inserts a body behind all others. Where that place cannot be reached, inserts it before all others.
     private static func insertAround(
         _ layout: [UInt8], _ payload: [UInt8], in connection: Connection
     ) throws(StorageError) -> Int64 {
@@ -42,7 +42,7 @@ enum BodyTable {
         _ layout: [UInt8], _ payload: [UInt8], as id: Int64?, in connection: Connection
     ) throws(StorageError) {
         var failure: StorageError?
-        // Bound in place: a page's bytes are not copied on their way to SQLite's.
+        // Bound in place, so that the bytes of a page are not copied before SQLite copies them.
         layout.withUnsafeBytes { layout in
             payload.withUnsafeBytes { payload in
                 do throws(StorageError) {
@@ -59,7 +59,7 @@ enum BodyTable {
         if let failure { throw failure }
     }
 
-    /// The items of a page. Returns nil when their bytes are not what was stored, or cannot be read.
+    /// Returns the items of a page, or nil when their bytes do not match the checksum or cannot be read.
     static func content(of row: PageRow, in connection: Connection) throws(StorageError) -> PageContent? {
         try connection.reaching(.body(row.body)) { () throws(StorageError) in try soundContent(of: row, in: connection)
         } ?? nil
@@ -78,7 +78,7 @@ enum BodyTable {
         return content
     }
 
-    /// Whether a page's body can be found, and is as long as it was. Its bytes are not read.
+    /// Returns whether the body of a page exists and has the recorded length. Does not read its bytes.
     static func isThere(_ row: PageRow, in connection: Connection) throws(StorageError) -> Bool {
         let found = try connection.reaching(.body(row.body)) { () throws(StorageError) in
             try connection.number(lengths, .int(row.body))
@@ -88,7 +88,7 @@ enum BodyTable {
     }
 
     static func delete(_ body: Int64, of query: QueryID, in connection: Connection) throws(StorageError) {
-        // What cannot be reached is an orphan, which `repair` drops.
+        // A row that cannot be reached becomes an orphan, which `repair` drops.
         try connection.reaching(.body(body)) { () throws(StorageError) in try connection.run(deletion, .int(body)) }
         try connection.reaching(.accesses) { () throws(StorageError) in try connection.run(accessDeletion, .int(body)) }
         try connection.reaching(.identities) { () throws(StorageError) in

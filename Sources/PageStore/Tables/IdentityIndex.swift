@@ -1,18 +1,18 @@
 import PageModel
 
-/// Which body holds which item, kept in memory between the commits of one connection, so that R5 can be checked on
-/// every page of a long load without reading the list again each time.
+/// Maps items to the bodies that hold them, in memory, between the commits of one connection. A long load can then
+/// check every page for repeated ids (R5) without reading the list again.
 ///
-/// A list's part is right for one content version of the list (R51): another process's commit to the list gives it
-/// another version. A transaction that rolls back forgets everything.
+/// The entries of a list are valid for one content version of the list (R51). A commit by another process gives the
+/// list another version. A transaction that rolls back clears the index.
 struct IdentityIndex {
-    /// One list's items. A class: a value changed in a dictionary costs allocations on the way there.
+    /// The items of one list. A class, because changing a struct inside a dictionary would cost allocations.
     fileprivate final class List {
-        /// Identity key → body.
+        /// The body of each identity key.
         var owners = KeyTable()
-        /// Body → where its page lies.
+        /// The offset of each body's page.
         var offsets: [Int64: Int]
-        /// What this was read at, or was left at by the last commit.
+        /// The version of the list that the entries describe.
         var version: ContentVersion
 
         init(offsets: [Int64: Int], at version: ContentVersion) {
@@ -23,14 +23,14 @@ struct IdentityIndex {
 
     private var lists: [QueryID: List] = [:]
 
-    /// Call last in a transaction that commits to a list.
-    /// - Parameter version: the list's version after it.
+    /// Records the version of a list. Call last in a transaction that commits to the list.
+    /// - Parameter version: the list's version after the commit.
     mutating func settle(_ query: QueryID, at version: ContentVersion) { lists[query]?.version = version }
 
     mutating func forgetAll() { lists.removeAll() }
     mutating func forget(_ query: QueryID) { lists[query] = nil }
 
-    /// The bodies that hold any of these items, and where.
+    /// Returns the bodies that hold any of these items, with their offsets.
     /// - Parameter version: the list's version when the transaction began.
     mutating func bodies(
         holding items: [ItemIdentity], in query: QueryID, at version: ContentVersion, _ connection: Connection
@@ -42,12 +42,12 @@ struct IdentityIndex {
         lists[query]?.add(body, at: offset, identities)
     }
 
-    /// Call when a body is deleted. Its keys may stay behind: they lead to no place and so to no hit.
+    /// Removes a body. Call when it is deleted. Its keys may remain, but they no longer lead to an offset.
     mutating func remove(_ body: Int64, in query: QueryID) {
         lists[query]?.offsets[body] = nil
     }
 
-    /// Call when stretches of a list have moved.
+    /// Moves the offsets. Call when stretches of a list have moved.
     mutating func move(_ moves: [Rearrangement.Move], in query: QueryID) {
         let moves = moves.filter { $0.distance != 0 }
         guard !moves.isEmpty, let list = lists[query] else { return }
@@ -64,7 +64,7 @@ struct IdentityIndex {
         try IdentityTable.scan(query, connection) { body, hashes in
             BodyCodec.eachKey(in: hashes) { _, key in list.owners.set(key, body) }
         }
-        // A process works on few lists at a time; more than this would be memory without use.
+        // A process works on few lists at a time. The index keeps no more than four, to save memory.
         if lists.count >= 4 { lists.removeAll() }
         lists[query] = list
         return list

@@ -1,6 +1,6 @@
 import PageModel
 
-/// Rows of `identity`: per page the hashes that tell items apart, scanned without touching payloads.
+/// Rows of `identity`: the hashes of each page's items. A scan of them reads no payloads.
 enum IdentityTable {
     private static let insert = SQL("INSERT OR REPLACE INTO identity (query, body, hashes, seal) VALUES (?, ?, ?, ?)")
     private static let delete = SQL("DELETE FROM identity WHERE query = ? AND body = ?")
@@ -30,7 +30,7 @@ enum IdentityTable {
         try connection.run(delete, .int(query.rawValue), .int(body))
     }
 
-    /// The first place of each of `keys` in the list's current generation.
+    /// Returns the first position of each of `keys` in the list's current generation.
     static func locate(
         _ keys: Set<UInt64>, in record: QueryRecord, _ connection: Connection
     ) throws(StorageError) -> [UInt64: ItemPlace] {
@@ -46,7 +46,7 @@ enum IdentityTable {
         var places: [UInt64: ItemPlace] = [:]
         let offsets = try self.offsets(of: record.id, connection)
         for (body, found) in hits {
-            // The row says where it lies, and its seal that this is true.
+            // The row of the page holds the offset, and its seal proves it.
             guard let offset = offsets[body], let row = try PageTable.row(at: offset, of: record.id, in: connection),
                 row.body == body, row.summary.generation == record.version.generation
             else { continue }
@@ -57,7 +57,8 @@ enum IdentityTable {
         return places
     }
 
-    /// Calls `visit` with the hashes of each page of a query. Hashes that are not whole are made anew from the items.
+    /// Calls `visit` with the hashes of each page of a query. Hashes with an invalid seal are recomputed from the
+    /// items.
     static func scan(
         _ query: QueryID, _ connection: Connection, _ visit: (Int64, UnsafeRawBufferPointer) -> Void
     ) throws(StorageError) {
@@ -80,7 +81,7 @@ enum IdentityTable {
             }
         }
         if isDone == nil {
-            // Up to here they were read.
+            // The rows up to `last` have been read.
             visited =
                 last == .min
                 ? []
@@ -97,7 +98,7 @@ enum IdentityTable {
         }
     }
 
-    /// Whether the hashes of a page are stored and are these.
+    /// Returns whether the stored hashes of a page are intact and equal to these.
     static func holds(
         _ identities: [ItemIdentity], for body: Int64, query: QueryID, _ connection: Connection
     ) throws(StorageError) -> Bool {
@@ -116,7 +117,7 @@ enum IdentityTable {
 
     private static let offsetsOf = SQL("SELECT body, offset FROM page WHERE query = ?")
 
-    /// Where each body is said to lie.
+    /// Returns the offset of each body, from page rows whose seal is not checked.
     static func offsets(of query: QueryID, _ connection: Connection) throws(StorageError) -> [Int64: Int] {
         var offsets: [Int64: Int] = [:]
         do throws(StorageError) {

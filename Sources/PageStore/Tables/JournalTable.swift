@@ -1,14 +1,14 @@
 import PageModel
 
-/// Where a list's journal ends: the numbers of its newest row; zeros where it has none.
+/// The end of a list's journal: numbers of its newest row. Zeros where the journal has no row.
 struct JournalTail {
     var counter: Int
-    /// What its entries take.
+    /// The sum of the costs of its entries, in bytes.
     var kept: Int
 }
 
-/// Rows of `journal`: one for each version of a list, with what its commit changed (R48, R51). The newest row of a list
-/// holds the list's version, so that a commit writes one row for both.
+/// Rows of `journal`: one for each version of a list, with the changes of its commit (R48, R51). The newest row also
+/// holds the list's version, so a commit writes one row for both.
 enum JournalTable {
     private static let newest = SQL("SELECT counter, kept FROM journal WHERE query = ? ORDER BY counter DESC LIMIT 1")
     private static let insert = SQL(
@@ -31,11 +31,11 @@ enum JournalTable {
 
     /// Gives a list its next version. Call inside a write transaction, once for each commit that readers can see.
     /// - Parameters:
-    ///   - tail: where the journal ends; nil: it is looked up.
+    ///   - tail: the end of the journal. `nil` means that it is looked up.
     ///   - stamp: a random number (R51).
-    ///   - now: the moment of the commit.
-    ///   - holdings: what the list holds after the commit; nil where that is not known.
-    /// - Returns: the version, and where the journal ends now.
+    ///   - now: the time of the commit.
+    ///   - holdings: the holdings of the list after the commit. `nil` means that they are not known.
+    /// - Returns: the version, and the new end of the journal.
     static func append(
         _ draft: JournalDraft, to query: QueryID, after tail: JournalTail?, stamp: UInt64, at now: Timestamp,
         bound: JournalBound, holdings: ListHoldings?, in connection: Connection
@@ -47,11 +47,11 @@ enum JournalTable {
             }
         }
         var (counter, kept) = (found?.counter ?? 0, found?.kept ?? 0)
-        // A number that no commit has written: nothing can be believed of what came before it (R46).
+        // No commit writes such a number, so the earlier rows are not trusted (R46).
         let isPossible = (0..<Total.largest).contains(counter) && (0...Total.largest).contains(kept)
         if !isPossible { (counter, kept) = (0, 0) }
         if draft.beginsAnew || !isPossible {
-            // Without their rows, earlier versions are answered with `truncated`.
+            // Without their rows, requests for changes since earlier versions return `truncated`.
             try delete(query, in: connection)
             kept = 0
         }
@@ -64,8 +64,8 @@ enum JournalTable {
         return (entry.version, JournalTail(counter: counter + 1, kept: kept + cost))
     }
 
-    /// Drops the oldest entries that may go, until the journal is well within its bound.
-    /// - Returns: how many bytes less it takes.
+    /// Deletes the oldest entries that may be deleted, until the journal takes at most three quarters of its bound.
+    /// - Returns: the number of bytes saved.
     private static func prune(
         _ query: QueryID, kept: Int, _ bound: JournalBound, at now: Timestamp, in connection: Connection
     ) throws(StorageError) -> Int {
@@ -114,8 +114,8 @@ enum JournalTable {
 
     // MARK: Reading
 
-    /// The changes of a list since `version`.
-    /// - Parameter current: the list's version now.
+    /// Returns the changes of a list since `version`.
+    /// - Parameter current: the current version of the list.
     static func changes(
         of query: QueryID, since version: ContentVersion, current: ContentVersion, limit: Int, in connection: Connection
     ) throws(StorageError) -> ListChanges {
@@ -131,7 +131,8 @@ enum JournalTable {
         ) { row throws(StorageError) in
             let entry = entry(row, of: query)
             if isFirst {
-                // The row of the version itself: the counter may be that of another content.
+                // This is the row of `version` itself. The same counter may belong to other content, so the stamp is
+                // compared.
                 isFirst = false
                 isWhole = entry?.version == version
                 return
@@ -146,7 +147,8 @@ enum JournalTable {
         return ListChanges.page(entries, since: version, limit: limit)
     }
 
-    /// What the list holds, as its newest row says; nil where that is not known, or the row is not what was stored.
+    /// Returns the holdings in the newest row of the list. Returns nil where they are not known, or where the row is
+    /// damaged.
     static func holdings(of record: QueryRecord, in connection: Connection) throws(StorageError) -> ListHoldings? {
         do throws(StorageError) {
             let found = try connection.first(one, record.id.rawValue, Int64(record.contentVersion.counter)) {
@@ -161,7 +163,7 @@ enum JournalTable {
         }
     }
 
-    /// Whether every row is what was stored, none is missing in between, and the newest is there.
+    /// Returns whether every row is intact, no row in between is missing, and there is at least one row.
     static func isSound(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
         var (isSound, last) = (true, Int?.none)
         try connection.each(all, .int(query.rawValue), while: { isSound }) { row throws(StorageError) in
@@ -172,7 +174,7 @@ enum JournalTable {
         return isSound && last != nil
     }
 
-    /// Nil when the row is not what was stored, or says impossible things.
+    /// Decodes a row. Returns nil when its seal is invalid, or a number is out of bounds.
     private static func entry(_ row: borrowing Row, of query: QueryID) -> JournalEntry? {
         var seal = Seal(Seal.journal)
         seal.mix(query.rawValue)

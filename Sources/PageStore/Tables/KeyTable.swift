@@ -2,22 +2,22 @@ import PageModel
 
 /// A map from hashes to numbers that only grows: open addressing with linear probing.
 ///
-/// The keys are hashes already; one multiplication says where they lie. Its factor is drawn per process, so that nobody
-/// can choose ids that crowd one place (R43). At most five eighths of the places are taken.
+/// The keys are hashes already, so one multiplication selects their place. The factor is random in each process, so
+/// that chosen ids cannot crowd one place (R43). At most five eighths of the places are taken.
 ///
-/// It lies in several parts, each of which grows for itself: while a part is copied, only that part is there twice. A
-/// million items take 32 MiB, and never half as much again.
+/// The map consists of several parts, each of which grows on its own. While a part is copied, only that part is in
+/// memory twice. A million items take 32 MiB, and never half as much more.
 struct KeyTable: Sendable {
     private static let partBits = 4
     private static let processFactor = UInt64.random(in: 0 ... .max) | 1
 
-    // Here, too: a look at what is made once a process costs more than the multiplication.
+    // A copy, because access to a lazily initialised static costs more than the multiplication.
     private let factor = KeyTable.processFactor
     private var parts: [Part]
-    /// The value of the key 0, which no place can hold.
+    /// The value of the key 0, which marks a free place and so cannot be stored in one.
     private var ofZero: Int64?
 
-    /// How many keys there are, 0 excepted.
+    /// The number of keys, without the key 0.
     var count: Int { parts.reduce(0) { $0 + $1.count } }
 
     init() { parts = Array(repeating: Part(size: 16), count: 1 << KeyTable.partBits) }
@@ -28,14 +28,14 @@ struct KeyTable: Sendable {
         return parts[KeyTable.part(of: product)].value(of: key, product)
     }
 
-    /// Sets the value of a key, whatever it was before.
+    /// Sets the value of a key, and replaces an earlier value.
     mutating func set(_ key: UInt64, _ value: Int64) {
         guard key != 0 else { return ofZero = value }
         let product = key &* factor
         parts[KeyTable.part(of: product)].set(Part.Place(key: key, value: value), product, factor)
     }
 
-    /// By bits that do not say where in a part a key lies.
+    /// Selects the part by other bits than those that select the place inside the part.
     private static func part(of product: UInt64) -> Int { Int(product >> 32) & (1 << partBits - 1) }
 
     private struct Part {
@@ -44,7 +44,7 @@ struct KeyTable: Sendable {
             var value: Int64
         }
 
-        /// A power of two of places; a key of 0 is a free one.
+        /// The places; their number is a power of two. A key of 0 marks a free place.
         private var places: [Place]
         private(set) var count = 0
 
@@ -75,13 +75,13 @@ struct KeyTable: Sendable {
             places = wider.places
         }
 
-        /// Where a key lies if nothing is in its way: the upper bits of the product, of which all bits of the key are
-        /// part.
+        /// Returns the place of a key when it is free of collisions. Uses the upper bits of the product, which depend
+        /// on all bits of the key.
         fileprivate static func home(of product: UInt64, _ count: Int) -> Int {
             Int(product >> UInt64(64 - count.trailingZeroBitCount))
         }
 
-        /// True when the key was not there.
+        /// Returns true when the key was not in the table.
         private static func put(_ place: Place, _ product: UInt64, in places: UnsafeMutableBufferPointer<Place>) -> Bool
         {
             var index = home(of: product, places.count)
@@ -99,9 +99,10 @@ struct KeyTable: Sendable {
 }
 
 extension KeyTable {
-    /// Whether two of these items have the same key. This is asked of every page that is stored, so it looks for
-    /// itself, among keys without values: a table of 1 KiB, that of up to 63 items, lies on the stack, and a larger one
-    /// asks for memory.
+    /// Returns whether two of these items have the same key.
+    ///
+    /// Every stored page is checked, so this function uses its own table of keys without values. A table for up to 63
+    /// items takes 1 KiB of the stack. A larger table is allocated.
     static func repeatsKey(_ items: [ItemIdentity]) -> Bool {
         let factor = processFactor
         let size = 2 << (Int.bitWidth - items.count.leadingZeroBitCount)

@@ -1,32 +1,31 @@
 import PageModel
 
-/// The rows of a table in the order of their keys, as far as they can be read.
+/// The readable rows of a table, in the order of their keys.
 ///
-/// A scan returns keys in strictly ascending order. A key that does not ascend means that the b-tree is damaged: a cell
-/// pointer that repeats its neighbour returns one row twice and another one never. SQLite reports a damaged page as
-/// SQLITE_CORRUPT and ends the scan; a seek beyond the keys of that page works again.
+/// A scan returns keys in strictly ascending order. A key that does not ascend means that the b-tree is damaged. For
+/// example, a cell pointer that repeats its neighbour returns one row twice and another one never. SQLite reports a
+/// damaged page as SQLITE_CORRUPT and ends the scan. A seek beyond the keys of that page works again.
 struct KeyedRows<Value> {
-    /// A stretch of keys, both ends excluded, between two readable rows. Some row in it cannot be read.
+    /// A range of keys between two readable rows, with both ends excluded. At least one row in it cannot be read.
     struct Hole: Hashable {
-        /// The key of the last readable row before it; nil where there is none.
+        /// The key of the last readable row before the hole. `nil` means that there is none.
         var after: Int64?
-        /// The key of the first readable row behind it; nil where there is none.
+        /// The key of the first readable row behind the hole. `nil` means that there is none.
         var before: Int64?
     }
 
     private var keys: [Int64] = []
     private var values: [Value] = []
     private var greatest: Int64?
-    /// Keys of rows whose checksum does not hold, and keys beside which a row is missing.
+    /// Keys of rows with an invalid checksum, and keys next to which a row is missing.
     private var marks: [Int64] = []
     private var unreadable: [Range<Int64>] = []
-    /// Whether a page of the file cannot be read, or keys do not ascend. A checksum that does not hold is damage of one
-    /// row only.
+    /// Whether a page of the file cannot be read, or keys do not ascend. An invalid checksum damages only its own row.
     private(set) var isTreeDamaged = false
     /// The key that was added last.
     private var latest: Int64?
 
-    /// Adds the row that a scan returned next. `nil` means that its checksum does not hold.
+    /// Adds the next row of a scan. `nil` means that its checksum is invalid.
     mutating func add(_ key: Int64, _ value: Value?) {
         if let greatest, key <= greatest {
             marks += [greatest, key]
@@ -37,7 +36,7 @@ struct KeyedRows<Value> {
         addAside(key, value)
     }
 
-    /// Adds a row that was read out of turn: its place among the others is not judged.
+    /// Adds a row that was read out of order, without comparing its key.
     private mutating func addAside(_ key: Int64, _ value: Value?) {
         latest = key
         guard let value else { return marks.append(key) }
@@ -45,7 +44,7 @@ struct KeyedRows<Value> {
         values.append(value)
     }
 
-    /// The values, strictly ascending by key, and what is missing between them.
+    /// Returns the values, strictly ascending by key, and the holes between them.
     consuming func finish() -> (values: [Value], holes: [Hole]) {
         guard !marks.isEmpty || !unreadable.isEmpty else { return (values, []) }
         let order = keys.indices.sorted { (keys[$0], $0) < (keys[$1], $1) }
@@ -54,7 +53,7 @@ struct KeyedRows<Value> {
             distinct.append(keys[index])
             sorted.append(values[index])
         }
-        /// How many keys are smaller.
+        /// Returns the number of smaller keys.
         func rank(_ key: Int64) -> Int {
             var (low, high) = (0, distinct.count)
             while low < high {
@@ -63,7 +62,7 @@ struct KeyedRows<Value> {
             }
             return low
         }
-        /// Between the readable rows number `first - 1` and number `last`.
+        /// Returns the hole between the readable rows number `first - 1` and `last`.
         func hole(_ first: Int, _ last: Int) -> Hole {
             Hole(after: first > 0 ? distinct[first - 1] : nil, before: last < distinct.count ? distinct[last] : nil)
         }
@@ -74,7 +73,7 @@ struct KeyedRows<Value> {
                 holes.insert(hole(place, place))
                 continue
             }
-            // A row that is returned twice has taken the place of a neighbour.
+            // A row that was returned twice has taken the place of a neighbour on one of its sides.
             holes.insert(hole(place + 1, place + 1))
             holes.insert(hole(place, place))
         }
@@ -84,21 +83,21 @@ struct KeyedRows<Value> {
 }
 
 extension KeyedRows {
-    /// Reads the keys of a range in one direction, and calls `visit` with each row. Throws `damaged` at a page that
-    /// cannot be read.
+    /// Reads a range of keys in one direction and calls `visit` with each row. Throws `damaged` at a page that cannot
+    /// be read.
     typealias Scan = (Range<Int64>, _ visit: (Int64, Value?) -> Void) throws(StorageError) -> Void
 
-    /// Reads `range` in ascending order; where a page cannot be read, continues around it from both sides, and by seeks
-    /// in between.
+    /// Reads `range` in ascending order. Where a page cannot be read, reads around it from both sides, and by seeks in
+    /// between.
     ///
-    /// The seeks halve the stretch that is not read, the widest one first. Each scan makes at most `probes` of them, so
-    /// that a stretch between two damaged pages is found unless it is narrower than that share of the whole.
+    /// Each seek halves the widest unread stretch. A scan makes at most `probes` seeks. It therefore finds the rows
+    /// between two damaged pages, unless they take too small a share of the range.
     mutating func read(_ range: Range<Int64>, probes: Int = 512, ascending: Scan, descending: Scan) throws(StorageError)
     {
         guard try !isRead(range, ascending) else { return }
         isTreeDamaged = true
         var search = Search(left: probes)
-        // The next call continues behind what this one has read.
+        // The rest begins behind the rows that the first scan has read.
         let rest = (greatest.map { max($0 + 1, range.lowerBound) } ?? range.lowerBound)..<range.upperBound
         try readDownwards(rest, descending, &search)
         while let stretch = search.next() {
@@ -122,7 +121,7 @@ extension KeyedRows {
         search.add(range.lowerBound..<(latest ?? range.upperBound))
     }
 
-    /// Whether all of the range was read, in order.
+    /// Reads a range in order. Returns whether all of it was read.
     private mutating func isRead(_ range: Range<Int64>, _ scan: Scan) throws(StorageError) -> Bool {
         do throws(StorageError) {
             try scan(range) { add($0, $1) }
@@ -133,7 +132,7 @@ extension KeyedRows {
         }
     }
 
-    /// The same for rows that are read out of turn: their order is not judged.
+    /// Reads a range out of order, without comparing keys. Returns whether all of it was read.
     private mutating func isReadAside(_ range: Range<Int64>, _ scan: Scan) throws(StorageError) -> Bool {
         do throws(StorageError) {
             try scan(range) { addAside($0, $1) }
@@ -144,13 +143,14 @@ extension KeyedRows {
         }
     }
 
-    /// The stretches of keys that are still to be tried.
+    /// The stretches of keys that are still to be read.
     private struct Search {
         private var stretches: [Range<Int64>] = []
         private(set) var abandoned: [Range<Int64>] = []
         private var left: Int
         var isEmpty: Bool { stretches.isEmpty && abandoned.isEmpty }
-        /// Beyond this many keys nothing is known of where the rows end, and halving would look where none are.
+        /// The width from which on a stretch counts as endless. Its rows may fill only its beginning, where halving
+        /// would not find them.
         private static var boundless: Int64 { 1 << 48 }
 
         init(left: Int) { self.left = left }
@@ -176,7 +176,8 @@ extension KeyedRows {
             return stretches.remove(at: widest)
         }
 
-        /// The middle; of a stretch without a known end, a place that is twice as far away with each look.
+        /// Returns the middle of a stretch. In an endless stretch, returns a place that is twice as far from its start
+        /// with each call.
         mutating func middle(of stretch: Range<Int64>) -> Int64 {
             let width = stretch.upperBound - stretch.lowerBound
             guard width > Search.boundless else { return stretch.lowerBound + width / 2 }
@@ -189,6 +190,6 @@ extension KeyedRows {
 }
 
 extension StorageError {
-    /// Whether a row, or the page that it is on, cannot be read: the rows around it can.
+    /// Whether the error means that a row, or its page of the file, cannot be read. Other rows may be readable.
     var isUnreadableRow: Bool { code == .damaged || code == .tooLarge }
 }

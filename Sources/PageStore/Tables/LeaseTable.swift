@@ -1,14 +1,14 @@
 import PageModel
 
-/// The leases in the rows of `ledger` (R30). The row of a page in flight holds the token of its lease, its owner, and
-/// its end as an uptime with the boot that it was measured in.
+/// The leases in the rows of `ledger` (R30). The row of a page in flight holds the token, the owner and the end of its
+/// lease. The end is an uptime with the id of the boot.
 enum LeaseTable {
     private static let holder = SQL(
         "SELECT lease_owner, lease_until, lease_boot FROM ledger WHERE query = ? AND offset = ? AND state = 'in_flight'"
     )
 
-    /// Whether the page is in flight under a lease that still counts: it has not ended, and its owner lives.
-    /// - Parameter isAlive: whether the owner with this name lives.
+    /// Returns whether the page is in flight under a lease that has not ended and whose owner is alive.
+    /// - Parameter isAlive: returns whether the owner with this name is alive.
     static func counts(
         _ offset: Int, of query: QueryID, at moment: StorageMoment, in connection: Connection,
         isAlive: (String) throws(StorageError) -> Bool
@@ -20,7 +20,7 @@ enum LeaseTable {
         return try isAlive(held.owner)
     }
 
-    // A count that no code of ours wrote must not overflow: `verify` reports it.
+    // A forged count of attempts must not overflow. `verify` reports it.
     private static let take = SQL(
         """
         INSERT INTO ledger (query, offset, state, attempts, last_attempt_at, lease_token, lease_owner, lease_until, lease_boot)
@@ -31,7 +31,7 @@ enum LeaseTable {
             lease_boot = ?7
         """)
 
-    /// Puts the page in flight. A retry is due again when its lease ends: the process that retries may crash by it
+    /// Puts the page in flight. A retry becomes due again when its lease ends, because the retrying process may crash
     /// (R31).
     static func take(
         _ lease: Lease, of query: QueryID, by owner: String, for duration: Duration, at moment: StorageMoment,
@@ -44,10 +44,11 @@ enum LeaseTable {
     }
 
     private static let holds = SQL("SELECT offset FROM ledger WHERE query = ? AND offset = ? AND lease_token = ?")
-    // Walks through the list's rows: only a shift, or a lost lease, leads here.
+    // This statement scans the rows of the list. It runs only after a shift or a lost lease.
     private static let search = SQL("SELECT offset FROM ledger WHERE query = ? AND lease_token = ? LIMIT 1")
 
-    /// Where the row of a token is: at `offset`, or where a shift has moved it. `nil` when the lease was lost.
+    /// Returns the offset of a token's row: `offset`, or the offset to which a shift has moved it. Returns `nil` when
+    /// the lease was lost.
     static func place(
         of token: LeaseToken, near offset: Int, query: QueryID, in connection: Connection
     ) throws(StorageError) -> Int? {
@@ -64,7 +65,7 @@ enum LeaseTable {
     private static let grantTime = SQL(
         "SELECT last_attempt_at FROM ledger WHERE query = ? AND offset = ? AND lease_token = ?")
 
-    /// When the lease on page one was granted; `nil` when it was lost.
+    /// Returns the time at which the lease on page one was granted, or `nil` when it was lost.
     static func grantTime(of token: LeaseToken, query: QueryID, in connection: Connection) throws(StorageError)
         -> Timestamp?
     {
@@ -81,7 +82,8 @@ enum LeaseTable {
         WHERE query = ?1 AND offset = ?2 AND lease_token = ?3
         """)
 
-    /// - Returns: where the row is now; `nil` when the lease was lost.
+    /// Renews a lease.
+    /// - Returns: the offset of its row now, or `nil` when the lease was lost.
     static func renew(
         _ lease: Lease, of query: QueryID, for duration: Duration, at moment: StorageMoment, in connection: Connection
     ) throws(StorageError) -> Int? {

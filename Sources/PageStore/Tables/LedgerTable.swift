@@ -10,7 +10,7 @@ enum LedgerTable {
         """
     private static let within = SQL(
         "SELECT \(columns) FROM ledger WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset")
-    // In the order of the partial index, so that what is not due is never looked at.
+    // The partial index gives the order, so the statement reads only rows that are due.
     private static let dueBefore = SQL(
         """
         SELECT \(columns), query FROM ledger INDEXED BY ledger_due
@@ -23,12 +23,12 @@ enum LedgerTable {
         try rows(of: query, in: connection, range, at: moment).finish().values.compactMap { $0 }
     }
 
-    /// Whether rows of the list's ledger cannot be read, or do not ascend.
+    /// Returns whether rows of the list's ledger cannot be read, or do not ascend.
     static func isTreeDamaged(of query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
         try rows(of: query, in: connection, 0..<Int.max, at: nil).isTreeDamaged
     }
 
-    /// `nil` stands for a row that `entry(_:at:)` does not believe.
+    /// Reads the rows of a range. A value of `nil` stands for a row that `entry(_:at:)` rejects.
     private static func rows(
         of query: QueryID, in connection: Connection, _ range: Range<Int>, at moment: StorageMoment?
     ) throws(StorageError) -> KeyedRows<LedgerEntry?> {
@@ -73,7 +73,7 @@ enum LedgerTable {
         } catch {
             guard error.isUnreadableRow else { throw error }
         }
-        // The index is damaged: the entries of all lists are read instead.
+        // The index is damaged, so the entries of all lists are read instead.
         var due: [(at: Timestamp, fetch: DueFetch)] = []
         for query in try QueryTable.ids(in: connection) {
             for entry in try entries(of: query, in: connection, at: moment) {
@@ -85,7 +85,8 @@ enum LedgerTable {
         return due.sorted { $0.at < $1.at }.prefix(max(0, limit)).map(\.fetch)
     }
 
-    /// The entries of failing pages, by offset; nil when there are more than `most`, or they cannot be read.
+    /// Returns the entries of failing pages, by offset. Returns nil when there are more than `most`, or when they
+    /// cannot be read.
     static func failures(
         of query: QueryID, most: Int, in connection: Connection, at moment: StorageMoment
     ) throws(StorageError) -> [LedgerEntry]? {
@@ -108,7 +109,7 @@ enum LedgerTable {
         WHERE query = ? AND state IN ('failed_retryable', 'failed_permanent') ORDER BY offset LIMIT ?
         """)
 
-    /// The highest offset that has an entry; nil where there is none, or it cannot be read.
+    /// Returns the highest offset that has an entry. Returns nil where there is none, or where it cannot be read.
     static func last(of query: QueryID, in connection: Connection) throws(StorageError) -> Int? {
         do throws(StorageError) {
             return try connection.first(highest, query.rawValue) { row throws(StorageError) in row.optionalInt(0) }
@@ -121,7 +122,7 @@ enum LedgerTable {
 
     private static let highest = SQL("SELECT max(offset) FROM ledger WHERE query = ?")
 
-    /// The offsets that stand in rows which say impossible things.
+    /// Returns the offsets in rows with a number out of bounds.
     static func impossible(of query: QueryID, in connection: Connection) throws(StorageError) -> [Int] {
         var offsets: [Int] = []
         do throws(StorageError) {
@@ -129,7 +130,7 @@ enum LedgerTable {
                 if entry(row, at: nil) == nil { offsets.append(row.int(0)) }
             }
         } catch {
-            // The rows that cannot be read are another finding.
+            // Rows that cannot be read are another finding.
             guard error.isUnreadableRow else { throw error }
         }
         return offsets
@@ -137,8 +138,8 @@ enum LedgerTable {
 
     private static let everyOne = SQL("SELECT \(columns) FROM ledger WHERE query = ? ORDER BY offset")
 
-    /// Returns nil when a number is outside `StoredBounds`: then nothing is known of that page's fetching (R46).
-    /// - Parameter moment: the time that the end of the lease is computed with; `nil` where the end does not matter.
+    /// Decodes a row. Returns nil when a number is outside `StoredBounds`; the fetch record is then unknown (R46).
+    /// - Parameter moment: the time to compute the end of the lease with. `nil` means that the end is not needed.
     private static func entry(_ row: borrowing Row, at moment: StorageMoment?) -> LedgerEntry? {
         guard StoredBounds.positions.contains(row.int(0)), StoredBounds.counters.contains(row.int(2)),
             StoredBounds.flags.contains(row.optionalInt(7) ?? 0),
@@ -173,13 +174,13 @@ enum LedgerTable {
 
     private static let forget = SQL("DELETE FROM ledger WHERE query = ? AND offset = ?")
 
-    /// Makes a page that was lost due at once. A lease on it ends.
+    /// Makes a lost page due at once, and ends a lease on it.
     static func queue(_ offset: Int, query: QueryID, at now: Timestamp, in connection: Connection) throws(StorageError)
     {
         try connection.run(queue, .int(query.rawValue), .int(offset), .time(now))
     }
 
-    /// The page at `offset` became part of another one; that it once arrived on its own says nothing any more.
+    /// Deletes the success record of a page that became part of another page.
     static func forgetSuccess(at offset: Int, query: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(forgetSuccess, .int(query.rawValue), .int(offset))
     }
@@ -194,8 +195,9 @@ enum LedgerTable {
         FROM ledger WHERE query = ?1 AND offset >= ?2 AND offset < ?3 AND offset <= 9007199254740992
         """)
 
-    /// Moves the records of a stretch along with its pages (R4), and their leases with them: a token finds its row
-    /// (R30). The record of page one is that of a request, not of an item, and stays where it is.
+    /// Moves the records of a stretch with its pages (R4), together with their leases, which are found by their tokens
+    /// (R30). The record of page one belongs to a request and not to an item, so a shift to higher positions leaves it
+    /// in place.
     static func shift(_ move: Rearrangement.Move, query: QueryID, in connection: Connection) throws(StorageError) {
         var move = move
         if move.distance > 0 { move.range = max(1, move.range.lowerBound)..<max(1, move.range.upperBound) }
@@ -209,8 +211,8 @@ enum LedgerTable {
         "DELETE FROM ledger WHERE query = ? AND offset >= ? AND offset < ? AND NOT (offset = 0 AND state = 'in_flight')"
     )
 
-    /// Drops the records of positions that do not exist any more, and with them their leases. That of page one stays
-    /// while it is in flight.
+    /// Deletes the records of positions that no longer exist, and their leases. The record of page one stays while it
+    /// is in flight.
     static func takeOut(_ range: Range<Int>, query: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(takeOut, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound))
     }
@@ -222,12 +224,12 @@ enum LedgerTable {
         """)
     private static let dropAll = SQL("DELETE FROM ledger WHERE query = ? AND offset >= ? AND offset < ?")
 
-    /// Forgets failures at positions that have been fetched after all, perhaps as part of another page.
+    /// Deletes failures at positions that have been fetched since, possibly as part of another page.
     static func dropFailures(in range: Range<Int>, query: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(dropFailed, .int(query.rawValue), .int(range.lowerBound), .int(range.upperBound))
     }
 
-    /// Removes the record at an offset, whatever it says.
+    /// Deletes the record at an offset, whatever its state.
     static func delete(at offset: Int, query: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(forget, .int(query.rawValue), .int(offset))
     }

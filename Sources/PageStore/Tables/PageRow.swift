@@ -1,15 +1,15 @@
 import PageModel
 
-/// A row of `page`: what decisions need, and where its items are.
+/// A row of `page`: the metadata of a page, and the id of the body with its items.
 struct PageRow: Equatable {
     var summary: PageSummary
     var body: Int64
-    /// Of the body's layout and its items' hashes.
+    /// The checksum of the body's layout and of its items' hashes.
     var checksum: UInt64
-    /// Of the body, layout and payload together.
+    /// The size of the body in bytes: layout and payload together.
     var bytes: Int
 
-    /// The seal of this row in this query.
+    /// Computes the seal of this row in this query.
     func seal(in query: QueryID) -> UInt64 {
         var seal = Seal(Seal.page)
         seal.mix(query.rawValue)
@@ -39,8 +39,8 @@ struct PageRow: Equatable {
         return seal.value
     }
 
-    /// Reads a row selected with `PageTable.columns`. Returns nil when its seal does not hold, or a number is outside
-    /// `StoredBounds`.
+    /// Decodes a row selected with `PageTable.columns`. Returns nil when its seal is invalid, or when a number is
+    /// outside `StoredBounds`.
     init?(_ row: borrowing Row, of query: QueryID) {
         var seal = Seal(Seal.page)
         seal.mix(query.rawValue)
@@ -64,7 +64,7 @@ struct PageRow: Equatable {
         body = row.int64(2)
         checksum = row.hash(3)
         bytes = row.int(4)
-        // The seal speaks for what was stored, the limits for who stored it: a crafted row may be sealed (R46).
+        // A crafted row may have a valid seal, so its numbers are checked, too (R46).
         guard StoredBounds.holdsPage(at: summary.offset, count: summary.count), StoredBounds.sizes.contains(bytes),
             StoredBounds.counters.contains(summary.generation), StoredBounds.counters.contains(summary.revision),
             StoredBounds.contains(summary.evidenceAt), StoredBounds.contains(summary.fetchedAt),

@@ -1,11 +1,10 @@
 import PageModel
 
-/// The pages of a list as a reading believes them: whole rows, strictly ascending by offset, and no two of them on one
-/// position (R5).
+/// The trusted pages of a list: intact rows, strictly ascending by offset, without overlap (R5).
 struct PageRows {
     private(set) var rows: [PageRow]
-    /// Positions whose page records cannot be read or are not believed, ascending. An empty range marks damage that
-    /// hides no position. The last one ends at `Int.max` where no readable page follows.
+    /// Positions whose page records cannot be read or are not trusted, ascending. An empty range marks damage that
+    /// hides no position. The last range ends at `Int.max` where no readable page follows.
     private(set) var damaged: [Range<Int>]
 
     init() {
@@ -32,7 +31,7 @@ struct PageRows {
             end = row.summary.range.upperBound
         }
         for hole in holes {
-            // The row before the hole may be one that overlaps.
+            // The row before the hole may overlap another row and so be missing from `rows`.
             let lower =
                 hole.after.map { key in rows.last { $0.summary.offset <= Int(key) }?.summary.range.upperBound ?? 0 }
                 ?? 0
@@ -44,7 +43,7 @@ struct PageRows {
         self.damaged = PageRows.merged(damaged, without: held)
     }
 
-    /// Leaves out what has nothing to do with `range`.
+    /// Removes the rows and the damage outside of `range`.
     mutating func restrict(to range: Range<Int>) {
         rows = rows.filter { $0.summary.meets(range) }
         guard !damaged.isEmpty else { return }
@@ -62,7 +61,8 @@ struct PageRows {
         return false
     }
 
-    /// The parts of `ranges` that no page holds, ascending. A range that is held entirely leaves an empty one.
+    /// Returns the parts of `ranges` that no page holds, ascending. A range that is entirely held leaves an empty
+    /// range.
     private static func merged(_ ranges: [Range<Int>], without held: Coverage) -> [Range<Int>] {
         var parts: [Range<Int>] = []
         for range in ranges {
@@ -77,14 +77,15 @@ struct PageRows {
                 merged.append(part)
             }
         }
-        // An empty range says that there is damage: a range with positions says it, too.
+        // Empty ranges only mark that there is damage. A range with positions marks that as well.
         let wide = merged.filter { !$0.isEmpty }
         return wide.isEmpty ? merged : wide
     }
 }
 
 extension PageSummary {
-    /// Whether the page holds a position in `range`. An empty page is found at its own offset.
+    /// Returns whether the page holds a position in `range`. An empty page meets every range that begins at or before
+    /// its offset.
     func meets(_ range: Range<Int>) -> Bool {
         count == 0 && offset >= range.lowerBound || self.range.overlaps(range)
     }

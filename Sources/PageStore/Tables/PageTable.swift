@@ -2,7 +2,7 @@ import PageModel
 
 /// Rows of `page`.
 enum PageTable {
-    /// In the order in which `PageRow` reads them and the seal takes them.
+    /// The columns in the order in which `PageRow` decodes them and the seal mixes them.
     static let columns = """
         offset, count, body, checksum, bytes, generation, revision, evidence, evidence_at, seams, fetched_at, \
         validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total, seal
@@ -15,7 +15,7 @@ enum PageTable {
         "SELECT \(columns) FROM page WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC")
     private static let total = SQL("SELECT total(bytes) FROM page WHERE query = ?")
     private static let at = SQL("SELECT \(columns) FROM page WHERE query = ? AND offset = ?")
-    // Pages do not overlap (R5), so at most one that starts before the range reaches into it.
+    // Pages do not overlap (R5), so at most one page that starts before the range reaches into it.
     private static let meeting = SQL(
         """
         SELECT \(columns) FROM page
@@ -23,7 +23,7 @@ enum PageTable {
           AND offset >= coalesce((SELECT max(offset) FROM page WHERE query = ?1 AND offset <= ?2), 0)
         ORDER BY offset
         """)
-    // REPLACE: where a row that is not whole lies in the way, it makes room.
+    // REPLACE overwrites a damaged row at the same offset.
     private static let store = SQL(
         "INSERT OR REPLACE INTO page (query, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     )
@@ -32,20 +32,20 @@ enum PageTable {
 
     // MARK: Reading
 
-    /// The rows that are whole, strictly ascending; `broken` is called with the offset that stands in each of the
-    /// others. Rows on a page of the file that cannot be read are left out.
+    /// Returns the intact rows, strictly ascending. Calls `broken` with the offset in each damaged row. Omits rows on
+    /// pages of the file that cannot be read.
     static func rows(
         of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
     ) throws(StorageError) -> [PageRow] {
         try keyedRows(of: query, in: connection, broken: broken).finish().values
     }
 
-    /// Whether a page of the file with rows of the list cannot be read, or its rows do not ascend.
+    /// Returns whether a page of the file with rows of the list cannot be read, or the rows do not ascend.
     static func isTreeDamaged(of query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
         try keyedRows(of: query, in: connection).isTreeDamaged
     }
 
-    /// The rows that a reading believes: whole, strictly ascending, and without overlap (R5).
+    /// Returns the trusted rows: intact, strictly ascending and without overlap (R5).
     static func read(of query: QueryID, in connection: Connection) throws(StorageError) -> PageRows {
         PageRows(try keyedRows(of: query, in: connection))
     }
@@ -77,14 +77,14 @@ enum PageTable {
                 }
             }
         }
-        // What the first scan has read is read again: its place in the order is then known.
+        // The rows of the first scan are read again, so that their order can be judged.
         rows = KeyedRows()
         try rows.read(0..<Int64(Total.largest) + 1, ascending: scan(upwards), descending: scan(downwards))
         without.sorted().forEach(broken)
         return rows
     }
 
-    /// Whether the list has few pages and few entries in the ledger. No more than these few are looked at.
+    /// Returns whether the list has at most 16 pages and at most 32 ledger entries. Reads no more rows than that.
     static func isShort(_ query: QueryID, in connection: Connection) throws(StorageError) -> Bool {
         do throws(StorageError) {
             return try connection.number(isLong, .int(query.rawValue)) == 0
@@ -104,7 +104,7 @@ enum PageTable {
     static func bytes(of query: QueryID, in connection: Connection) throws(StorageError) -> Int {
         do throws(StorageError) {
             let sum = Int(clamping: try connection.number(total, .int(query.rawValue)) ?? 0)
-            // A forged number must not make the sum over all queries overflow.
+            // A forged size must not make the sum over all queries overflow.
             return min(max(sum, 0), StoredBounds.sizes.upperBound)
         } catch {
             guard error.isUnreadableRow else { throw error }
@@ -113,7 +113,8 @@ enum PageTable {
         }
     }
 
-    /// The whole rows of pages that hold positions in `range`, ascending. An empty page is found at its own offset.
+    /// Returns the intact rows of pages that hold positions in `range`, ascending. An empty page is found at its own
+    /// offset.
     static func rows(
         meeting range: Range<Int>, of query: QueryID, in connection: Connection, broken: (Int) -> Void = { _ in }
     ) throws(StorageError) -> [PageRow] {
@@ -122,7 +123,7 @@ enum PageTable {
         }
     }
 
-    /// Those of them that a reading believes, and what of the range is damaged.
+    /// Returns the trusted rows of pages that hold positions in `range`, and the damage in it.
     static func read(
         meeting range: Range<Int>, of query: QueryID, in connection: Connection
     ) throws(StorageError) -> PageRows {
@@ -152,7 +153,7 @@ enum PageTable {
         }
     }
 
-    /// The page that starts at `offset`, if its row can be read and is whole.
+    /// Returns the page that starts at `offset`, or nil when its row is missing, damaged or unreadable.
     static func row(at offset: Int, of query: QueryID, in connection: Connection) throws(StorageError) -> PageRow? {
         do throws(StorageError) {
             return try connection.first(at, query.rawValue, Int64(offset)) { row throws(StorageError) in
@@ -197,7 +198,7 @@ enum PageTable {
         }
     }
 
-    /// Moves a page's age, and nothing else.
+    /// Updates only the age of a page.
     static func touch(
         _ row: PageRow, at moment: Timestamp, of query: QueryID, in connection: Connection
     ) throws(StorageError) {
@@ -218,8 +219,8 @@ enum PageTable {
 
     // MARK: Moving
 
-    /// Takes whole rows to the scratch table, sealed for where they are going. A row that is not whole stays behind and
-    /// is deleted: sealed anew, it would be believed.
+    /// Copies intact rows to the scratch table, with a seal for their new offset. A damaged row is not copied, because
+    /// a new seal would make it trusted. It is deleted with the others.
     private static let take = SQL(
         """
         INSERT INTO temp.moving_page SELECT
@@ -233,9 +234,9 @@ enum PageTable {
             validated_at, fingerprint, cursor_in, cursor_out, request, entity_tag, last_modified, covers_total)
         """)
 
-    /// Moves a stretch of pages. R1: a validator is void once its page has moved; its request would now answer with
-    /// other items.
-    /// - Returns: whether every row was whole, and moved.
+    /// Moves a stretch of pages. The validator of a moved page is void, because its request would now return other
+    /// items (R1).
+    /// - Returns: whether every row was intact and was moved.
     static func shift(
         _ move: Rearrangement.Move, revision: Int, of query: QueryID, in connection: Connection
     ) throws(StorageError) -> Bool {

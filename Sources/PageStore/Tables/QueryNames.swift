@@ -1,12 +1,13 @@
 import PageModel
 
-/// The names of lists, as the records and the index of names have them.
+/// The names of queries in the records and in the index of names.
 ///
-/// `name_hash` binds a name to an id. The index has it, too, so that a name is known where its record is not whole. A
-/// record adopts pages only under a name that is bound to its id: the pages of any other id may be another list's.
+/// `name_hash` binds a name to an id. The index holds the hash, too, so a name can be read where its record is damaged.
+/// A record adopts pages only under a name that is bound to its id. The pages of any other id may belong to another
+/// list.
 enum QueryNames {
     private static let columns = "SELECT id, scope, key, name_hash FROM query"
-    // From both ends: a page that cannot be read ends a scan.
+    // Each scan runs in both directions, because an unreadable page ends a scan.
     private static let scans = ["", " DESC"].flatMap { direction in
         [
             SQL("\(columns) NOT INDEXED ORDER BY id\(direction)"),
@@ -14,7 +15,7 @@ enum QueryNames {
         ]
     }
 
-    /// The names that are bound to an id, as many as can be read.
+    /// Returns the names that are bound to an id, as far as they can be read.
     static func bound(in connection: Connection) -> [QueryID: QueryKey] {
         var found: [QueryID: QueryKey] = [:]
         for scan in scans {
@@ -26,7 +27,7 @@ enum QueryNames {
         return found
     }
 
-    /// The checksum that binds a name to an id.
+    /// Computes the checksum that binds a name to an id.
     static func hash(of key: QueryKey, _ id: QueryID) -> UInt64 {
         var seal = Seal(Seal.query)
         seal.mix(id.rawValue)
@@ -43,9 +44,9 @@ enum QueryNames {
         ) LIMIT 1
         """)
 
-    /// Checks that the index of names leads to each record: a list that it lacks would be registered a second time. The
-    /// first new list of a connection pays for it.
-    /// - Throws: `damaged` when it lacks one.
+    /// Checks that the index of names has an entry for each record. Otherwise a list without an entry would be
+    /// registered twice. The check runs once per connection, when it registers its first new list.
+    /// - Throws: `damaged` when an entry is missing.
     static func check(in connection: Connection) throws(StorageError) {
         guard !connection.hasSoundNames else { return }
         if let missing = try connection.number(unindexed) {

@@ -1,11 +1,11 @@
 import PageModel
 
-/// The ids of lists.
+/// The ids of queries.
 enum QueryNumbers {
-    /// No list has this id or a greater one: `KeyedRows` reads up to it.
+    /// The bound of ids: every id is below it. `KeyedRows` reads up to it.
     private static let bound = Int64(Total.largest)
-    /// The greatest id of each table that names lists: one seek to the end of its b-tree. A row with an id that no list
-    /// can have is not counted.
+    /// Statements for the greatest id in each table that refers to queries: one seek to the end of its b-tree.
+    /// Impossible ids are not counted.
     private static let greatest: [SQL] =
         [
             ("query", "id"), ("page", "query"), ("identity", "query"), ("ledger", "query"), ("journal", "query"),
@@ -14,9 +14,8 @@ enum QueryNumbers {
         .map { SQL("SELECT max(\($0.1)) FROM \($0.0) NOT INDEXED WHERE \($0.1) < \(bound - 1)") }
         + [SQL("SELECT max(seq) FROM sqlite_sequence WHERE name = 'query' AND seq < \(bound - 1)")]
 
-    /// An id for a new list, greater than each id that any table still holds: the list adopts no row of a list whose
-    /// record was lost. Where the end of a table cannot be read, the id is a random number beyond any that was counted
-    /// up to.
+    /// Returns an id for a new query, greater than each id in any table. The query then adopts no row of a query whose
+    /// record was lost. Where the end of a table cannot be read, the id is a random number beyond all counted ones.
     static func next(in connection: Connection) throws(StorageError) -> QueryID {
         var last: Int64 = 0
         for (number, sql) in greatest.enumerated() {

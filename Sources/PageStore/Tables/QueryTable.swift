@@ -1,18 +1,18 @@
 import PageModel
 
-/// Rows of `query`. A row is read and written as a whole, so that its seal speaks for all of it.
+/// Rows of `query`. A row is read and written as a unit, so its seal covers all of it.
 enum QueryTable {
-    /// In the order in which the seal takes them.
+    /// The columns in the order in which the seal mixes them.
     static let sealed = """
         id, scope, key, name_hash, generation, revision, total_kind, total, list_end, created_at, validated_at, \
         allows_duplicates, paging, source, sweep_position, sweep_cursor, sweep_started_at, pinned, \
         invalidated_at, fresh_for, origin_window, q.seal
         """
     private static let columns = sealed + ", counter, stamp, kept"
-    /// Where the file is damaged: a record is read without its version, so that a damaged journal hides no list.
+    /// Columns for a damaged file. The record is read without its version, so a damaged journal hides no query.
     private static let unversioned = sealed + ", 0, 0, 0"
 
-    // The newest row of the journal is the list's version (R51): one look more.
+    // The newest row of the journal holds the list's version (R51), which costs one more lookup.
     private static let byKey = SQL(
         """
         SELECT \(columns) FROM query AS q LEFT JOIN journal AS j ON j.query = q.id
@@ -45,7 +45,8 @@ enum QueryTable {
         """)
     private static let delete = SQL("DELETE FROM query WHERE id = ?")
 
-    /// - Throws: `damaged` when the record is there and not whole.
+    /// Returns the record with this key, or nil when there is none.
+    /// - Throws: `damaged` when the record exists but is damaged.
     static func find(_ key: QueryKey, in connection: Connection) throws(StorageError) -> QueryRecord? {
         try around(connection, { $0.key == key }) { () throws(StorageError) in
             try connection.first(byKey, .text(key.scope), .text(key.text)) { row throws(StorageError) in
@@ -58,15 +59,16 @@ enum QueryTable {
         }
     }
 
-    /// - Throws: `damaged` when the record is there and not whole.
+    /// Returns the record with this id, or nil when there is none.
+    /// - Throws: `damaged` when the record exists but is damaged.
     static func find(_ id: QueryID, in connection: Connection) throws(StorageError) -> QueryRecord? {
         try around(connection, { $0.id == id }) { () throws(StorageError) in
             try connection.first(byID, id.rawValue) { row throws(StorageError) in try whole(row, connection) }
         }
     }
 
-    /// The record, and where its journal ends: a commit needs both.
-    /// - Throws: `damaged` when the record is there and not whole.
+    /// Returns the record and the end of its journal, which a commit needs.
+    /// - Throws: `damaged` when the record exists but is damaged.
     static func findForCommit(
         _ id: QueryID, in connection: Connection
     ) throws(StorageError) -> CommittedList? {
@@ -83,8 +85,8 @@ enum QueryTable {
         }
     }
 
-    /// Where the way to a record is damaged, looks through those that can be read. Throws `damaged` when it is not
-    /// among them.
+    /// Runs `find`. Where the path to the record is damaged, searches all readable records. Throws `damaged` when the
+    /// record is not among them.
     private static func around(
         _ connection: Connection, _ isWanted: (QueryRecord) -> Bool, find: () throws(StorageError) -> QueryRecord?
     ) throws(StorageError) -> QueryRecord? {
@@ -96,14 +98,14 @@ enum QueryTable {
         }
     }
 
-    /// Every record that is whole; `broken` is called with the others, as far as they can be read.
+    /// Returns every intact record. Calls `broken` with each readable record that is damaged.
     static func all(
         in connection: Connection, broken: (SealedQuery) -> Void = { _ in }
     ) throws(StorageError) -> [QueryRecord] {
         let keyed = try rows(in: connection)
         let isTreeDamaged = keyed.isTreeDamaged
         let read = keyed.finish().values
-        // A store whose records cannot be read is not an empty one.
+        // A store without readable records is damaged, and not empty.
         if read.isEmpty, isTreeDamaged {
             throw StorageError(.damaged, "no record of a query can be read in \(connection.path)")
         }
@@ -111,7 +113,7 @@ enum QueryTable {
         return read.filter(\.isWhole).map(\.record)
     }
 
-    /// Whether records cannot be read, so that not even their names are known, or do not ascend.
+    /// Returns whether records cannot be read at all, or do not ascend.
     static func isTreeDamaged(in connection: Connection) throws(StorageError) -> Bool {
         try rows(in: connection).isTreeDamaged
     }
@@ -150,7 +152,7 @@ enum QueryTable {
         }
     }
 
-    /// The record for this key, and whether it is new.
+    /// Returns the record for this key, and whether it is new.
     static func register(
         _ key: QueryKey, at now: Timestamp, in connection: Connection
     ) throws(StorageError) -> (record: QueryRecord, isNew: Bool) {
@@ -168,7 +170,7 @@ enum QueryTable {
         return (made, true)
     }
 
-    /// Stores a name whose record was lost. Its seal does not hold: `Repair` makes the record anew.
+    /// Stores a name whose record was lost. The seal is invalid on purpose: `Repair` then rebuilds the record.
     static func insertUnsealed(_ key: QueryKey, as id: QueryID, in connection: Connection) throws(StorageError) {
         try connection.run(
             insert, .int(id.rawValue), .text(key.scope), .text(key.text), .hash(QueryNames.hash(of: key, id)),

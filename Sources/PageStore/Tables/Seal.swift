@@ -1,10 +1,10 @@
 import CSQLite
 import PageModel
 
-/// A row's checksum over its own columns, in their order.
+/// The checksum of a row over its own columns, in their order.
 ///
-/// Every step is a bijection of what came before and of what comes in, so a single value that differs always makes
-/// another seal; two that differ escape with a chance of 2^-64.
+/// Every step is a bijection of the previous value and of the mixed value. A single different value therefore always
+/// changes the seal. Two different values go unnoticed with a probability of 2^-64.
 struct Seal {
     private(set) var value: UInt64
 
@@ -49,8 +49,8 @@ struct Seal {
 }
 
 extension Seal {
-    /// The SQL function `page_seal`, for statements that rewrite many rows: the columns of `page` without the seal, in
-    /// their order.
+    /// Defines the SQL function `page_seal`, for statements that rewrite many rows. Its arguments are the columns of
+    /// `page` without the seal, in order.
     static func define(in connection: Connection) throws(StorageError) {
         try connection.define("page_seal", arguments: 20) { context, count, values in
             guard let values else { return sqlite3_result_null(context) }

@@ -1,15 +1,15 @@
 import PageModel
 
-/// A query's record with the checks that stand beside it.
+/// The record of a query, with its stored checksums.
 struct SealedQuery {
     var record: QueryRecord
     var nameHash: UInt64
     var seal: UInt64
     private var sealHolds = true
-    /// What the record does not keep as a number.
+    /// Whether the columns that the record cannot represent exactly were within their bounds.
     private var isInBounds = true
 
-    /// Everything is as it was stored, and possible.
+    /// Whether the record is unchanged, and all its numbers are possible.
     var isWhole: Bool {
         sealHolds && hasItsName && isInBounds
             && [record.total.count, record.end, record.sweep?.position, record.window].allSatisfy {
@@ -22,7 +22,7 @@ struct SealedQuery {
             && record.freshFor == record.freshFor?.keptFreshness
     }
 
-    /// At least id, scope and key are as they were stored.
+    /// Whether at least id, scope and key are unchanged.
     var hasItsName: Bool { nameHash == QueryNames.hash(of: record.key, record.id) }
 
     init(_ record: QueryRecord) {
@@ -33,9 +33,9 @@ struct SealedQuery {
     }
 
     init(_ row: borrowing Row) {
-        // One flipped bit makes a text a blob with the same bytes, which the seal does not tell apart, and the index of
-        // names does. Reading it as a text makes SQLite forget its type
-        // (https://www.sqlite.org/c3ref/column_blob.html).
+        // One flipped bit turns a text into a blob with the same bytes. The seal does not detect that, but the index of
+        // names treats them as different. The types are read first, because reading a column as text makes SQLite
+        // convert it (https://www.sqlite.org/c3ref/column_blob.html).
         let hasBlob = [1, 2, 6, 12, 13, 15].contains { row.isBlob($0) }
         let total: Total =
             switch row.text(6) {
@@ -67,7 +67,7 @@ struct SealedQuery {
         sealHolds = found.value == seal
     }
 
-    /// In milliseconds.
+    /// The duration in milliseconds, as it is stored.
     var freshFor: Int? { record.freshFor.map { Int($0.wholeMilliseconds) } }
 
     var totalKind: String {

@@ -1,10 +1,11 @@
 import PageModel
 
-/// Moving rows whose offset is part of their primary key.
+/// Moves rows whose offset is part of their primary key.
 ///
-/// SQLite checks uniqueness row by row: moved in place, a row would meet its not yet moved neighbour. So rows are taken
-/// to a scratch table, deleted, and put back where they belong: half the work of moving them twice (measured in
-/// Documentation/Decisions/0002). In portions, from the end that has room, so that memory stays bounded.
+/// SQLite checks uniqueness row by row. A row moved in place would collide with a neighbour that has not moved yet. So
+/// rows are copied to a scratch table, deleted, and inserted at their new offsets. That is half the work of moving them
+/// twice (measured in Documentation/Decisions/0002). The rows are moved in portions, from the end that has room, so
+/// memory stays bounded.
 struct Shift {
     private static let portion = 8_192
 
@@ -16,11 +17,11 @@ struct Shift {
     private let empty: SQL
 
     static let page = Shift("page")
-    // What moves to where page one is in flight gives way to it.
+    // A row that would move onto page one while it is in flight is dropped.
     static let ledger = Shift("ledger", onConflict: "OR IGNORE ")
 
     private init(_ table: String, onConflict conflict: String = "") {
-        // A table of the connection, in memory: it is not in the file, and gone with the connection.
+        // A temporary table in memory. It is not in the file, and ends with the connection.
         createScratch = SQL("CREATE TEMP TABLE IF NOT EXISTS moving_\(table) AS SELECT * FROM main.\(table) WHERE 0")
         boundAbove = SQL(
             "SELECT offset FROM \(table) WHERE query = ? AND offset >= ? AND offset < ? ORDER BY offset DESC LIMIT 1 OFFSET ?"
@@ -31,7 +32,8 @@ struct Shift {
         empty = SQL("DELETE FROM temp.moving_\(table)")
     }
 
-    /// - Parameter take: copies the rows of a range to the scratch table, as they shall be.
+    /// Moves the rows of a stretch.
+    /// - Parameter take: copies the rows of a range to the scratch table, with their new values.
     /// - Returns: whether every row of the range was moved; the others are deleted.
     @discardableResult
     func run(
@@ -56,7 +58,8 @@ struct Shift {
         return isWhole
     }
 
-    /// Moving up begins at the end, moving down at the beginning: there the way is free.
+    /// Returns the next portion. Moving up starts at the end and moving down at the beginning, where the target is
+    /// free.
     private func portion(
         of left: Range<Int>, _ distance: Int, _ query: QueryID, _ connection: Connection
     ) throws(StorageError) -> Range<Int> {

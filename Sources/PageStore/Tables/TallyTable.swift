@@ -1,10 +1,10 @@
 import PageModel
 
-/// Rows of `tally`: what runs have cost, summed up by query.
+/// Rows of `tally`: the costs of runs, summed by query.
 enum TallyTable {
     private static let columns = "began_at, runs, requests, pages_fetched, pages_unchanged, pages_kept, bytes_received"
     private static let all = SQL("SELECT query, \(columns) FROM tally")
-    // A sum stays below what a number of the row may be, however often is added to it.
+    // The sums are capped at the largest number that a row may hold.
     private static let add = SQL(
         """
         INSERT INTO tally (query, \(columns)) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
@@ -15,7 +15,7 @@ enum TallyTable {
             bytes_received = min(bytes_received + ?8, ?9)
         """)
 
-    /// By query. Rows that say impossible things are nothing (R46).
+    /// Returns the tallies by query. Rows with numbers out of bounds are left out (R46).
     static func all(in connection: Connection) throws(StorageError) -> [QueryID: RunTally] {
         var tallies: [QueryID: RunTally] = [:]
         try connection.each(all) { row throws(StorageError) in

@@ -1,16 +1,16 @@
 import PageModel
 
-/// Rows of `upkeep`: work that a process could not finish.
+/// Rows of `upkeep`: unfinished work that another process must finish.
 enum UpkeepTable {
-    /// The log may still hold bytes of what was purged.
+    /// The task to empty the log, which may still hold purged bytes.
     private static let emptyLog = "empty_log"
 
     private static let note = SQL("INSERT OR IGNORE INTO upkeep (task) VALUES (?)")
     private static let find = SQL("SELECT 1 FROM upkeep WHERE task = ?")
     private static let clear = SQL("DELETE FROM upkeep WHERE task = ?")
 
-    /// Call inside the transaction that purges: a process that dies before the log is empty leaves the task to the next
-    /// one.
+    /// Adds the task. Call inside the transaction that purges. If the process ends before the log is empty, the next
+    /// process finds the task.
     static func noteLog(in connection: Connection) throws(StorageError) { try connection.run(note, .text(emptyLog)) }
 
     static func hasLog(in connection: Connection) throws(StorageError) -> Bool {

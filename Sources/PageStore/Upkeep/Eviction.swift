@@ -1,6 +1,6 @@
 import PageModel
 
-/// One eviction: decided in one look at the store, carried out in portions (R40).
+/// One eviction: planned in one read of the store, and carried out in portions (R40).
 struct Eviction: Sendable {
     typealias Candidate = EvictionPlan.Candidate
 
@@ -24,7 +24,7 @@ struct Eviction: Sendable {
         var candidates: [Candidate] = []
         try connection.each(Eviction.candidates) { row throws(StorageError) in
             let query = QueryID(rawValue: row.int64(0))
-            // Numbers of a row that may be damaged: they choose victims, and nothing else.
+            // The rows are not checked for damage. Their numbers only select pages to evict.
             guard StoredBounds.positions.contains(row.int(1)) else { return }
             candidates.append(
                 Candidate(
@@ -42,11 +42,12 @@ struct Eviction: Sendable {
         return Array(left.prefix(portion))
     }
 
-    /// Whether a portion did not fit on the disk: then the log is merged after each of them.
+    /// Whether a portion did not fit on the disk. The log is then merged after each portion.
     var isShortOfSpace: Bool { portion < Eviction.largestPortion }
 
-    /// Takes a portion back that did not fit on the disk: deleting needs room in the log. The next one is smaller.
-    /// - Returns: false when one page at a time does not fit either.
+    /// Puts back a portion that did not fit on the disk, because a deletion needs room in the log. The next portion is
+    /// smaller.
+    /// - Returns: false when the failed portion size was already one page.
     mutating func makeSmaller(_ failed: [Candidate]) -> Bool {
         guard portion > 1 else { return false }
         portion = portion > Eviction.smallPortion ? Eviction.smallPortion : 1
@@ -54,10 +55,10 @@ struct Eviction: Sendable {
         return true
     }
 
-    /// What was chosen and is still there.
+    /// The pages that were chosen and not removed yet.
     var remaining: [Candidate] { Array(left) }
 
-    /// Bytes of items that stay when all that was chosen is removed.
+    /// The bytes of items that stay when all chosen pages are removed.
     var bytesLeftAfterAll: Int { report.bytesLeft - left.reduce(0) { $0 + $1.bytes } }
 
     mutating func putBack(_ portion: [Candidate]) { left = (portion + left)[...] }
@@ -72,7 +73,8 @@ struct Eviction: Sendable {
         report.queries = touched.count
     }
 
-    /// Removes what is still as it was when it was chosen: pages that moved since, or were fetched anew, are left.
+    /// Removes the chosen pages that are unchanged. Skips an offset where the page has another size or was fetched
+    /// since.
     static func remove(_ portion: [Candidate], in session: Session) throws(StorageError) -> [Candidate] {
         try session.write { moment throws(StorageError) in
             var removed: [Candidate] = []
@@ -83,7 +85,7 @@ struct Eviction: Sendable {
                 else { continue }
                 try BodyTable.delete(row.body, of: victim.query, in: session.connection)
                 try PageTable.delete(at: victim.offset, of: victim.query, in: session.connection)
-                // It arrived once; now it is a gap like any other.
+                // The page is a gap now, so its success record is deleted.
                 try LedgerTable.forgetSuccess(at: victim.offset, query: victim.query, in: session.connection)
                 gone[victim.query, default: []].append(row.summary)
                 removed.append(victim)

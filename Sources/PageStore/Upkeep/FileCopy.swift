@@ -7,8 +7,8 @@ import Darwin
 #endif
 import PageModel
 
-/// A file that is open to be copied. Its descriptor stays open as long as the value lives: POSIX drops all locks of a
-/// process on a file with the first descriptor that the process closes.
+/// A file that is open for copying. Its descriptor stays open as long as the value lives. POSIX drops all locks of a
+/// process on a file when the process closes any descriptor of it.
 struct FileCopy: ~Copyable {
     private let path: String
     private let descriptor: Int32
@@ -45,7 +45,7 @@ struct FileCopy: ~Copyable {
         guard fsync(output) == 0 else { throw FileCopy.error("write", target) }
     }
 
-    /// Waits until a file that nothing in this process has open is on the disk.
+    /// Waits until a file is on the disk. This process must not have the file open.
     static func sync(_ path: String) throws(StorageError) {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw error("open", path) }
@@ -53,7 +53,7 @@ struct FileCopy: ~Copyable {
         guard fsync(descriptor) == 0 else { throw error("write", path) }
     }
 
-    /// Waits until the names in a file's directory are on the disk, where the file system can.
+    /// Waits until the entries of a file's directory are on the disk, where the file system supports it.
     static func syncDirectory(of path: String) {
         let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let descriptor = open(parent.isEmpty ? "/" : parent, O_RDONLY | O_CLOEXEC | O_DIRECTORY)

@@ -1,45 +1,45 @@
 public import PageModel
 
-/// Something in a store that is not as it must be.
+/// One kind of damage at one place in a store.
 public struct Finding: Hashable, Sendable {
-    /// What is not as it must be. The raw value is what the tool prints.
+    /// The kind of damage. The raw value is the text that the tool prints.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// SQLite itself finds the file damaged.
+        /// SQLite finds the file damaged.
         case file
-        /// A query's record is not what was stored.
+        /// A query's record differs from what was stored.
         case query
-        /// A page's record is not what was stored; its position can only be guessed.
+        /// A page's record differs from what was stored. Its position can only be guessed.
         case page
-        /// A page's items are not what was stored.
+        /// A page's items differ from what was stored.
         case items
-        /// A page's item hashes are not what was stored; its items are whole.
+        /// A page's item hashes differ from what was stored. Its items are intact.
         case identity
         /// Two pages hold the same position (R5).
         case overlap
         /// Two pages hold the same item (R5).
         case duplicate
-        /// A fetch record says impossible things.
+        /// A number in a fetch record, or in the counter of lease tokens, is impossible.
         case ledger
-        /// The record of a list's changes is not what was stored.
+        /// The record of a list's changes or holdings differs from what was stored.
         case journal
-        /// A tally of what runs have cost says impossible things.
+        /// A number in a tally of the costs of runs is impossible.
         case tally
-        /// The time of a page's last reading is impossible.
+        /// The time of a page's last read is impossible.
         case access
-        /// A row that nothing leads to.
+        /// A row to which no other row refers.
         case orphan
     }
 
-    /// What is not as it must be.
+    /// The kind of damage.
     public var kind: Kind
-    /// The list it concerns, if it concerns one.
+    /// The affected list. `nil` means that the damage belongs to no single list.
     public var query: QueryID?
-    /// The positions it concerns, as far as they are known.
+    /// The affected positions. `nil` means that they are not known.
     public var range: Range<Int>?
-    /// One line for people; never item data.
+    /// One line for people. Contains no item data.
     public var message: String
 
-    /// A finding; `message` is for people, and names no item data.
+    /// Creates a finding. `message` is for people, and must contain no item data.
     public init(_ kind: Kind, query: QueryID? = nil, range: Range<Int>? = nil, _ message: String) {
         self.kind = kind
         self.query = query
@@ -48,43 +48,44 @@ public struct Finding: Hashable, Sendable {
     }
 }
 
-/// What a look at every row and every byte of a store found.
+/// The result of reading every row and every byte of a store.
 public struct VerifyReport: Hashable, Sendable {
-    /// Empty when everything is as it was stored.
+    /// The damage that was found. Empty when all data is as it was stored.
     public var findings: [Finding] = []
-    /// What was looked at.
+    /// The number of queries that were checked.
     public var queries = 0
-    /// Pages that were looked at.
+    /// The number of pages that were checked.
     public var pages = 0
-    /// Items in them.
+    /// The number of items in the checked pages.
     public var items = 0
-    /// Bytes of those items.
+    /// The bytes of the checked items, with their layout.
     public var bytes = 0
 
-    /// A look that has found nothing yet.
+    /// Creates a report without findings.
     public init() {}
 
-    /// Whether everything is as it was stored.
+    /// Whether all data is as it was stored.
     public var isSound: Bool { findings.isEmpty }
 }
 
-/// What a repair did.
+/// The result of a repair.
 public struct RepairReport: Hashable, Sendable {
-    /// What was found before.
+    /// The damage before the repair.
     public var found: VerifyReport
-    /// What is still wrong afterwards; empty when the store is sound again.
+    /// The damage after the repair. Empty when the store is sound again.
     public var left: VerifyReport
-    /// Pages that were dropped. Their positions are gaps now, and queued to be fetched again.
+    /// The number of pages that were dropped. Their positions are gaps now, and are queued to be fetched again.
     public var pagesDropped = 0
-    /// Queries that were removed because not even their names were whole.
+    /// The number of queries that were removed because their names were damaged, or belonged to another query.
     public var queriesDropped = 0
-    /// Records and hashes that were made anew from what is whole.
+    /// The number of rebuilt records, item hashes, journals and holdings. Each cleanup of orphans, of impossible notes,
+    /// or of the records of migrations adds one.
     public var mended = 0
-    /// Where the damaged file is now, if its readable rows were written to a new file, which has taken its place. The
-    /// store is closed then. `nil` means that the file was mended in place.
+    /// The path of the damaged file, if a new file with its readable rows has replaced it. The store is closed then.
+    /// `nil` means that the file was mended in place.
     public var replacedFile: String?
 
-    /// A repair between two looks; each parameter is the property of its name.
+    /// Creates a report; each parameter is the property of its name.
     public init(found: VerifyReport, left: VerifyReport) {
         self.found = found
         self.left = left

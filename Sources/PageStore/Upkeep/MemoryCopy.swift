@@ -1,11 +1,11 @@
 import PageModel
 
-/// The rows of a store without some of its pages, in memory while the file is made anew on a full disk.
+/// The rows of a store without some of its pages. They are held in memory while the file is recreated on a full disk.
 ///
-/// State: a connection to a database in memory. The eviction that makes the copy uses it, and then the one that writes
-/// it: never two threads at a time.
+/// State: a connection to a database in memory. The eviction uses it to make the copy, and then to write it: never on
+/// two threads at a time.
 final class MemoryCopy: Sendable {
-    // Because the two uses are in order, each in a call that the other one waits for.
+    // The two uses are calls that run one after the other.
     private nonisolated(unsafe) let connection: Connection
     private let now: Timestamp
 

@@ -1,10 +1,10 @@
 import PageModel
 
-/// Removing queries for good.
+/// Removes queries and all their data.
 enum Purge {
     private static let pageCount = SQL("SELECT count(*) FROM page WHERE query = ?")
-    // By the list's own rows, whole or not, and by its item hashes: they name the bodies of pages whose records were
-    // lost. A body that a page of another list names stays.
+    // Deletes by the query's own rows, damaged or not, and by its item hashes, which name the bodies of pages whose
+    // records were lost. A body to which a page of another query refers stays.
     private static let removals = [
         SQL(
             """
@@ -22,13 +22,14 @@ enum Purge {
     ]
     private static let exists = SQL("SELECT 1 FROM query WHERE id = ?")
 
-    /// - Parameter withOrphans: whether what nothing leads to is removed, too. Default: false.
+    /// Removes queries, overwrites their bytes in the file, and empties the log.
+    /// - Parameter withOrphans: whether orphaned rows are removed, too. Defaults to false.
     static func run(
         _ queries: [QueryID], withOrphans: Bool = false, in session: Session
     ) throws(StorageError) -> PurgeReport {
         session.identities.forgetAll()
         let connection = session.connection
-        // What is purged shall not be readable in the file afterwards.
+        // Purged data must not be readable in the file afterwards.
         try connection.execute("PRAGMA secure_delete = ON")
         defer { try? connection.execute("PRAGMA secure_delete = FAST") }
         var report = try session.write { () throws(StorageError) in
@@ -51,22 +52,22 @@ enum Purge {
         return report
     }
 
-    /// Inside the caller's transaction.
+    /// Deletes a query and its rows. Call inside a write transaction.
     static func remove(_ query: QueryID, in connection: Connection) throws(StorageError) {
         for removal in removals { try connection.run(removal, .int(query.rawValue)) }
         try QueryTable.delete(query, in: connection)
     }
 
-    /// Gives freed pages back to the file system, and empties the log, which may still hold what was purged. Readers
-    /// that are in the way keep it from happening now, not from happening.
-    /// - Parameter isUrgent: whether nothing may be left in the log, if that can be had.
-    /// - Returns: whether nothing of what was purged, then or earlier, is in the log.
+    /// Gives freed pages back to the file system, and empties the log, which may still hold purged data. Readers may
+    /// delay that; a later commit then finishes it.
+    /// - Parameter isUrgent: whether the call waits for readers and other writers to empty the log.
+    /// - Returns: whether the log is free of purged data, from this purge and from earlier ones.
     @discardableResult
     static func returnSpace(in session: Session, isUrgent: Bool) throws(StorageError) -> Bool {
         let connection = session.connection
         do throws(StorageError) {
             connection.restartWatchdog()
-            // In portions, so that other writers get their turn.
+            // Each portion is one transaction, so that other writers get their turn.
             while try connection.pragma("freelist_count") > 0 {
                 let before = try connection.pragma("freelist_count")
                 try connection.pragma("incremental_vacuum(2048)") { _ throws(StorageError) in }

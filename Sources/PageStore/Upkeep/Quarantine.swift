@@ -7,10 +7,10 @@ import Darwin
 #endif
 import PageModel
 
-/// Setting a store aside that SQLite can no longer read.
+/// Sets aside a store that SQLite can no longer read.
 enum Quarantine {
-    /// Renames the store and what lies beside it.
-    /// - Returns: where it is now.
+    /// Renames the store and the files beside it.
+    /// - Returns: the new path.
     static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
         guard StoreFile.isOrdinaryOrMissing(file) else {
             throw StorageError(.notAStore, "\(file) is no file, and so no store")
@@ -22,8 +22,8 @@ enum Quarantine {
             guard lstat(target, &status) != 0 else {
                 throw StorageError(.cannotCreate, "\(target) exists already")
             }
-            // The log goes with its file, under the file's new name. It has both names until the file has the new one:
-            // whenever this ends, the file has its log.
+            // The log must keep the name of its file. It has both names until the file is renamed, so the file has its
+            // log whenever this process ends.
             for suffix in ["-wal", "-journal"] { link(file + suffix, target + suffix) }
             guard rename(file, target) == 0 else {
                 let failure = StoreFile.failure(.inputOutput, "cannot rename \(file)")
@@ -31,7 +31,7 @@ enum Quarantine {
                 throw failure
             }
             for suffix in ["-wal", "-journal"] {
-                // A file system without links: the log is renamed after its file.
+                // On a file system without hard links the log is renamed after its file.
                 if StoreFile.exists(target + suffix) {
                     unlink(file + suffix)
                 } else {
@@ -39,7 +39,7 @@ enum Quarantine {
                 }
             }
             unlink(file + "-shm")
-            // A FIFO or a directory under one of our names would be in the way of the next store.
+            // A FIFO or a directory under one of these names would block the next store.
             for suffix in ["-shm", "-owners", "-notices"] where !StoreFile.isOrdinaryOrMissing(file + suffix) {
                 rename(file + suffix, target + suffix)
             }
@@ -49,7 +49,7 @@ enum Quarantine {
 
     private static func name(for file: String, at now: Timestamp) -> String { "\(file).corrupt-\(name(of: now))" }
 
-    /// A name for a damaged file that nothing has yet: where the moment's own name is taken, `-2` and so on follow it.
+    /// Returns an unused name for a damaged file. Where the name with the time is taken, appends `-2`, `-3` and so on.
     static func freeName(for file: String, at now: Timestamp) throws(StorageError) -> String {
         let first = name(for: file, at: now)
         for number in 1...mostNamesAMoment {
@@ -60,10 +60,10 @@ enum Quarantine {
         throw StorageError(.cannotCreate, "\(first) exists already")
     }
 
-    /// Damaged files of one second; more than a person makes.
+    /// The largest number of damaged files per second.
     private static let mostNamesAMoment = 1_000
 
-    /// The damaged files of a store that lie beside it, by name. Their bytes are those of the store at that time.
+    /// Returns the damaged files beside a store, by name. Each holds the data that the store had at that time.
     static func setAside(of file: String) -> [String] {
         let slash = file.lastIndex(of: "/")
         let (folder, name) = (
@@ -81,7 +81,7 @@ enum Quarantine {
         return found.sorted()
     }
 
-    /// The moment as ISO 8601 writes it without punctuation, in UTC: 20261121T120000Z.
+    /// Formats a time as ISO 8601 without punctuation, in UTC: 20261121T120000Z.
     private static func name(of moment: Timestamp) -> String {
         var seconds = time_t(moment.milliseconds / 1_000)
         var parts = tm()

@@ -8,14 +8,14 @@ import Musl
 import Darwin
 #endif
 
-/// Emptying a store whose file SQLite can no longer write: on a full disk a DELETE fails, because it writes too.
+/// Empties a store whose file SQLite can no longer write. On a full disk a DELETE fails, because it also writes.
 enum Recreation {
-    /// More than this is not held in memory while a file is made anew.
+    /// The largest number of bytes held in memory while a file is recreated.
     static let mostBytesInMemory = 256 << 20
 
-    /// Empties the file at `path`. The next opening makes a store of it again.
-    /// - Returns: how many bytes were given back.
-    /// - Throws: `cause` when another process has the store open.
+    /// Empties the file at `path`. The next opening makes it a store again.
+    /// - Returns: the number of bytes freed.
+    /// - Throws: an error with the code of `cause` when this or another process has the store open.
     static func empty(_ path: String, because cause: StorageError) throws(StorageError) -> Int {
         let bytes = [path, path + "-wal", path + "-shm"].reduce(0) { $0 + StoreFile.size($1) }
         try whileAlone(with: path, otherwise: cause) { () throws(StorageError) in
@@ -31,10 +31,10 @@ enum Recreation {
 
     /// Runs `body` while no other process has the store open, and none can open it.
     ///
-    /// Whoever has a store in WAL mode open holds a shared lock on the bytes that SQLite reserves for locking
-    /// (https://www.sqlite.org/fileformat.html#the_lock_byte_page), for as long as it is open. The same bytes locked
-    /// for writing keep every process out. A process that is opening it and has no lock yet is waited for: see
-    /// `StoreGate`.
+    /// A process with an open store in WAL mode holds a shared lock on the bytes that SQLite reserves for locks
+    /// (https://www.sqlite.org/fileformat.html#the_lock_byte_page). An exclusive lock on these bytes excludes every
+    /// process. A process that is just opening the store may not hold that lock yet. This call waits until such a
+    /// process has it: see `StoreGate`.
     static func whileAlone<Value: Sendable>(
         with path: String, otherwise error: StorageError, budget: Duration = .seconds(5),
         _ body: () throws(StorageError) -> Value

@@ -1,6 +1,6 @@
 import PageModel
 
-/// Mends what can be mended, and drops what cannot: a hole that is known is better than bytes that are wrong.
+/// Mends the damage that can be mended, and drops the rest. A known gap is better than wrong bytes.
 struct Repair {
     private let session: Session
     private let now: Timestamp
@@ -8,19 +8,21 @@ struct Repair {
     private var queriesDropped = 0
     private var mended = 0
     private var changes: [QueryID: [Change]] = [:]
-    /// What their journals record. Where more was lost than positions, readers begin anew.
+    /// The changes for the journal of each list. Where more than positions were lost, the journal restarts and readers
+    /// must read the list again.
     private var journals: [QueryID: JournalDraft] = [:]
 
     private var connection: Connection { session.connection }
 
-    /// How a repair ended.
+    /// The result of a repair.
     enum Ending: Sendable {
         case mended(RepairReport)
-        /// Rows cannot be read, or do not ascend: what is readable has to go to another file (`Salvage`).
+        /// Rows cannot be read, or do not ascend. The readable rows must be copied to another file (`Salvage`).
         case needsNewFile(VerifyReport)
     }
 
-    /// - Parameter incomplete: lists that have lost pages already; what they miss is queued.
+    /// Repairs the store.
+    /// - Parameter incomplete: lists that have already lost pages. Their gaps are queued, too.
     static func run(
         in session: Session, incomplete: Set<QueryID> = [], at now: Timestamp
     ) throws(StorageError) -> Ending {
@@ -31,19 +33,19 @@ struct Repair {
         let before = try session.connection.transaction(.read) { () throws(StorageError) in
             Verification.run(in: session.connection)
         }
-        // Writing to a b-tree that is damaged could damage it further.
+        // Writing to a damaged b-tree could damage it further.
         guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
         var after = before
         do throws(StorageError) {
-            // What was hidden by damage that is mended comes to light: a page that cannot be found is dropped, and then
-            // its body is an orphan.
+            // A mended row can reveal further damage. For example, when an unreachable page record is dropped, its body
+            // becomes an orphan.
             for _ in 0..<mostPasses {
                 guard let found = try repair.pass() else { return .needsNewFile(before.report) }
                 after = found
                 if after.report.isSound { break }
             }
         } catch {
-            // What can be read cannot be changed: it goes to another file.
+            // Some rows can be read but not changed. The readable rows must be copied to another file.
             guard error.isUnreadableRow else { throw error }
             return .needsNewFile(before.report)
         }
@@ -57,7 +59,7 @@ struct Repair {
 
     private static let mostPasses = 3
 
-    /// Looks for damage, mends it, and looks again. Returns nil where a new file is needed.
+    /// Verifies, mends and verifies again. Returns nil where a new file is needed.
     private mutating func pass() throws(StorageError) -> Verification? {
         let found = try session.write { () throws(StorageError) in
             let found = Verification.run(in: connection)
@@ -66,8 +68,8 @@ struct Repair {
         }
         guard !found.damage.isTreeDamaged else { return nil }
         if found.damage.isFileDamaged {
-            // What SQLite finds wrong in the file's structure goes away when the file is written anew from its rows.
-            // SQLite attaches the new file to itself while it does.
+            // VACUUM rewrites the file from its rows, which removes structural damage. SQLite attaches the new file to
+            // this connection during the VACUUM.
             try connection.allowingAttached(1) { () throws(StorageError) in try connection.execute("VACUUM") }
         }
         return try connection.transaction(.read) { () throws(StorageError) in Verification.run(in: connection) }
@@ -78,11 +80,11 @@ struct Repair {
         self.now = now
     }
 
-    /// The indexes that are not tables of their own, anew from their tables.
+    /// Rebuilds the indexes that are not tables of their own.
     private static let reindex = "REINDEX sqlite_autoindex_query_1; REINDEX ledger_due; REINDEX ledger_failing"
 
     private mutating func mend(_ damage: Verification.Damage) throws(StorageError) {
-        // Deleting a row that an index lacks would fail.
+        // Deleting a row that is missing from an index would fail, so the indexes are rebuilt first.
         if damage.isFileDamaged { try connection.execute(Repair.reindex) }
         if damage.hasLostNotes {
             try Migrator.renewNotes(in: connection, now: now)
@@ -95,7 +97,7 @@ struct Repair {
             try PageTable.delete(at: place.offset, of: place.query, in: connection)
             pagesDropped += 1
             changes[place.query, default: []].append(.dropped(place.offset..<place.offset))
-            // Which positions are lost is not known.
+            // The positions of a damaged row are not known.
             journals[place.query, default: JournalDraft(session.journalBound)].beginAnew()
         }
         for place in damage.pages { try drop(place) }
@@ -103,7 +105,7 @@ struct Repair {
             try Purge.remove(query, in: connection)
             queriesDropped += 1
         }
-        // One of them may be the record of a lost one, under another id.
+        // Such a query may be the record of a lost query, under another id.
         for query in damage.queries where damage.names[query.record.id] == nil {
             try Purge.remove(query.record.id, in: connection)
             queriesDropped += 1
@@ -113,7 +115,7 @@ struct Repair {
             if let name = damage.names[query.record.id] { try renew(query, name) }
         }
         for query in damage.holdings {
-            // They are counted anew with the list's next version.
+            // The next version of the list recounts its holdings.
             mended += 1
             changes[query, default: []] += []
         }
@@ -135,7 +137,7 @@ struct Repair {
 
     private mutating func drop(_ place: Verification.Damage.Place) throws(StorageError) {
         guard let row = try PageTable.row(at: place.offset, of: place.query, in: connection) else { return }
-        // Its body is an orphan now, unless the record named that of another page.
+        // The body is an orphan now, unless the record referred to the body of another page.
         try PageTable.delete(at: place.offset, of: place.query, in: connection)
         pagesDropped += 1
         changes[place.query, default: []].append(.dropped(row.summary.range))
@@ -147,13 +149,15 @@ struct Repair {
             let content = try BodyTable.content(of: row, in: connection)
         else { return }
         try IdentityTable.insert(content.identities, of: row.body, query: place.query, in: connection)
-        // The list gets another version: an `IdentityIndex` of an earlier one is wrong.
+        // The list gets another version, so an `IdentityIndex` of an earlier version becomes invalid.
         changes[place.query, default: []] += []
         mended += 1
     }
 
-    /// A record is made anew from its pages: what else it said is asked of the origin again.
-    /// - Parameter name: the one that is bound to its id.
+    /// Rebuilds a record from the pages of its list. The origin supplies the lost values again.
+    /// - Parameters:
+    ///   - query: the damaged record.
+    ///   - name: the name that is bound to its id.
     private mutating func renew(_ query: SealedQuery, _ name: QueryKey) throws(StorageError) {
         let pages = try PageTable.rows(of: query.record.id, in: connection)
         var record = query.record
@@ -163,7 +167,7 @@ struct Repair {
             revision: (pages.map(\.summary.revision).max() ?? 0) + 1)
         record.total = .unknown
         record.end = nil
-        // As old as page one, or as the oldest page: what is held is shown.
+        // The list is as old as page one, or else as its oldest page, so that held items are shown.
         record.validatedAt =
             (pages.first { $0.summary.offset == 0 }?.summary
             ?? pages.map(\.summary).min { $0.validatedAt < $1.validatedAt })?
@@ -182,7 +186,7 @@ struct Repair {
         journals[record.id, default: JournalDraft(session.journalBound)].beginAnew()
     }
 
-    /// Queues what is missing now, and makes plans that counted on it obsolete (R4).
+    /// Queues the gaps of a list, and makes plans for its earlier state obsolete (R4).
     private func finish(_ query: QueryID) throws(StorageError) {
         session.identities.forget(query)
         guard var record = try QueryTable.find(query, in: connection) else { return }

@@ -8,12 +8,12 @@ import Darwin
 import CSQLite
 import PageModel
 
-/// Puts a new file, with every row that can be read, in the place of a store whose b-trees are damaged.
+/// Replaces a store with damaged b-trees by a new file with every readable row.
 ///
-/// The old file is locked in SQLite's exclusive mode: no other connection can have it open
-/// (https://www.sqlite.org/pragma.html#pragma_locking_mode). One `rename` swaps the files, so that a process that is
-/// killed leaves the old store or the new one. Its log is merged before, because a log is found by the name of its
-/// store.
+/// The old file is locked in SQLite's exclusive mode, so no other connection can have it open
+/// (https://www.sqlite.org/pragma.html#pragma_locking_mode). The log of the old file is merged first, because SQLite
+/// finds a log by the name of its store. One `rename` replaces the file. A process that is killed therefore leaves the
+/// old store or the new one.
 enum Salvage {
     static func run(
         _ path: String, _ found: VerifyReport, _ options: PageStore.Options, _ clock: any StorageClock
@@ -22,12 +22,13 @@ enum Salvage {
         let gate = StoreGate(path, makingFile: true)
         try gate?.lockExclusively(budget: options.busyBudget)
         defer { withExtendedLifetime(gate) {} }
-        // The place keeps others in this process from closing a descriptor of the file: that would drop its locks.
+        // This entry keeps other code of this process from closing a descriptor of the file, which would drop its
+        // locks.
         let place = try OpenStore(path) {}
         defer { withExtendedLifetime(place) {} }
         let target = try Quarantine.freeName(for: path, at: now)
         let old = try lockedConnection(path, options)
-        // Closed last, for the same reason.
+        // This descriptor is closed last, because closing it drops the locks, too.
         let original = try FileCopy(path)
         defer { withExtendedLifetime(original) {} }
         try StoreFile.clear(path + copySuffix)
@@ -50,7 +51,7 @@ enum Salvage {
         return report
     }
 
-    /// What a process that was killed may leave behind; the next repair removes both.
+    /// A killed process may leave these two files. The next repair removes them.
     private static let copySuffix = ".repair-old"
     private static let freshSuffix = ".repair-new"
 
@@ -61,7 +62,7 @@ enum Salvage {
         do throws(StorageError) {
             try StoreOpening.harden(connection, options)
             connection.timeLimit = nil
-            // Closing must not remove the log by its name: by then it may be the new store's.
+            // Closing must not remove the log by its name, which may belong to the new store by then.
             try connection.configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             _ = try connection.pragma("user_version")

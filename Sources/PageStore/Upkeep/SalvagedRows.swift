@@ -1,18 +1,18 @@
 import PageModel
 
-/// Copies the rows that can be read from a damaged store to a new one. `Repair` then judges them as it judges any rows.
+/// Copies the readable rows of a damaged store to a new one. `Repair` then checks them.
 struct SalvagedRows {
     private let old: Connection
     private let new: Connection
     private let now: Timestamp
     private var stamps = SystemRandomNumberGenerator()
-    /// Lists of which a page was lost.
+    /// Lists that have lost a page.
     private(set) var incomplete: Set<QueryID> = []
     private(set) var pagesLost = 0
     private(set) var queriesLost = 0
     private var pagesKept = 0
 
-    /// - Parameter now: the moment at which the journals of the new store begin.
+    /// - Parameter now: the time at which the journals of the new store begin.
     init(from old: Connection, to new: Connection, at now: Timestamp) {
         self.old = old
         self.new = new
@@ -21,13 +21,13 @@ struct SalvagedRows {
 
     mutating func copyAll() throws(StorageError) {
         let queries = try copyQueries()
-        // First: a disk that is full in the middle leaves a sound store with fewer pages.
+        // The journals are written first. If the disk becomes full later, the new store is sound and has fewer pages.
         try beginJournals(queries)
         for query in queries { try copyList(query) }
         try copySequence()
         try copyTokens()
         for table in try otherTables() { try copyWhole(table) }
-        // A body that no page leads to belonged to a page whose record was lost.
+        // A body without a page belongs to a page whose record was lost.
         let bodies = try orNil { () throws(StorageError) in try old.number(SalvagedRows.bodies) }
         if let bodies, let count = bodies { pagesLost = max(pagesLost, Int(clamping: count) - pagesKept) }
         queriesLost = try lostQueries(besides: Set(queries))
@@ -46,8 +46,8 @@ struct SalvagedRows {
                     copied.append(query)
                 }
             }
-            // Their records are lost, or not whole, and their names are bound to their ids: `Repair` makes such a
-            // record anew from its pages.
+            // The records of these queries are lost or damaged, and their names are bound to their ids. `Repair`
+            // rebuilds each record from its pages.
             for (query, key) in names.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !copied.contains(query) {
                 try QueryTable.insertUnsealed(key, as: query, in: new)
                 copied.append(query)
@@ -56,7 +56,8 @@ struct SalvagedRows {
         return copied
     }
 
-    /// With what was lost the old journal is no record of all changes: readers of it begin anew (R48).
+    /// Restarts the journals. After a loss the old journal no longer records all changes, so readers must read their
+    /// lists again (R48).
     private mutating func beginJournals(_ queries: [QueryID]) throws(StorageError) {
         var draft = JournalDraft(JournalBound())
         draft.beginAnew()
@@ -76,15 +77,15 @@ struct SalvagedRows {
         }
     }
 
-    /// A purged query's number is never used again.
+    /// Copies the greatest id ever used, so that the id of a purged query is never used again.
     private func copySequence() throws(StorageError) {
         let number = try orNil { () throws(StorageError) in try old.number(SalvagedRows.sequence) }
         guard let number, let last = number else { return }
         try new.run(SalvagedRows.raiseSequence, .int(last))
     }
 
-    /// A token is never given twice (R30). Where the count cannot be read, it goes on from a random number beyond any
-    /// first one.
+    /// Copies the count of tokens, because a token is never issued twice (R30). Where the count cannot be read, it
+    /// continues from a random number beyond all regular first ones.
     private func copyTokens() throws(StorageError) {
         let count = try orNil { () throws(StorageError) in try CounterTable.count(in: old) }
         guard let count else { return try CounterTable.set(CounterTable.beyond(), in: new) }
@@ -112,7 +113,7 @@ struct SalvagedRows {
         try new.transaction(.write) { () throws(StorageError) in
             for row in rows {
                 try PageTable.store(row, of: query, in: new)
-                // Without its body a page is dropped by `Repair`, and its positions are queued.
+                // `Repair` drops a page without its body, and queues its positions.
                 _ = try copy(SalvagedRows.body, [.int(row.body)])
                 _ = try copy(SalvagedRows.identity, [.int(query.rawValue), .int(row.body)])
                 _ = try copy(SalvagedRows.access, [.int(row.body)])
@@ -123,13 +124,13 @@ struct SalvagedRows {
             _ = try copy(SalvagedRows.tally, [.int(query.rawValue)])
         }
         pagesKept += rows.count
-        // The log of the new file grows with the largest list, and not with the store.
+        // The log of the new file then grows only with the largest list, not with the whole store.
         _ = try new.truncateLog()
     }
 
     // MARK: Plumbing
 
-    /// One table's rows by their key.
+    /// The rows of one table, selected by their key.
     private struct Source {
         let find: SQL
         let table: String
@@ -153,12 +154,12 @@ struct SalvagedRows {
     private static let nextQuery = SQL("SELECT query FROM page WHERE query > ? ORDER BY query LIMIT 1")
     private static let tables = SQL(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-    // Journals begin anew.
+    // Tables that `copyWhole` skips, because their rows are copied elsewhere or are written by the new store.
     private static let copied: Set = [
         "query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "counter",
     ]
 
-    /// Copies the row with this key. Returns false when there is none, or it cannot be read.
+    /// Copies the row with this key. Returns false when there is none, or when it cannot be read.
     private func copy(_ source: Source, _ key: [SQLValue]) throws(StorageError) -> Bool {
         let found = try orNil { () throws(StorageError) in
             try old.first(source.find, values: key) { row throws(StorageError) in row.values() }
@@ -168,11 +169,11 @@ struct SalvagedRows {
         return true
     }
 
-    /// A table that holds no rows of lists: from its beginning to the first page that cannot be read.
+    /// Copies a table that holds no rows of lists, up to the first page that cannot be read.
     private func copyWhole(_ table: String) throws(StorageError) {
         try new.transaction(.write) { () throws(StorageError) in
             _ = try orNil { () throws(StorageError) in
-                // The name comes from our own schema.
+                // The name comes from the schema of this package.
                 try old.each("SELECT * FROM \(table)") { row throws(StorageError) in
                     try insert(row.values(), into: table)
                 }
@@ -191,7 +192,7 @@ struct SalvagedRows {
         do throws(StorageError) {
             try new.run("INSERT OR IGNORE INTO \(table) VALUES (\(places))", values)
         } catch {
-            // A value that the schema does not allow was never stored by us.
+            // A value that the schema does not allow was not stored by this package, so the row is skipped.
             guard error.code == .damaged || error.code == .tooLarge else { throw error }
         }
     }

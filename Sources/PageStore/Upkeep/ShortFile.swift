@@ -7,13 +7,13 @@ import Darwin
 #endif
 import PageModel
 
-/// A store whose file was cut off: its header states more pages than there are, and SQLite refuses all of them
+/// A store whose file was truncated. The header states more pages than the file has, so SQLite refuses to read any
 /// (https://www.sqlite.org/fileformat2.html#in_header_database_size).
 enum ShortFile {
-    /// Makes the header state the pages that there are. What leads to the others cannot be read then, and a repair
-    /// reads around it.
-    /// - Returns: whether the header stated more. Otherwise nothing was changed.
-    /// - Throws: `busy` when something has the file open.
+    /// Writes the actual number of pages to the header. References to missing pages cannot be followed then, and a
+    /// repair reads around them.
+    /// - Returns: whether the header stated more pages. Otherwise nothing was changed.
+    /// - Throws: `busy` when a process has the file open.
     static func admit(_ path: String) throws(StorageError) -> Bool {
         guard try pagesThatAre(in: path) != nil else { return false }
         let inUse = StorageError(.busy, "\(path) is in use; end what has it open first")
@@ -21,7 +21,7 @@ enum ShortFile {
             guard let pages = try pagesThatAre(in: path) else { return false }
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
             guard descriptor >= 0 else { throw StoreFile.failure(.inputOutput, "cannot open \(path)") }
-            // The locks of `whileAlone` go with the descriptor: nothing needs them any more.
+            // Closing this descriptor drops the locks of `whileAlone`, which are no longer needed.
             defer { close(descriptor) }
             let count = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: pages >> $0) }
             guard pwrite(descriptor, count, 4, countPlace) == 4, fsync(descriptor) == 0 else {
@@ -33,8 +33,8 @@ enum ShortFile {
 
     private static let countPlace: off_t = 28
 
-    /// How many pages the file has, where its header states more. `nil` for a file of the stated length, or one that is
-    /// not a store.
+    /// Returns the number of pages of the file, if its header states more. Returns `nil` for a file that is not too
+    /// short, or is not a store.
     private static func pagesThatAre(in path: String) throws(StorageError) -> Int? {
         guard try StoreFile.kind(of: path) == .store else { return nil }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)

@@ -1,43 +1,43 @@
 import PageModel
 
-/// Looks at everything in a store, inside the caller's transaction.
+/// Checks everything in a store, inside the caller's transaction.
 struct Verification {
     private let connection: Connection
     private(set) var report = VerifyReport()
-    /// What a repair needs to know beyond the findings.
+    /// The damage in the form that a repair needs.
     private(set) var damage = Damage()
 
-    /// What is wrong, in the words of the tables.
+    /// The damage by table.
     struct Damage {
         struct Place: Hashable {
             var query: QueryID
             var offset: Int
         }
 
-        /// Pages to drop whose records are whole.
+        /// Pages to drop. Their records are intact.
         var pages: [Place] = []
-        /// Offsets that stand in records which are not.
+        /// Offsets in damaged page records.
         var rows: [Place] = []
-        /// Pages whose item hashes are to be made anew.
+        /// Pages whose item hashes must be rebuilt.
         var identities: [Place] = []
         var queries: [SealedQuery] = []
-        /// Names that are bound to the ids of records that are not whole, or lost.
+        /// Names that are bound to the ids of damaged or lost records.
         var names: [QueryID: QueryKey] = [:]
-        /// Those of them whose records are lost.
+        /// The ids among them whose records are lost.
         var lost: [QueryID] = []
-        /// Records with the name of another one, which is kept.
+        /// Records with the name of another record, which is kept.
         var namesakes: [QueryID] = []
         var ledger: [Place] = []
-        /// Lists whose journals are begun anew.
+        /// Lists whose journals must restart.
         var journals: [QueryID] = []
-        /// Lists whose holdings are counted anew.
+        /// Lists whose holdings must be recounted.
         var holdings: [QueryID] = []
         var isFileDamaged = false
-        /// Rows cannot be read, or do not ascend: what is readable has to go to another file.
+        /// Whether rows cannot be read, or do not ascend. The readable rows must then be copied to another file.
         var isTreeDamaged = false
         var hasImpossibleNotes = false
-        /// The notes of what was migrated are not what they were. The schema itself is, or the store had not been
-        /// opened (R46).
+        /// Whether the records of the applied migrations, or the stamp of the store, are damaged. The schema itself is
+        /// intact, otherwise the store would not have been opened (R46).
         var hasLostNotes = false
         var hasOrphans = false
     }
@@ -59,7 +59,7 @@ struct Verification {
         return verification
     }
 
-    /// What SQLite cannot read is a finding, not the end of the look.
+    /// Runs one check. An unreadable row is a finding and does not end the verification.
     private mutating func reading(
         _ what: String, _ body: (inout Verification) throws(StorageError) -> Void
     ) {
@@ -133,12 +133,12 @@ struct Verification {
         findNamesakes(&records, &broken)
         damage.queries = broken
         for record in records { try check(record) }
-        // Their pages may be whole: then only the record is made anew.
+        // The pages of these queries may be intact. Only the record is rebuilt then.
         for query in broken where damage.names[query.record.id] != nil { try check(query.record, isWhole: false) }
         report.queries = records.count + broken.count
     }
 
-    /// Looks for the names of records that are not whole, and for records that are lost.
+    /// Finds the names of damaged records, and the records that are lost.
     private mutating func findNames(besides records: [QueryRecord], _ broken: inout [SealedQuery]) {
         damage.names = QueryNames.bound(in: connection)
         for record in records { damage.names[record.id] = nil }
@@ -159,7 +159,8 @@ struct Verification {
         }
     }
 
-    /// Of records with one name the one that is whole is kept, and of several the oldest.
+    /// Finds records that share a name. Of these, intact records are kept before damaged ones, and older records before
+    /// newer ones.
     private mutating func findNamesakes(_ records: inout [QueryRecord], _ broken: inout [SealedQuery]) {
         var kept: [QueryKey: QueryID] = [:]
         let named = broken.map(\.record).filter { damage.names[$0.id] != nil }
@@ -240,7 +241,7 @@ struct Verification {
             report.findings.append(
                 Finding(.journal, query: record.id, "the record of the list's changes is not what was stored"))
         }
-        // Of a list that is damaged otherwise they are counted anew in any case.
+        // A list with other damage gets its holdings recounted anyway.
         if isWhole, report.findings.count == before { try checkHoldings(of: record, rows) }
     }
 
@@ -279,7 +280,7 @@ struct Verification {
         }
     }
 
-    // MARK: What nothing leads to
+    // MARK: Orphans
 
     private mutating func checkOrphans() throws(StorageError) {
         for (sql, what) in Orphans.counts {

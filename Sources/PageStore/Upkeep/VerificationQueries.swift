@@ -1,6 +1,7 @@
 import PageModel
 
-/// Rows that nothing leads to. The index of names is not asked: where it is damaged, it lacks lists that are whole.
+/// Rows to which no other row refers. The statements avoid the index of names, because a damaged index may lack intact
+/// queries.
 enum Orphans {
     private static let conditions: [(table: String, condition: String, what: String)] = [
         ("page", "query NOT IN (SELECT id FROM query NOT INDEXED)", "page records of queries that are gone"),
@@ -20,7 +21,7 @@ enum Orphans {
     static let deletions = conditions.map { SQL("DELETE FROM \($0.table) WHERE \($0.condition)") }
 }
 
-/// Rows without a seal that say impossible things. Nothing is decided by them: they are dropped.
+/// Unsealed rows with impossible numbers. No decision depends on them, so a repair deletes them.
 enum ImpossibleNotes {
     private static let tally =
         ["runs", "requests", "pages_fetched", "pages_unchanged", "pages_kept", "bytes_received"]
@@ -61,7 +62,7 @@ enum StoreTrees {
         return true
     }
 
-    /// Statements that visit every page with keys, and read no value: `count(*)` looks at each page once.
+    /// Statements that visit every page with keys, and read no values: `count(*)` reads each page once.
     static let walks: [(name: String, sql: SQL)] =
         [
             "query", "page", "body", "identity", "access", "ledger", "tally", "migration", "upkeep", "journal", "store",
