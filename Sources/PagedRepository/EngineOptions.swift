@@ -26,8 +26,8 @@ public struct EngineOptions: Hashable, Sendable {
     /// The time over which overdue work is spread when the engine starts, so that it does not start all at once (R29).
     /// At least 0. Defaults to 10 seconds.
     public var spread: Duration = .seconds(10)
-    /// How long an origin is left alone after `SyncOptions.transportFailuresUntilOffline` transport failures in a row
-    /// (R32). More than 0. Defaults to 30 seconds.
+    /// How long an origin is left alone after `SyncOptions.transportFailuresUntilOffline` runs in a row without an
+    /// answer (R32). More than 0. Defaults to 30 seconds.
     public var circuitPause: Duration = .seconds(30)
 
     /// Options with the default values.

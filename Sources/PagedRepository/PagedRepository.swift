@@ -99,7 +99,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     }
 
     /// Returns the items at `offset..<offset + limit`, anywhere in the list. Missing items are fetched, when the policy
-    /// allows it and the origin can be asked for those positions.
+    /// allows it and the origin accepts requests for those positions.
     ///
     /// With `cacheThenRefresh` a complete window is returned without a request, whatever its age. A window is served
     /// from memory until its list changes, or for five seconds at most. A commit of another process is noticed within

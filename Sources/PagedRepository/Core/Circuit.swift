@@ -1,7 +1,7 @@
 import PageModel
 
-/// Decides whether an origin may be contacted (R32). After a number of transport failures in a row the origin is left
-/// alone, except for an occasional probe.
+/// Decides whether an origin may be contacted (R32). After a number of failures in a row the origin is left alone,
+/// except for an occasional probe. A run without an answer counts as one failure.
 ///
 /// ```
 /// closed ──failures──▶ open ──time──▶ probing ──answer──▶ closed
@@ -28,7 +28,7 @@ struct Circuit: Equatable {
     private let pause: Duration
 
     /// - Parameters:
-    ///   - threshold: transport failures in a row after which the origin counts as away. At least 1.
+    ///   - threshold: failures in a row after which the origin counts as away. At least 1.
     ///   - pause: how long the origin is left alone before a probe.
     ///   - failures: the failures in a row so far, as the ledger records them after a restart.
     ///   - lastFailureAt: the time of the last of them.

@@ -13,7 +13,7 @@ struct Pacing {
         case nothing
     }
 
-    /// The pause between two runs of an incomplete list. It doubles with each run that brings nothing.
+    /// The pause between two runs of an incomplete list. It doubles with each run that fetches nothing.
     let base: Duration
     /// The longest pause. The spread at the start may be longer.
     let longest: Duration
@@ -24,7 +24,7 @@ struct Pacing {
     private var lastDone: [QueryID: Agenda.Job] = [:]
     /// A job with the same due time that was done twice. It is skipped until then, so that other jobs get their turn.
     private var fruitless: [QueryID: (job: Agenda.Job, until: Timestamp)] = [:]
-    /// The number of consecutive runs that brought nothing.
+    /// The number of consecutive runs that fetched nothing.
     private var barren: [QueryID: Int] = [:]
 
     init(base: Duration, longest: Duration, spread: Duration) {

@@ -2,7 +2,7 @@ import PageModel
 
 /// Answers by position that are stored in one transaction. Committing is the larger part of the cost of storing a page.
 ///
-/// An answer joins the batch only if it is as expected. It brings the missing items at its position, agrees with the
+/// An answer joins the batch only if it is as expected. It holds the missing items at its position, agrees with the
 /// held ones there, and shows no new length of the list. Any other answer is handled alone, against the list as it is
 /// then.
 struct SpanBatch {
