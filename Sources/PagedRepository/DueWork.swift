@@ -1,7 +1,7 @@
 public import PageModel
 
-/// What is due for one list: what a `SyncEngine` would do for it by now, for programs that run now and then (cron) and
-/// not all the time.
+/// The work that is due for one list, for programs that run now and then (cron). It is what a `SyncEngine` would start
+/// by now.
 ///
 /// ```swift
 /// for due in try await DueWork.all(in: store) {
@@ -12,16 +12,16 @@ public import PageModel
 /// }
 /// ```
 public struct DueWork: Hashable, Sendable {
-    /// The list that it is due for.
+    /// The list that the work is due for.
     public var query: QueryRecord
-    /// What to do, in this order; never empty. To be run with `options(for:from:)`.
+    /// The work to do, in this order; never empty. Run each with `options(for:from:)`.
     public var runs: [SyncOptions.Work]
 
-    /// How such a run goes: what is not due, and what failed for good, is left alone (R33), and a sweep that somebody
-    /// else has finished since is not begun anew (R31).
+    /// Returns the options for one of `runs`. The run skips pages that are not due and pages that failed permanently
+    /// (R33). It does not restart a sweep that another caller has finished in the meantime (R31).
     /// - Parameters:
     ///   - work: one of `runs`.
-    ///   - options: how fetching goes; its `work` and `honorsLedger` are set here.
+    ///   - options: the fetch options to start from. `work` and `honorsLedger` are overwritten.
     public static func options(for work: SyncOptions.Work, from options: SyncOptions) -> SyncOptions {
         var options = options
         options.work = work
@@ -30,22 +30,27 @@ public struct DueWork: Hashable, Sendable {
         return options
     }
 
-    /// Every list for which something is due, by id: retries that the ledger has scheduled, page one of pinned lists
-    /// that are stale or were invalidated, what pinned lists lack, sweeps that were cut off. A retry farther ahead than
-    /// any pause could have put it is due as well (R29). Unlike background work, this knows no shortest age: a list
-    /// that is stale at once is due whenever somebody looks.
+    /// Returns every list for which something is due, ordered by id.
+    ///
+    /// Four kinds of work can be due:
+    /// - a retry that the ledger has scheduled; also one that is scheduled farther ahead than any pause allows (R29)
+    /// - page one of a pinned list that is stale or invalidated
+    /// - pages that a pinned list lacks
+    /// - an interrupted sweep
+    ///
+    /// Unlike a `SyncEngine`, this method applies no minimum age: a list that goes stale at once is due at every call.
     /// - Parameters:
-    ///   - storage: where the lists are.
-    ///   - freshness: when a pinned list is stale. Default: after the time for which its origin calls it fresh, up to 1
-    ///     hour; after 60 seconds, where that does not say.
-    ///   - retry: how long pauses are at most. Default: that of `RetrySchedule`.
+    ///   - storage: the storage that holds the lists.
+    ///   - freshness: when a pinned list is stale. Defaults to the time for which its origin calls it fresh, up to 1
+    ///     hour, or 60 seconds when the origin does not say.
+    ///   - retry: limits the pause before a retry. Defaults to the defaults of `RetrySchedule`.
     /// - Throws: `StorageError` when the storage fails.
     public static func all(
         in storage: any PageStorage, freshness: FreshnessPolicy = FreshnessPolicy(),
         retry: RetrySchedule = RetrySchedule()
     ) async throws(StorageError) -> [DueWork] {
         let plan = plan(freshness, retry)
-        // Also those of a clock that was set back: there are as many as there are failing pages, and no more.
+        // Includes retries scheduled while the clock was wrong. There are at most as many as there are failing pages.
         let scheduled = Set(try await storage.due(within: .seconds(Int64.max), limit: .max).fetches.map(\.query))
         var all: [DueWork] = []
         for record in try await storage.records()
@@ -57,17 +62,19 @@ public struct DueWork: Hashable, Sendable {
         return all
     }
 
-    /// What the ledger of one list had scheduled by the time of the read, and nothing else; nil when that is nothing.
+    /// Returns the retries of one list that were due when the list was read, and no other work. Returns nil when none
+    /// is due.
     /// - Parameters:
     ///   - list: the list, with its ledger.
-    ///   - retry: how long pauses are at most; a retry farther ahead is due (R29). Default: that of `RetrySchedule`.
+    ///   - retry: limits the pause before a retry; a retry scheduled farther ahead is due (R29). Defaults to the
+    ///     defaults of `RetrySchedule`.
     public static func retries(of list: ListOutline, retry: RetrySchedule = RetrySchedule()) -> DueWork? {
         let runs = plan(FreshnessPolicy(), retry).retries(of: list, now: list.readAt)
         return runs.isEmpty ? nil : DueWork(query: list.record, runs: runs)
     }
 
     private static func plan(_ freshness: FreshnessPolicy, _ retry: RetrySchedule) -> DuePlan {
-        // Who looks once, and leaves, asks no origin without end: the pause between two looks is the caller's.
+        // No minimum age: a caller looks once per run, so the caller sets the pause between two requests.
         DuePlan(agenda: Agenda(freshness: freshness, retry: retry, shortestAge: .zero))
     }
 }

@@ -1,35 +1,35 @@
 public import PageModel
 
-/// How background work goes; each default is said where it stands.
+/// Options of background work. Each property states its default.
 public struct EngineOptions: Hashable, Sendable {
-    /// How fetching goes. `work` is set for each list.
+    /// How pages are fetched. `work` is set for each list.
     public var sync: SyncOptions = {
         var options = SyncOptions()
-        // The engine waits; a run need not.
+        // The engine waits for retries itself, so its runs do not wait.
         options.patience = .zero
         options.honorsLedger = true
         return options
     }()
-    /// When page one is fetched again, of lists that are pinned or observed. Default: the defaults; but what an origin
-    /// calls fresh for less than 60 seconds is left alone for so long, because nobody waits for it. Page one is never
-    /// fetched by itself before it is a second old, unless the list was invalidated.
+    /// When page one of a pinned or observed list is fetched again. Defaults to the default policy, except that an
+    /// origin's freshness of less than 60 seconds counts as 60 seconds. The engine never fetches page one again before
+    /// it is 1 second old, unless the list was invalidated.
     public var freshness = FreshnessPolicy(originWord: .taken(atLeast: .seconds(60)))
-    /// Lists that are worked on at a time, in all. 1…. Default: 4.
+    /// The number of lists worked on at a time. At least 1. Defaults to 4.
     public var lists = 4
-    /// Lists that are worked on at a time at one origin. 1…. Default: 2.
+    /// The number of lists worked on at a time at one origin. At least 1. Defaults to 2.
     public var listsPerOrigin = 2
-    /// Requests in flight at a time at one origin, in all: `sync.concurrency` is what one list may have of them. 1….
-    /// Default: 4. An origin that brings its own `OriginGate` has the limits of that.
+    /// The number of requests in flight at a time at one origin. `sync.concurrency` limits one list's share of them. An
+    /// `OriginGate` in `SyncEngine.Origin` sets its own limits instead. At least 1. Defaults to 4.
     public var requestsPerOrigin = 4
-    /// Requests each second at one origin, in the long run: 0.001…1,000; nil for no such limit. Default: nil.
+    /// Requests per second at one origin, in the long run: 0.001…1,000. `nil` means no such limit. Defaults to nil.
     public var requestsPerSecond: Double?
-    /// Over what time work that is overdue is spread when the engine starts: not all of it at once (R29). 0…. Default:
-    /// 10 seconds.
+    /// The time over which overdue work is spread when the engine starts, so that it does not start all at once (R29).
+    /// At least 0. Defaults to 10 seconds.
     public var spread: Duration = .seconds(10)
-    /// How long an origin that was not heard so many times in a row is left alone (R32): see `SyncOptions`. More than
-    /// 0. Default: 30 seconds.
+    /// How long an origin is left alone after `SyncOptions.transportFailuresUntilOffline` runs in a row without an
+    /// answer (R32). More than 0. Defaults to 30 seconds.
     public var circuitPause: Duration = .seconds(30)
 
-    /// The defaults.
+    /// Options with the default values.
     public init() {}
 }

@@ -1,10 +1,11 @@
 public import Logging
 public import PageModel
 
-/// Brings one list into the store, or up to date: refresh page one, reconcile, fetch what is missing.
+/// Fetches one list into the storage, or updates it: refreshes page one, reconciles the list, and fetches missing
+/// pages.
 ///
-/// Every page is committed by itself (R1), so that a process that dies loses what was in flight and nothing else; the
-/// next run goes on from there (R31).
+/// Every page is committed in its own transaction (R1). A crash loses only the requests in flight, and the next run
+/// continues from there (R31).
 public struct ListSync: Sendable {
     private let storage: any PageStorage
     private let source: any PageSource
@@ -15,13 +16,13 @@ public struct ListSync: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - storage: where pages are kept.
-    ///   - source: where they come from.
-    ///   - key: which list it is.
-    ///   - options: what is to be done, and how. Default: everything.
-    ///   - clock: the time. Default: the wall clock.
-    ///   - chance: random numbers in 0..<1 that spread retries (R28).
-    ///   - logger: what the run says; see `Documentation/Observability.md`.
+    ///   - storage: the storage that holds the pages.
+    ///   - source: the source of the pages.
+    ///   - key: the key of the list.
+    ///   - options: the work to do, and how. Defaults to everything.
+    ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
+    ///   - chance: returns random numbers in 0..<1 that spread retries (R28).
+    ///   - logger: receives the log lines of the run; see `Documentation/Observability.md`.
     public init(
         storage: any PageStorage, source: any PageSource, key: QueryKey, options: SyncOptions = SyncOptions(),
         clock: any SyncClock = SystemClock(), chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
@@ -36,11 +37,11 @@ public struct ListSync: Sendable {
         self.logger = logger
     }
 
-    /// Runs once. A failing origin is a report, not an error; cancelling stops within one request, with everything
-    /// fetched so far kept, and reports `incomplete`.
+    /// Runs once. A failing origin is reported in the result and not thrown. Cancelling the task stops the run within
+    /// one request and keeps all pages fetched so far; the outcome is then `incomplete`.
     ///
     /// - Parameter progress: called in order, from one task at a time.
-    /// - Throws: `StorageError` when the store fails.
+    /// - Throws: `StorageError` when the storage fails.
     public func run(progress: @escaping @Sendable (SyncEvent) -> Void = { _ in }) async throws(StorageError)
         -> SyncReport
     {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The limits of one origin, shared by everything in a process that talks to it: lists, runs, a `SyncEngine`.
+/// The request limits of one origin, shared by all its users in a process: lists, runs and a `SyncEngine`.
 ///
-/// At most so many requests are in flight at a time, and so many go each second. When an origin asks to be left alone
-/// (`Retry-After`), everybody leaves it alone. Requests go in the order in which they came.
+/// The gate limits the requests in flight and the requests per second. When an origin sends `Retry-After`, the gate
+/// holds back all requests to it. Requests go in the order in which they arrived.
 ///
 /// ```swift
 /// let gate = OriginGate(concurrency: 4, requestsPerSecond: 10)
@@ -11,17 +11,18 @@ import Synchronization
 /// let engine = SyncEngine(storage: store) { record in .init("https://example.org", source(record.key), gate: gate) }
 /// ```
 ///
-/// Waiting counts towards nothing but time: it is no attempt, no failure, and not part of the time that a request may
-/// take. Who waits and is cancelled gives the place up at once.
+/// Waiting at the gate is neither an attempt nor a failure, and does not count towards the time limit of a request. A
+/// waiting request that is cancelled leaves the line at once.
 ///
-/// State: who waits and who has gone, and the continuations of those who wait for somebody else; under a mutex. The
-/// first in line sleeps on the clock when only time is missing, in its own task; nobody else does.
+/// State, under a mutex: the line of waiting requests, the requests in flight, and the continuations of parked
+/// requests. When only time is missing, the first request in line sleeps on the clock, in its own task. All others are
+/// parked.
 public final class OriginGate: Sendable {
     private struct State {
         var line: RequestLine
         var parked: [RequestLine.Ticket: CheckedContinuation<Void, Never>] = [:]
 
-        /// The one whose turn it is, if it waits to hear of it.
+        /// Removes and returns the continuation of the request whose turn it is, if it is parked.
         mutating func takeNext() -> CheckedContinuation<Void, Never>? {
             line.next.flatMap { parked.removeValue(forKey: $0) }
         }
@@ -30,18 +31,19 @@ public final class OriginGate: Sendable {
     private let clock: any SyncClock
     private let state: Mutex<State>
 
-    /// What is out of range counts as the nearest that is not.
+    /// Creates a gate. Values out of range are clamped to the nearest valid value.
     ///
     /// - Parameters:
-    ///   - concurrency: requests in flight at a time. 1…. Default: 4. What one `PageSource.fetch` asks is one request
-    ///     here.
-    ///   - requestsPerSecond: requests each second in the long run, 0.001…1,000; nil for no such limit. The time
-    ///     between two is rounded up to whole milliseconds. Default: nil.
-    ///   - burst: how many may go at once after a while without any. 1…1,000. Default: 1. Without `requestsPerSecond`
-    ///     it says nothing.
-    ///   - longestQuiet: nobody is held back for longer than this because an origin asked to be left alone (R28, R29).
-    ///     What it asked for longer holds for the page that was asked for, in the ledger. 0…. Default: 60 seconds.
-    ///   - clock: may be set back or forward: nobody waits longer for it, and no more than `burst` go at once (R29).
+    ///   - concurrency: requests in flight at a time. At least 1. Defaults to 4. One call of `PageSource.fetch` counts
+    ///     as one request.
+    ///   - requestsPerSecond: requests per second in the long run: 0.001…1,000. The interval between two requests is
+    ///     rounded up to whole milliseconds. `nil` means no such limit. Defaults to nil.
+    ///   - burst: how many requests may go at once after an idle period: 1…1,000. Defaults to 1. Without
+    ///     `requestsPerSecond` it has no effect.
+    ///   - longestQuiet: the longest time for which `Retry-After` holds back all requests (R28, R29). A longer
+    ///     `Retry-After` still applies in the ledger, to the failed page alone. At least 0. Defaults to 60 seconds.
+    ///   - clock: may be set back or forward. Such a jump never lengthens a wait, and never lets more than `burst`
+    ///     requests go at once (R29).
     public init(
         concurrency: Int = 4, requestsPerSecond: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60),
         clock: any SyncClock = SystemClock()
@@ -52,32 +54,33 @@ public final class OriginGate: Sendable {
         state = Mutex(State(line: RequestLine(limits)))
     }
 
-    /// The same source, whose requests wait for their turn here. What it answers and throws comes through as it is.
+    /// Returns a source that sends the same requests through this gate. Answers and errors pass through unchanged.
     ///
-    /// A source that this gate limits already is returned as it is. One that hides such a source inside must not be
-    /// limited again: its requests would wait for themselves.
+    /// A source that this gate already limits is returned as it is. Do not limit a source that wraps such a source: its
+    /// requests would wait for themselves.
     ///
-    /// Cancelled while it waits, `fetch` throws `CancellationError`, and the origin is not asked.
+    /// When the task is cancelled while it waits, `fetch` throws `CancellationError` without a request to the origin.
     public func limiting(_ source: any PageSource) -> any PageSource {
         if let limited = source as? LimitedSource, limited.gate === self { return limited }
         return LimitedSource(source, gate: self)
     }
 
-    /// How many wait for their turn.
+    /// The number of requests that wait for their turn.
     var waiting: Int { state.withLock { $0.line.count } }
-    /// How many have gone, and not ended.
+    /// The number of requests that have started and not ended.
     var inFlight: Int { state.withLock { $0.line.inFlight } }
 
     // MARK: Coming and going
 
-    /// Returns when it is the caller's turn. Whoever returns from here calls `leave`.
-    /// - Throws: `CancellationError`; there is nothing to leave then.
+    /// Returns when the caller may send its request. After a return the caller must call `leave`.
+    /// - Throws: `CancellationError`. The caller must not call `leave` then.
     func enter() async throws {
         let ticket = state.withLock { $0.line.join() }
         do {
             var hasWaited = false
             while true {
-                // Before the turn is taken, and never after it: a turn that was taken is used, or it would be lost.
+                // Cancellation is checked before the turn is taken and never after it: a turn that is taken and not
+                // used would be lost.
                 try Task.checkCancellation()
                 switch ask(ticket, hasWaited) {
                 case .go:
@@ -96,20 +99,20 @@ public final class OriginGate: Sendable {
         }
     }
 
-    /// A request has ended, however.
+    /// Ends a request, whether it succeeded or failed.
     func leave() { change { $0.ended() } }
 
-    /// The origin asks to be left alone: by everybody.
+    /// Holds back all requests for `pause`, because the origin sent `Retry-After`.
     func quiet(for pause: Duration) { change { $0.quiet(for: pause, now: clock.now()) } }
 
     private func ask(_ ticket: RequestLine.Ticket, _ hasWaited: Bool) -> RequestBudget.Verdict {
         change { $0.ask(ticket, now: clock.now(), hasWaited: hasWaited) }
     }
 
-    /// Whatever happens may make it somebody's turn.
+    /// Changes the line and resumes the next parked request. Any change may make it a request's turn.
     ///
-    /// The clock is read under the mutex, so that moments come in order: one that comes late would look like a clock
-    /// that was set back.
+    /// The clock is read under the mutex, so that timestamps arrive in order. An older timestamp would look like a
+    /// clock that was set back.
     private func change<Value: Sendable>(_ body: (inout RequestLine) -> Value) -> Value {
         let (value, next) = state.withLock { state in
             let value = body(&state.line)
@@ -119,12 +122,13 @@ public final class OriginGate: Sendable {
         return value
     }
 
-    /// Returns when it is this one's turn to ask, or the task is cancelled.
+    /// Returns when the request is first in line and a place is free, or when the task is cancelled.
     private func turn(of ticket: RequestLine.Ticket) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in
-                    // Its turn may have come since it asked; whoever is cancelled later finds it parked.
+                    // The turn may have come since the last check. A task that is cancelled later finds its
+                    // continuation parked.
                     if state.line.next == ticket || Task.isCancelled { return true }
                     state.parked[ticket] = continuation
                     return false

@@ -1,33 +1,35 @@
 public import PageModel
 
-/// A paginated origin, as seen by the engine: asked for one page at a time, it answers or throws a `FetchFailure`.
+/// A paginated origin, as the engine sees it: returns one page per request, or throws a `FetchFailure`.
 ///
-/// Anything else it throws counts as a retryable transport failure, except `CancellationError`.
+/// Any other error, except `CancellationError`, counts as a retryable transport failure.
 public protocol PageSource: Sendable {
-    /// How pages can be asked for. May become known only with the first answer: it is read again after page one.
+    /// Which requests the origin accepts. It may be known only after the first answer, so it is read again after page
+    /// one.
     var access: PagingAccess { get }
 
-    /// Everything sent and received so far, probes and retries included.
+    /// All requests sent and bytes received so far, including probes and retries.
     var usage: SourceUsage { get }
 
-    /// How many items that are known may be asked for again with each page (R21), at most; nil leaves it to the
-    /// options. For sources whose sizes have to be taken as they are.
+    /// The most known items that a request may fetch again with each page (R21). Sources whose page sizes are fixed
+    /// return 0. `nil` leaves the number to the options.
     var largestOverlap: Int? { get }
 
-    /// The fewest items that can be asked for to see what is at a place; nil when only whole pages can be.
+    /// The smallest number of items that a request can fetch to see the items at a position. `nil` means that only
+    /// whole pages can be fetched.
     var probeSize: Int? { get }
 
-    /// Asks for one page, and brings the answer.
+    /// Fetches one page.
     ///
-    /// May be called for several pages at once, where `access` allows them out of order.
-    /// - Throws: `FetchFailure`, which says whether trying again can help (R27); `CancellationError`. Everything else
+    /// May be called for several pages at once when `access` allows pages out of order.
+    /// - Throws: `FetchFailure`, which says whether a retry can help (R27), or `CancellationError`. Any other error
     ///   counts as a transport failure.
     func fetch(_ request: PageRequest) async throws -> PageAnswer
 
-    /// Takes up what is stored of the list: how its origin pages, and for whom it was fetched (R45). Called before
-    /// anything of the list is served or asked for, once or many times; asks nobody for anything.
-    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched for somebody else: nothing of it is
-    ///   served then, and nothing fetched.
+    /// Restores the stored knowledge about the list: how its origin pages, and for which credentials it was fetched
+    /// (R45). Called before any item of the list is served or fetched, once or many times. Sends no request.
+    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with other credentials. Its items are
+    ///   then neither served nor fetched.
     func takeUp(_ list: QueryRecord) throws(FetchFailure)
 }
 
@@ -37,18 +39,18 @@ extension PageSource {
     public func takeUp(_ list: QueryRecord) throws(FetchFailure) {}
 }
 
-/// How an origin lets pages be asked for.
+/// How an origin lets its pages be requested.
 public enum PagingAccess: Hashable, Sendable {
     /// By any offset.
     case offsets
-    /// By page number: offsets that are multiples of `size`.
+    /// By page number: at offsets that are multiples of `size`.
     case grid(size: Int)
-    /// Only by what the page before hands over.
+    /// Only by the cursor that the previous page returned.
     case chain
-    /// Not at all: page one is the list.
+    /// By no position at all: page one is the whole list.
     case single
 
-    /// Whether pages can be asked for out of order.
+    /// Whether pages can be requested out of order.
     public var isRandom: Bool {
         switch self {
         case .offsets, .grid: true
@@ -57,23 +59,23 @@ public enum PagingAccess: Hashable, Sendable {
     }
 }
 
-/// One question to an origin.
+/// One request to an origin.
 public struct PageRequest: Hashable, Sendable {
-    /// Which page is asked for.
+    /// The page that is requested.
     public enum Target: Hashable, Sendable {
         /// Page one.
         case first
-        /// The items from this position on. Never asked of a `chain`.
+        /// The items from this position on. Never sent to a `chain`.
         case offset(Int)
-        /// What a page handed over.
+        /// The page behind a cursor that an earlier page returned.
         case cursor(PageCursor)
     }
 
-    /// Which page is asked for.
+    /// The page that is requested.
     public var target: Target
-    /// How many items to ask for; nil leaves it to the origin. The answer may hold fewer, or more.
+    /// The number of items to request. `nil` leaves it to the origin. The answer may hold fewer items, or more.
     public var size: Int?
-    /// Sent along if it belongs to exactly this request (R1); the source decides that.
+    /// The validator to send. The source sends it only if it belongs to exactly this request (R1).
     public var validator: Validator?
 
     /// A request; each parameter is the property of its name.
@@ -84,39 +86,40 @@ public struct PageRequest: Hashable, Sendable {
     }
 }
 
-/// What an origin answers.
+/// An answer of an origin.
 public enum PageAnswer: Hashable, Sendable {
-    /// Items, be it none.
+    /// Items, possibly none.
     case page(FetchedPage)
-    /// The page is as the validator says. `total` is what this answer itself says of the list's length.
+    /// The page is unchanged since the validator was issued. `total` is the length that this answer itself states.
     case notModified(total: Total, validator: Validator?)
-    /// There is nothing at that place any more: 404 or 416 for a place beyond the end (R24).
+    /// The position lies beyond the end of the list: 404 or 416 (R24).
     case pastEnd
 }
 
-/// The items of an answer and what came with them.
+/// The items of an answer, and what came with them.
 public struct FetchedPage: Hashable, Sendable {
     /// The items, as the origin sent them.
     public var content: PageContent
-    /// What this answer says of the list's length.
+    /// The length of the list, as this answer states it.
     public var total: Total
-    /// How to ask for what follows; nil at the end, and for origins that take offsets.
+    /// The cursor of the next page. `nil` at the end, and for origins that take offsets.
     public var next: PageCursor?
-    /// What the origin says itself; nil when it does not (R24).
+    /// Whether the list goes on, as the origin states it (R24). `nil` means that the origin does not say.
     public var hasMore: Bool?
-    /// What this very request can be validated with next time; nil where the origin gives nothing (R1).
+    /// The validator for repeating this very request (R1). `nil` means that the origin sent none.
     public var validator: Validator?
-    /// For how long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`); nil when it does not say. Page
-    /// one's is stored with the list, kept within 0 and a year; what it is worth is the `FreshnessPolicy`'s to say. Of
-    /// other pages it counts for nothing.
+    /// How long the origin calls this answer fresh (RFC 9111, 5.2.2.1: `max-age`). `nil` means that it does not say.
+    /// The value of page one is stored with the list, clamped to 0 seconds…1 year; `FreshnessPolicy` decides how it
+    /// counts. The value of any other page is ignored.
     public var freshFor: Duration?
-    /// False where the origin forbids to keep this answer (RFC 9111, 5.2.2.5: `no-store`): it is handed to the caller,
-    /// and nothing of it is stored, unless `SyncOptions.storesDespiteNoStore` says so. Default: true.
+    /// Whether the answer may be stored. False when the origin forbids it (RFC 9111, 5.2.2.5: `no-store`). The answer
+    /// is then returned to the caller and not stored, unless `SyncOptions.storesDespiteNoStore` is true. Defaults to
+    /// true.
     public var mayBeStored: Bool
-    /// How the origin pages, when this answer taught it.
+    /// How the origin pages, when this answer revealed it.
     public var lesson: SourceLesson?
 
-    /// A page; what is left out, the origin does not say.
+    /// A page. An omitted parameter means that the origin does not state the value.
     public init(
         content: PageContent, total: Total = .unknown, next: PageCursor? = nil, hasMore: Bool? = nil,
         validator: Validator? = nil, freshFor: Duration? = nil, mayBeStored: Bool = true, lesson: SourceLesson? = nil
@@ -132,13 +135,13 @@ public struct FetchedPage: Hashable, Sendable {
     }
 }
 
-/// What a source has learned about its origin, to be stored with the query so that it need not be learned again.
+/// The knowledge of a source about its origin. It is stored with the query, so that it need not be learned again.
 public struct SourceLesson: Hashable, Sendable {
     /// The paging style in one word.
     public var paging: String
-    /// Everything needed to ask again, in the source's own format; never holds secrets.
+    /// Everything needed to send requests again, in the source's own format. It never holds secrets.
     public var source: String
-    /// What people should hear of: contradictions, guesses.
+    /// Warnings for people: contradictions and guesses.
     public var warnings: [String]
 
     /// A lesson; each parameter is the property of its name.
@@ -149,14 +152,14 @@ public struct SourceLesson: Hashable, Sendable {
     }
 }
 
-/// What a source has cost so far.
+/// The requests and bytes that a source has used so far.
 public struct SourceUsage: Hashable, Sendable {
-    /// Requests sent: pages, probes, HEADs and retries.
+    /// Requests sent: pages, probes, HEAD requests and retries.
     public var requests: Int
     /// Bytes of bodies received, as they came over the wire.
     public var bytesReceived: Int
 
-    /// A cost; each parameter is the property of its name.
+    /// A usage; each parameter is the property of its name.
     public init(requests: Int = 0, bytesReceived: Int = 0) {
         self.requests = requests
         self.bytesReceived = bytesReceived

@@ -2,10 +2,10 @@ public import Logging
 public import PageModel
 import Synchronization
 
-/// Lists of one kind of item: cached in a storage, fetched from their origins when there is need.
+/// A repository for lists of one kind of item: cached in a storage, fetched from their origins when needed.
 ///
-/// State: the lists that somebody holds, by key, under a mutex; and the decoded pages that they share, as the windows
-/// that were read lately do.
+/// State, under a mutex: the lists in use, by key. Lists share their decoded pages, and recently read windows share
+/// them too.
 public final class PagedRepository<Value: Sendable>: Sendable {
     private struct Known {
         weak var controller: ListController<Value>?
@@ -16,22 +16,22 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     private let source: @Sendable (QueryKey) -> any PageSource
     private struct Lists {
         var known: [QueryKey: Known] = [:]
-        /// From so many on, those that nobody holds any more are dropped.
+        /// When `known` reaches this size, entries whose list is no longer in use are removed.
         var limit = 64
     }
 
     private let lists = Mutex(Lists())
 
     /// - Parameters:
-    ///   - storage: where pages are kept.
-    ///   - codec: how items become bytes, and values again.
-    ///   - options: how its lists behave. Default: the defaults.
-    ///   - memoryBudget: bytes of payloads whose decoded values are kept in memory, a quarter of them for windows that
-    ///     were asked for by `page`. Default: 32 MiB.
-    ///   - clock: the time. Default: the wall clock.
-    ///   - chance: random numbers in 0..<1 that spread retries (R28).
-    ///   - logger: what its lists say; see `Documentation/Observability.md`.
-    ///   - source: the origin of each list.
+    ///   - storage: the storage that holds the pages.
+    ///   - codec: converts items to bytes and back.
+    ///   - options: the options of its lists. Defaults to the defaults of `PagedListOptions`.
+    ///   - memoryBudget: bytes of payloads whose decoded values stay in memory. A quarter is for the windows of `page`.
+    ///     Defaults to 32 MiB.
+    ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
+    ///   - chance: returns random numbers in 0..<1 that spread retries (R28).
+    ///   - logger: receives the log lines of its lists; see `Documentation/Observability.md`.
+    ///   - source: returns the source of each list.
     public convenience init(
         storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions = PagedListOptions(),
         memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
@@ -44,7 +44,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
             logger: logger, executor: nil, source: source)
     }
 
-    /// - Parameter executor: what runs the tasks of lists.
+    /// - Parameter executor: runs the tasks of the lists.
     package init(
         storage: any PageStorage, codec: any ItemCodec<Value>, options: PagedListOptions, memoryBudget: Int = 32 << 20,
         clock: any SyncClock, chance: @escaping @Sendable () -> Double,
@@ -55,7 +55,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
             storage: storage, codec: codec, cache: DecodedPages(budget: memoryBudget - memoryBudget / 4),
             policy: options.freshness,
             itemLimit: max(1, options.itemLimit))
-        // Most windows share their values with the pages: this is for those whose pages have given way.
+        // Most windows share their values with the pages. This quarter is for windows whose pages were evicted from
+        // memory.
         let queries = BoundedCache<QueryKey, QueryID>(budget: 4_096)
         windows = WindowReader(builder, clock: clock, queries: queries, budget: memoryBudget / 4)
         world = ListWorld(
@@ -64,7 +65,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         self.source = source
     }
 
-    /// A repository of lists that all come from the same source, stored as it says. For one list, mostly.
+    /// A repository whose lists all come from the same source, and use its codec. Mostly for a single list.
     public convenience init(
         storage: any PageStorage, source: ItemSource<Value>, options: PagedListOptions = PagedListOptions(),
         memoryBudget: Int = 32 << 20, clock: any SyncClock = SystemClock(),
@@ -77,7 +78,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
             logger: logger, source: { _ in source })
     }
 
-    /// The list with this key. Asks nobody for anything (R34).
+    /// Returns the list with this key. Sends no request (R34).
     public func list(_ key: QueryKey) -> PagedList<Value> {
         PagedList(controller(key), key: key)
     }
@@ -85,8 +86,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     private func controller(_ key: QueryKey) -> ListController<Value> {
         lists.withLock { lists in
             if let known = lists.known[key]?.controller { return known }
-            // Those that nobody holds any more leave their keys behind. Looked for each time that there are twice as
-            // many.
+            // Lists that are no longer in use leave their keys behind. The keys are removed each time their number has
+            // doubled.
             if lists.known.count >= lists.limit {
                 lists.known = lists.known.filter { $0.value.controller != nil }
                 lists.limit = max(64, lists.known.count * 2)
@@ -97,18 +98,21 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         }
     }
 
-    /// The items at `offset..<offset + limit`, wherever in the list that is; what is missing is fetched, where the
-    /// policy lets it and the origin can be asked for it. With `cacheThenRefresh` a window that is whole is returned
-    /// without a look at the origin, whatever its age. A window that was read just now is not read again before
-    /// something is told of its list, or five seconds have passed: what another process stores is seen milliseconds
-    /// later (R41).
+    /// Returns the items at `offset..<offset + limit`, anywhere in the list. Missing items are fetched, when the policy
+    /// allows it and the origin accepts requests for those positions.
+    ///
+    /// With `cacheThenRefresh` a complete window is returned without a request, whatever its age. A window is served
+    /// from memory until its list changes, or for five seconds at most. A commit of another process is noticed within
+    /// milliseconds (R41).
     /// - Parameters:
-    ///   - key: the list.
-    ///   - offset: below 0 counts as 0. Nothing is asked for beyond `Total.largest`, whatever a client sends (R44).
-    ///   - limit: below 0 counts as 0.
-    ///   - policy: whether, and when, the origin is asked. Default: where what is cached is missing or stale.
-    /// - Throws: `ListFailure` when something had to be fetched, could not, and nothing at all is cached there;
-    ///   `StorageError`.
+    ///   - key: the key of the list.
+    ///   - offset: the first position. Values below 0 count as 0. Positions beyond `Total.largest` are never requested
+    ///     (R44).
+    ///   - limit: the number of items. Values below 0 count as 0.
+    ///   - policy: whether, and when, the origin is contacted. Defaults to `refreshIfStale`: when the cached items are
+    ///     incomplete or stale.
+    /// - Throws: `ListFailure` when a required fetch fails and no item of the window is cached. `StorageError` when the
+    ///   storage fails.
     public func page(
         _ key: QueryKey, offset: Int, limit: Int, policy: LoadPolicy = .refreshIfStale
     ) async throws -> ItemWindow<Value> {
@@ -133,13 +137,13 @@ public final class PagedRepository<Value: Sendable>: Sendable {
             options.work = .positions(range)
         }
         let report: SyncReport
-        // Behind a page one that must not be stored nothing could be laid in.
+        // When page one must not be stored, pages behind it cannot be stored either.
         if let head, head.pagesNotStored > 0 { report = head } else { report = try await run(key, options, served) }
         var latest = try await windows.window(of: key, range, for: source(key))
         if report.pagesNotStored > 0 {
             latest = world.builder.laid(served.all, over: latest ?? ItemWindow(range: range))
         }
-        // Purged meanwhile: there is nothing of it, and nothing failed.
+        // The list was purged in the meantime: it is empty, and no fetch failed.
         if report.outcome == .purged { return latest ?? ItemWindow(range: range) }
         if let fetched = latest, !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
             return fetched
@@ -150,13 +154,13 @@ public final class PagedRepository<Value: Sendable>: Sendable {
             nextAttemptAt: report.nextAttemptAt)
     }
 
-    /// The item with this id, if the list holds it; nil otherwise. The origin is not asked.
+    /// Returns the item with this id, or nil when the list does not hold it. Sends no request.
     /// - Parameters:
-    ///   - id: the id's text.
-    ///   - type: what the id is at the origin. Default: nil, either; where the list holds both a string and a number of
-    ///     this text, the item whose id is the string is returned.
-    ///   - key: the list.
-    /// - Throws: `StorageError`.
+    ///   - id: the text of the id.
+    ///   - type: the type of the id at the origin. Defaults to nil, which accepts both types. When the list holds a
+    ///     string and a number with this text, the item with the string is returned.
+    ///   - key: the key of the list.
+    /// - Throws: `StorageError` when the storage fails.
     public func item(id: String, type: IDType? = nil, in key: QueryKey) async throws(StorageError) -> Value? {
         for type in type.map({ [$0] }) ?? [.string, .number] {
             if let item = try await find(id, type, in: key) { return item }
@@ -168,7 +172,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         let source = source(key)
         guard let query = try await world.storage.query(key), (try? source.takeUp(query)) != nil else { return nil }
         let identity = ItemIdentity.key(ofID: id, type: type)
-        // The list may move between the look for the place and the look at it: then it is looked for again.
+        // The item may move between the two reads. It is then located again.
         for _ in 0..<8 {
             guard let place = try await world.storage.locate([identity], in: query.id)[identity],
                 let window = try await world.storage.window(of: query.id, place.position..<place.position + 1),

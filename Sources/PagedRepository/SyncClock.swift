@@ -6,16 +6,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Where the shell gets its time from, so that tests can hand out their own.
+/// The source of time for runs, lists and the engine. Tests pass their own.
 public protocol SyncClock: Sendable {
-    /// This moment.
+    /// The current time.
     func now() -> Timestamp
-    /// Returns at `moment`, or throws `CancellationError`. Nothing else is to be done until then.
+    /// Returns at `moment`, or throws `CancellationError`. Called when there is no other work until then.
     func sleep(until moment: Timestamp) async throws
-    /// Returns at `moment`, or throws `CancellationError`, while other work goes on. The default: `sleep(until:)`.
+    /// Returns at `moment`, or throws `CancellationError`, while other work goes on. Defaults to `sleep(until:)`.
     ///
-    /// The difference is for clocks that do not wait: with nothing else to do such a clock may be late at once; an
-    /// alarm goes off when the work beside it has taken that long.
+    /// The difference matters to test clocks. In `sleep(until:)` such a clock may jump to `moment` at once. In
+    /// `alarm(at:)` it must wait until the other work has taken that long.
     func alarm(at moment: Timestamp) async throws
 }
 
@@ -28,7 +28,7 @@ public struct SystemClock: SyncClock {
     /// The wall clock; it has no settings.
     public init() {}
 
-    /// This moment, in whole milliseconds.
+    /// The current time, in whole milliseconds.
     public func now() -> Timestamp {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
     }

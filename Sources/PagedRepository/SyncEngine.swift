@@ -5,29 +5,32 @@ public import PageModel
 public import ServiceLifecycle
 #endif
 
-/// Keeps lists up to date in the background: retries that are due (R28), page one of lists that are pinned or that
-/// somebody in this process observes, what pinned lists lack, sweeps that were cut off.
+/// Keeps lists up to date in the background.
 ///
-/// `run()` is all there is: it works until its task is cancelled, and leaves no lease behind then. Several processes
-/// may run one each on one store: leases see to it that no page is fetched twice at a time (R30).
+/// An engine runs retries that are due (R28), and refreshes page one of lists that are pinned or observed in this
+/// process. It fetches missing pages of pinned lists, and finishes interrupted sweeps.
+///
+/// `run()` works until its task is cancelled, and releases all leases before it returns. Several processes may each run
+/// an engine on one store. Leases prevent two of them from fetching a page at the same time (R30).
 ///
 /// ```swift
 /// let engine = SyncEngine(storage: store) { record in sources[record.key] }
 /// try await engine.run()
 /// ```
 public struct SyncEngine: Sendable {
-    /// Where a list comes from.
+    /// The origin of a list.
     public struct Origin: Sendable {
-        /// Names what is shared: lists of one name share limits, and are away together. For HTTP: scheme, host and
-        /// port.
+        /// The name of the origin. Lists with the same name share request limits, and go offline together. For HTTP:
+        /// scheme, host and port.
         public var name: String
-        /// Where its pages come from.
+        /// The source of the list's pages.
         public var source: any PageSource
-        /// The limits that the source shares with others in this process: lists in the foreground, mostly. Nil: the
-        /// engine's own for this name, as `EngineOptions` say. All lists of one name should bring the same.
+        /// The limits that the source shares with other users in this process, mostly lists in the foreground. `nil`
+        /// means the engine's own limits for this name, as set in `EngineOptions`. All lists with the same name should
+        /// use the same gate.
         public var gate: OriginGate?
 
-        /// An origin; `name` is what is shared.
+        /// An origin; each parameter is the property of its name.
         public init(_ name: String, _ source: any PageSource, gate: OriginGate? = nil) {
             self.name = name
             self.source = source
@@ -43,12 +46,12 @@ public struct SyncEngine: Sendable {
     let origin: @Sendable (QueryRecord) -> Origin?
 
     /// - Parameters:
-    ///   - storage: where the lists are.
-    ///   - options: how background work goes. Default: the defaults.
-    ///   - clock: the time. Default: the wall clock.
-    ///   - chance: random numbers in 0..<1 that spread retries (R28, R29).
-    ///   - logger: what it says; see `Documentation/Observability.md`.
-    ///   - origin: where a list comes from; nil for lists that are none of this engine's business.
+    ///   - storage: the storage that holds the lists.
+    ///   - options: the options of background work. Defaults to the defaults of `EngineOptions`.
+    ///   - clock: the clock for pauses and timestamps. Defaults to the wall clock.
+    ///   - chance: returns random numbers in 0..<1 that spread retries (R28, R29).
+    ///   - logger: receives the log lines of the engine; see `Documentation/Observability.md`.
+    ///   - origin: returns the origin of a list. `nil` means that this engine leaves the list alone.
     public init(
         storage: any PageStorage, options: EngineOptions = EngineOptions(), clock: any SyncClock = SystemClock(),
         chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
@@ -63,10 +66,8 @@ public struct SyncEngine: Sendable {
         self.origin = origin
     }
 
-    /// Works until the task is cancelled, and returns then. Idle, it waits for a commit or for the next moment at which
-    /// something is due, and for nothing else.
-    /// - Throws: `StorageError` when the storage fails for good. A store that is busy, or a disk that is full, is tried
-    ///   again.
+    /// Works until the task is cancelled, and then returns. An idle engine waits for a commit or for the next due time.
+    /// - Throws: `StorageError` when the storage fails permanently. A busy store or a full disk is retried.
     public func run() async throws(StorageError) {
         let stop = EngineStop()
         #if ServiceLifecycle
@@ -85,7 +86,7 @@ public struct SyncEngine: Sendable {
 }
 
 #if ServiceLifecycle
-/// A `ServiceGroup` can own background work: it stops when the group shuts down, in whichever way, with every lease
-/// given back.
+/// A `ServiceGroup` can run an engine as a service. The engine stops when the group shuts down, gracefully or by
+/// cancellation, and releases its leases.
 extension SyncEngine: Service {}
 #endif

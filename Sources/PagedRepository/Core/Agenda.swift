@@ -1,35 +1,35 @@
 import PageModel
 
-/// What is to be done for lists in the background, and when: pure (R15, R29, R33).
+/// Decides which background work is due for a list, and when. A pure decision (R15, R29, R33).
 struct Agenda {
-    /// How background work goes.
+    /// Rules of background work.
     struct Rules: Equatable {
         var freshness: FreshnessPolicy
-        /// No retry waits longer than this; a later moment is a clock that was set back (R29).
+        /// The longest pause before a retry. A later time comes from a clock that was set back (R29).
         var longestPause: Duration
-        /// Nor longer than this, where the origin itself named no moment.
+        /// The longest pause before a retry when the origin itself named no time.
         var longestBackOff: Duration = .seconds(300)
-        /// After that much time, a page one that was given up though it could be tried again is tried again: what
-        /// somebody wants to have does not stay behind for good.
+        /// How long after its last attempt a retryable page one that was given up is retried. Without this rule, a
+        /// wanted list could stay stale for good.
         var givenUpPause: Duration = .seconds(300)
-        /// However soon page one goes stale, it is not asked for again before it is so old: an origin that calls
-        /// nothing fresh would be asked without end.
+        /// The minimum age of page one before it is fetched again, however soon it goes stale. Without it, an origin
+        /// with a freshness of 0 would be fetched without end.
         var shortestAge: Duration = .seconds(1)
     }
 
-    /// A list that somebody wants to have, as far as it matters here.
+    /// The facts about a wanted list that decide its work.
     struct List: Equatable {
         var query: QueryID
-        /// Kept whole, not only fresh.
+        /// Whether all pages of the list are kept, and not only page one.
         var isPinned: Bool
         var validatedAt: Timestamp?
-        /// For how long the origin calls it fresh; nil where it does not say.
+        /// How long the origin calls the list fresh. `nil` means that the origin does not say.
         var freshFor: Duration?
-        /// Somebody knows that it is not right any more.
+        /// Whether a caller has marked the list as stale.
         var isInvalidated = false
         var isComplete: Bool
         var isSweeping: Bool
-        /// The record of page one, when it is failing.
+        /// The ledger entry of page one, when it is failing.
         var headFailure: LedgerEntry?
     }
 
@@ -41,15 +41,16 @@ struct Agenda {
 
     let rules: Rules
 
-    /// What is to be done for a list that is wanted: what it lacks, and what keeps it fresh.
+    /// Returns the jobs for a wanted list: fetching its missing pages, and keeping it fresh.
     func jobs(for list: List, now: Timestamp) -> [Job] {
         [completion(of: list), job(for: list, now: now)].compactMap { $0 }
     }
 
-    /// What is to be done for a list that is wanted, and from when on. Nil when only an explicit call may.
+    /// Returns the job that keeps a wanted list fresh, and its due time. Returns nil when only an explicit call may
+    /// fetch.
     func job(for list: List, now: Timestamp) -> Job? {
         var dueAt = now
-        // Data from the future is as good as none (R29).
+        // Data from the future counts as absent (R29).
         if let validatedAt = list.validatedAt, !list.isInvalidated, validatedAt <= now {
             let isFresh =
                 rules.freshness.freshness(validatedAt: validatedAt, freshFor: list.freshFor, now: now) == .fresh
@@ -57,7 +58,7 @@ struct Agenda {
             dueAt = max(now, validatedAt + max(age, rules.shortestAge))
         }
         if let failure = list.headFailure {
-            // R33: what failed for good is left to people.
+            // A permanent failure is left to explicit calls (R33).
             let givenUp = failure.state == .failedRetryable ? (failure.lastAttemptAt ?? now) + rules.givenUpPause : nil
             guard let next = failure.nextAttemptAt ?? givenUp else { return nil }
             dueAt = max(dueAt, honest(next, of: failure, now))
@@ -66,7 +67,8 @@ struct Agenda {
         return Job(query: list.query, work: list.isPinned ? .everything : .refresh, dueAt: dueAt)
     }
 
-    /// What is missing of a list that is to be whole does not wait for its age; failures have moments of their own.
+    /// Returns the job that fetches the missing pages of a pinned list. It does not wait for the age of page one.
+    /// Failed pages have due times of their own.
     func completion(of list: List) -> Job? {
         guard list.isPinned, !list.isComplete, !list.isSweeping, list.headFailure == nil,
             let validatedAt = list.validatedAt
@@ -74,7 +76,7 @@ struct Agenda {
         return Job(query: list.query, work: .positions(0..<Int.max), dueAt: validatedAt)
     }
 
-    /// A page whose retry is scheduled.
+    /// Returns the job for a page whose retry is scheduled.
     func job(for due: DueFetch, now: Timestamp) -> Job? {
         guard let next = due.entry.nextAttemptAt else { return nil }
         let offset = due.entry.offset
@@ -83,13 +85,13 @@ struct Agenda {
             dueAt: honest(next, of: due.entry, now))
     }
 
-    /// R29: a moment that no back-off could have chosen is now.
+    /// A time that no back-off could have chosen counts as now (R29).
     private func honest(_ moment: Timestamp, of entry: LedgerEntry, _ now: Timestamp) -> Timestamp {
         let longest = entry.retryAfterUntil == nil ? min(rules.longestBackOff, rules.longestPause) : rules.longestPause
         return moment - now > longest ? now : moment
     }
 
-    /// One job a list, the soonest; in the order in which they are due.
+    /// Returns the earliest job of each list, in the order in which they are due.
     static func soonest(_ jobs: [Job]) -> [Job] {
         var first: [QueryID: Job] = [:]
         for job in jobs where first[job.query].map({ job.dueAt < $0.dueAt }) ?? true { first[job.query] = job }
@@ -99,9 +101,9 @@ struct Agenda {
 
 extension Agenda {
     /// - Parameters:
-    ///   - freshness: when page one is had again.
-    ///   - retry: how long pauses are at most (R28, R29).
-    ///   - shortestAge: see `Rules`; zero for who looks once and leaves. Default: 1 second.
+    ///   - freshness: when page one is fetched again.
+    ///   - retry: limits the pause before a retry (R28, R29).
+    ///   - shortestAge: see `Rules`. Zero for a program that runs once and exits. Defaults to 1 second.
     init(freshness: FreshnessPolicy, retry: RetrySchedule, shortestAge: Duration = .seconds(1)) {
         rules = Rules(
             freshness: freshness, longestPause: max(retry.cap, retry.longestRetryAfter), longestBackOff: retry.cap,
@@ -110,7 +112,7 @@ extension Agenda {
 }
 
 extension Agenda.List {
-    /// What matters here of a list as it is stored.
+    /// The facts about a stored list.
     init(_ list: ListOutline) {
         let record = list.record
         self.init(

@@ -1,32 +1,32 @@
 import PageModel
 
-/// Which seen items stand in the same order as in the cached list: the anchors between which changes are looked for.
-/// Those that do not have moved.
+/// Finds the seen items that have the same order in the cached list. These are the anchors; changes are searched
+/// between them. All other items have moved.
 struct Alignment: Equatable {
     struct Anchor: Equatable {
-        /// Position in the cached list.
+        /// The position in the cached list.
         var cached: Int
-        /// Position at the origin.
+        /// The position at the origin.
         var origin: Int
 
         /// How far the item moved.
         var shift: Int { origin - cached }
     }
 
-    /// Ascending in both.
+    /// The anchors, ascending by both positions.
     let anchors: [Anchor]
-    /// Cached positions of items that were seen elsewhere, ascending.
+    /// Cached positions of items that were seen out of order, ascending.
     let moved: [Int]
 
-    /// - Parameter places: seen items that the cached list holds, by their position at the origin, ascending.
+    /// - Parameter places: seen items that the cached list holds, ascending by their position at the origin.
     init(_ places: [Anchor]) {
         anchors = Alignment.longestAscent(places)
         let anchored = Set(anchors.map(\.cached))
         moved = Set(places.map(\.cached)).subtracting(anchored).sorted()
     }
 
-    /// The longest strictly ascending subsequence by cached position (patience sorting): what moved is rarer than what
-    /// stayed.
+    /// Returns the longest strictly ascending subsequence by cached position (patience sorting). It assumes that fewer
+    /// items moved than stayed.
     private static func longestAscent(_ places: [Anchor]) -> [Anchor] {
         var tails: [Int] = []  // index of the smallest last element of an ascent of each length
         var previous = [Int?](repeating: nil, count: places.count)

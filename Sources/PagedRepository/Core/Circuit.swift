@@ -1,7 +1,7 @@
 import PageModel
 
-/// Whether an origin may be asked (R32): after so many transport failures in a row it is left alone, but for one
-/// question now and then.
+/// Decides whether an origin may be contacted (R32). After a number of failures in a row the origin is left alone,
+/// except for an occasional probe. A run without an answer counts as one failure.
 ///
 /// ```
 /// closed ──failures──▶ open ──time──▶ probing ──answer──▶ closed
@@ -11,7 +11,7 @@ import PageModel
 struct Circuit: Equatable {
     enum Verdict: Equatable {
         case go
-        /// One may go, to see whether the origin is back; the others wait for what it finds.
+        /// One request may go, to find out whether the origin is back. All others wait for its result.
         case probe
         case wait(until: Timestamp)
     }
@@ -19,7 +19,7 @@ struct Circuit: Equatable {
     private enum State: Equatable {
         case closed(failures: Int)
         case open(until: Timestamp)
-        /// Somebody is asking; believed to be at it until then.
+        /// A probe is in flight. It counts as lost after this time.
         case probing(until: Timestamp)
     }
 
@@ -28,10 +28,10 @@ struct Circuit: Equatable {
     private let pause: Duration
 
     /// - Parameters:
-    ///   - threshold: transport failures in a row after which the origin counts as away. 1…
-    ///   - pause: how long it is left alone then, before one question.
-    ///   - failures: how many there have been in a row, as the ledger tells after a restart.
-    ///   - lastFailureAt: when the last of them was.
+    ///   - threshold: failures in a row after which the origin counts as away. At least 1.
+    ///   - pause: how long the origin is left alone before a probe.
+    ///   - failures: the failures in a row so far, as the ledger records them after a restart.
+    ///   - lastFailureAt: the time of the last of them.
     init(threshold: Int, pause: Duration, failures: Int = 0, lastFailureAt: Timestamp? = nil) {
         self.threshold = max(1, threshold)
         self.pause = pause
@@ -46,14 +46,14 @@ struct Circuit: Equatable {
         case .closed:
             return .go
         case .open(let until), .probing(let until):
-            // R29: a clock that was set back does not lock anybody out for longer than the pause.
+            // A clock that was set back does not extend the pause (R29).
             guard now >= until || until - now > pause else { return .wait(until: until) }
             state = .probing(until: now + pause)
             return .probe
         }
     }
 
-    /// The origin was heard, whatever it said. True when it had been away.
+    /// Records that the origin answered, with any answer. Returns true when it had been away.
     mutating func heard() -> Bool {
         let wasAway = !isClosed
         state = .closed(failures: 0)

@@ -1,16 +1,16 @@
 import PageModel
 
-/// R20: an answer that takes much away is believed when the same comes again after a pause. The doubt is a failure in
-/// the ledger, so that it outlives the run.
+/// The doubt about an answer that would remove much of the list (R20). The answer is believed when the same claim is
+/// repeated after a pause. The doubt is stored as a failure in the ledger, so it outlives the run.
 struct Doubt: Equatable {
     enum Verdict: Equatable {
-        /// It was said before, long enough ago.
+        /// The same claim was made before, long enough ago.
         case isOver
-        /// To be asked again at this moment.
+        /// The page must be fetched again at this time.
         case until(Timestamp)
     }
 
-    /// What the answer claims; the words are its identity.
+    /// The claim of the answer. The message identifies it.
     let failure: FetchFailure
 
     init(_ page: FetchedPage) {
@@ -22,25 +22,26 @@ struct Doubt: Equatable {
     }
 
     /// - Parameters:
-    ///   - entry: what the ledger says of page one.
-    ///   - askedAt: the storage's time at which this answer was asked for; when it came says nothing.
+    ///   - entry: the ledger entry of page one.
+    ///   - askedAt: the storage's time at which this answer was requested. The arrival time does not count.
     ///   - now: the storage's time.
+    ///   - pause: how long a doubt lasts.
     func verdict(_ entry: LedgerEntry?, askedAt: Timestamp, now: Timestamp, pause: Duration) -> Verdict {
         guard let entry, isKnown(entry), let since = entry.firstFailureAt else { return .until(now + pause) }
-        // R29: a clock that was set back does not make the pause any longer.
+        // A clock that was set back does not extend the pause (R29).
         return askedAt >= since + pause ? .isOver : .until(min(since, now) + pause)
     }
 
-    /// Whether this very claim is the one that is doubted.
+    /// Whether this claim is the one already in doubt.
     private func isKnown(_ entry: LedgerEntry) -> Bool {
         entry.failure?.failureClass == .doubtful && entry.failure?.message == failure.message
     }
 
-    /// What the ledger records: a new doubt begins its own time.
+    /// Returns the ledger edits of the doubt. A new claim starts its own pause.
     /// - Parameters:
-    ///   - entry: what the ledger says of page one.
-    ///   - pause: how long until page one is asked for again.
-    ///   - lease: the lease under which it was asked for; nil for none.
+    ///   - entry: the ledger entry of page one.
+    ///   - pause: how long until page one is fetched again.
+    ///   - lease: the lease of the request; nil for none.
     func edits(_ entry: LedgerEntry?, pause: Duration, lease: LeaseToken?) -> [LedgerEdit] {
         let failed = LedgerEdit.failed(offset: 0, failure: failure, nextAttemptIn: pause, lease: lease)
         return entry.map(isKnown) == true ? [failed] : [.forgotten(offset: 0, lease: lease), failed]

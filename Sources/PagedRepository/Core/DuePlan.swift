@@ -1,40 +1,39 @@
 import PageModel
 
-/// What is due for one list at one moment, as runs one behind the other: pure (R29, R33).
+/// Plans all runs that are due for one list at one moment, in order. A pure decision (R29, R33).
 ///
-/// The agenda says from when on; this is for those who look once and do everything that is due, and not one job at a
-/// time.
+/// The agenda computes due times, one job at a time. This plan is for callers that look once and do all due work.
 struct DuePlan {
     let agenda: Agenda
 
-    /// Everything: what the ledger has scheduled, page one of a pinned list that is stale or was invalidated, what a
-    /// pinned list lacks, a sweep that was cut off.
+    /// Returns all due runs: scheduled retries, page one of a stale or invalidated pinned list, missing pages of a
+    /// pinned list, and an interrupted sweep.
     func runs(for list: ListOutline, now: Timestamp) -> [SyncOptions.Work] {
         let record = list.record
         guard record.isPinned || record.sweep != nil else { return retries(of: list, now: now) }
         let state = Agenda.List(list)
         if let job = agenda.job(for: state, now: now), job.dueAt <= now {
-            // A sweep, and everything, take up what the ledger has due on their way.
+            // A sweep and `everything` also fetch the pages that the ledger has due.
             return [job.work]
         }
         if let job = agenda.completion(of: state), job.dueAt <= now { return [job.work] }
         return retries(of: list, now: now)
     }
 
-    /// What the ledger has scheduled by now, and nothing else.
+    /// Returns the due retries of the ledger, and no other work.
     func retries(of list: ListOutline, now: Timestamp) -> [SyncOptions.Work] {
         let offsets = list.ledger.filter { entry in
             agenda.job(for: DueFetch(query: list.record.id, entry: entry), now: now).map { $0.dueAt <= now } ?? false
         }.map(\.offset)
         guard !offsets.isEmpty else { return [] }
-        // Where page one never came, it is the whole list that is wanted.
+        // If page one never arrived, the whole list is wanted.
         if offsets.contains(0), list.record.validatedAt == nil { return [.everything] }
         let behind = offsets.filter { $0 > 0 }
         return (offsets.contains(0) ? [.refresh] : []) + DuePlan.stretches(behind, of: list).map { .positions($0) }
     }
 
-    /// The positions that the pages which failed at these offsets would hold. Pages that nothing else lies between are
-    /// one run, so that they are fetched side by side.
+    /// Returns the positions of the pages that failed at these offsets. Failed pages without another page between them
+    /// become one run, so that they are fetched concurrently.
     static func stretches(_ offsets: [Int], of list: ListOutline) -> [Range<Int>] {
         let wanted = Set(offsets)
         let places = wanted.union(list.heldPages.map(\.offset)).union(list.ledger.map(\.offset)).sorted()
@@ -45,8 +44,8 @@ struct DuePlan {
         for (index, place) in places.enumerated() {
             guard wanted.contains(place) else { isOpen = false; continue }
             let next = min(index + 1 < places.count ? places[index + 1] : .max, max(listEnd, place + 1))
-            // Up to what is known next; where that is far, a page's worth, less what overlaps with the page before
-            // (R21).
+            // The range ends at the next known page. If that is far away, it spans one page, less the overlap with the
+            // page before (R21).
             let end = next - place <= size ? next : place + max(1, size - 1)
             if isOpen, let last = stretches.popLast() {
                 stretches.append(last.lowerBound..<end)

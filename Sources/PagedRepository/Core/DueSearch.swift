@@ -1,22 +1,22 @@
-/// How far the ledger is looked through for pages that can be fetched now: pure.
+/// Decides how many ledger entries a search for due pages reads. A pure decision.
 ///
-/// Those that cannot be fetched now must not hide those that can: more is looked for until there is enough to do, or
-/// nothing more.
+/// Pages that cannot be fetched now must not hide others that can. The search widens until it finds enough work, or
+/// until all entries are read.
 struct DueSearch {
-    /// How many are asked for, the soonest first.
+    /// The number of entries to read, earliest first.
     private(set) var limit = 256
     private let enough: Int
 
-    /// However many wait for an origin that is away: no more than so many are held in memory.
+    /// The most entries held in memory, however many wait for an origin that is away.
     private static let most = 1 << 20
 
-    /// - Parameter lists: how many lists there is room for. 1…
+    /// - Parameter lists: the number of lists that can be worked on. At least 1.
     init(lists: Int) { enough = max(1, lists) }
 
-    /// Whether more has to be asked for, which `limit` says then.
+    /// Returns whether the search must be repeated with the new `limit`.
     /// - Parameters:
-    ///   - found: how many there were.
-    ///   - ready: of how many lists some can be fetched now.
+    ///   - found: the number of entries found.
+    ///   - ready: the number of lists with a page that can be fetched now.
     mutating func goesOn(found: Int, ready: Int) -> Bool {
         guard found >= limit, ready < enough, limit < DueSearch.most else { return false }
         limit *= 4

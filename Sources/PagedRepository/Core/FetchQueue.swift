@@ -1,20 +1,21 @@
 import PageModel
 
-/// Something to ask the origin.
+/// A request that a run plans to send.
 enum FetchTarget: Hashable, Sendable {
     /// Page one.
     case head
-    /// The items at these positions, asked for together with so many before them, which should be those that are held
-    /// there (R21).
+    /// The items at these positions, plus the `overlap` positions before them. The positions before should be held
+    /// already (R21).
     case span(Range<Int>, overlap: Int)
-    /// What the page before `offset` handed over.
+    /// The page behind the cursor of the page before `offset`.
     case follow(PageCursor, offset: Int)
-    /// What lies at these positions, to understand what changed (R18). No page is made of it, so it needs no lease.
+    /// The items at these positions, to find out what changed (R18). They are not stored as a page, so no lease is
+    /// needed.
     case probe(Range<Int>)
-    /// The items at these positions, in the course of a sweep (R23).
+    /// The items at these positions, as part of a sweep (R23).
     case sweep(Range<Int>)
 
-    /// Whether what is asked for becomes a page.
+    /// Whether the answer is stored as a page.
     var isPage: Bool {
         switch self {
         case .head, .span, .follow: true
@@ -22,7 +23,7 @@ enum FetchTarget: Hashable, Sendable {
         }
     }
 
-    /// Whether the answer goes to a place in the list as it is when it is asked for (R4).
+    /// Whether the answer belongs to a position in the list as it was when the request was sent (R4).
     var hasPlace: Bool {
         switch self {
         case .span, .follow: true
@@ -30,7 +31,7 @@ enum FetchTarget: Hashable, Sendable {
         }
     }
 
-    /// The position that the ledger knows it by.
+    /// The position of the target's ledger entry.
     var offset: Int {
         switch self {
         case .head: 0
@@ -40,8 +41,8 @@ enum FetchTarget: Hashable, Sendable {
     }
 }
 
-/// Decides what is fetched next, how many at a time, and when to stop: concurrency, retries, pauses the origin asked
-/// for, an origin that is away, a budget of pages.
+/// Decides which target is fetched next, how many are in flight, and when to stop. It applies the limit on concurrency,
+/// retries, pauses that the origin requested, the detection of an origin that is away, and the page budget.
 ///
 /// ```
 /// add ──▶ ready ──▶ in flight ──▶ gone (landed, or failed for good)
@@ -50,33 +51,33 @@ enum FetchTarget: Hashable, Sendable {
 /// ```
 struct FetchQueue: Equatable {
     struct Limits: Equatable {
-        /// Fetches at a time.
+        /// The most fetches in flight.
         var concurrency: Int
-        /// Consecutive transport failures after which the origin counts as away (R32): an origin that has not been
-        /// heard at all ends the work; one that has been is probed, one request at a time. After twice as many nothing
-        /// new is begun: what failed is asked for again when it is due, while patience lasts.
+        /// Transport failures in a row after which the origin counts as away (R32). If the origin has not answered in
+        /// this run at all, the run ends. Otherwise the run probes it, one request at a time. After twice as many
+        /// failures no new page is started. Failed pages are fetched again when they are due, within `patience`.
         var transportFailures: Int
-        /// How long to wait, in all, while nothing but scheduled retries is left.
+        /// How long to wait in total while only scheduled retries are left.
         var patience: Duration
-        /// Fetches that may succeed in all; nil means no limit.
+        /// The number of pages that may be fetched. `nil` means no limit.
         var budget: Int?
     }
 
     enum Action: Equatable {
         case fetch(FetchTarget)
-        /// Nothing to do before this moment.
+        /// The queue has nothing to do before this time.
         case sleep(until: Timestamp)
-        /// Nothing to do before one of those in flight comes back.
+        /// The queue has nothing to do before a fetch in flight ends.
         case wait
         case finish(Ending)
     }
 
     enum Ending: Equatable {
-        /// Everything was fetched, or failed for good.
+        /// Every target was fetched, or failed permanently.
         case drained
-        /// The budget is used up, and something is left.
+        /// The budget is used up, and targets are left.
         case limited
-        /// Something is left, but patience is not; the next retry is due at this moment.
+        /// Targets are left, but `patience` is used up. The next retry is due at this time.
         case retryLater(Timestamp)
         /// The origin cannot be reached.
         case offline
@@ -90,17 +91,17 @@ struct FetchQueue: Equatable {
     }
 
     private let limits: Limits
-    /// In reverse order: the next one is last.
+    /// In reverse order: the next target is last.
     private var ready: [FetchTarget] = []
     private var waiting: [Waiting] = []
     private(set) var inFlight: Set<FetchTarget> = []
     private var landings = 0
     private var waited = Duration.zero
-    /// When the last question to an origin that stays away was asked: what it takes to fail is waiting, too.
+    /// When the last probe of an away origin was sent. Its duration counts as waiting.
     private var probedAt: Timestamp?
     private var transportFailuresInRow = 0
     private var wasHeard = false
-    /// The origin asked to be left alone until then: it asked as a whole, not for one page.
+    /// The time until which the origin wants no request for any page.
     private var quietUntil: Timestamp?
     private var isStopping = false
 
@@ -108,34 +109,34 @@ struct FetchQueue: Equatable {
         self.limits = limits
     }
 
-    /// Targets to fetch, after those already there.
+    /// Adds targets behind those already in the queue.
     mutating func add(_ targets: [FetchTarget]) {
         ready.insert(contentsOf: targets.reversed(), at: 0)
     }
 
-    /// A target to fetch before all others.
+    /// Adds a target before all others.
     mutating func addFirst(_ target: FetchTarget) {
         ready.append(target)
     }
 
-    /// A target to fetch at this moment, and not before.
+    /// Adds a target that is not fetched before `due`.
     mutating func add(_ target: FetchTarget, at due: Timestamp) {
         waiting.append(Waiting(target: target, due: due))
     }
 
-    /// Forgets what is not in flight yet.
+    /// Removes all targets that are not in flight.
     mutating func clear() {
         ready.removeAll()
         waiting.removeAll()
     }
 
-    /// Forgets what is not in flight yet and lies at or behind this position.
+    /// Removes all targets at or behind this position that are not in flight.
     mutating func clear(from position: Int) {
         ready.removeAll { $0.offset >= position }
         waiting.removeAll { $0.target.offset >= position }
     }
 
-    /// No more fetches are started; those in flight are waited for.
+    /// Starts no more fetches. Those in flight are waited for.
     mutating func stop() {
         isStopping = true
     }
@@ -147,14 +148,14 @@ struct FetchQueue: Equatable {
         wasHeard = true
     }
 
-    /// Somebody else is fetching it: no answer will come to us, and none is missing.
+    /// Removes a target that another caller is fetching. No answer will arrive for it.
     mutating func leftToOthers(_ target: FetchTarget) {
         inFlight.remove(target)
     }
 
     /// - Parameters:
-    ///   - nextAttemptAt: nil when it failed for good.
-    ///   - quiet: until when the origin asked to be left alone (R28), where that is not the moment of the next attempt.
+    ///   - nextAttemptAt: when the target is retried. `nil` means that it failed permanently.
+    ///   - quiet: until when the origin requested no traffic (R28). Defaults to nil, which means `nextAttemptAt`.
     mutating func failed(
         _ target: FetchTarget, _ failure: FetchFailure, nextAttemptAt: Timestamp?, quiet: Timestamp? = nil
     ) {
@@ -168,9 +169,11 @@ struct FetchQueue: Equatable {
         waiting.append(Waiting(target: target, due: nextAttemptAt))
     }
 
-    /// The pages by position that `next` would have fetched now, one call after the other, and as many again; all count
-    /// as in flight after it. For who takes their leases with what he is about to store: those behind are ready to be
-    /// asked for as soon as others have come, and before these are stored. Whatever is less plain is left to `next`.
+    /// Returns the spans that `next` would start now, and as many again. All of them count as in flight afterwards.
+    ///
+    /// The caller takes their leases in the commit of the pages it is about to store. The second half can then be
+    /// requested as soon as other answers arrive, before those are stored. All targets other than spans are left to
+    /// `next`.
     mutating func nextSpans(now: Timestamp) -> [FetchTarget] {
         guard !isStopping, transportFailuresInRow == 0, waiting.allSatisfy({ $0.due > now }) else { return [] }
         if let quietUntil, quietUntil > now { return [] }
@@ -186,12 +189,13 @@ struct FetchQueue: Equatable {
         return spans
     }
 
-    /// How many of those that came of `nextSpans`, and have not been asked for, may be asked for now. Nil when none
-    /// may, and they are to be given back: somebody has asked for an end, or a pause, since, the origin is away, or
-    /// something before them has come into doubt and is asked for first.
+    /// Returns how many of the unstarted `spans` may be started now.
+    ///
+    /// Returns nil when none may start and the caller must put them back. Reasons are a stop, a requested pause, an
+    /// origin that is away, or an earlier target that has become due first.
     /// - Parameters:
-    ///   - spans: those that have not been asked for, in the order in which they came.
-    ///   - come: how many have come, and are still counted as in flight.
+    ///   - spans: spans from `nextSpans` that have not been started, in their order.
+    ///   - come: the number of answers that have arrived and still count as in flight.
     func startable(of spans: [FetchTarget], besides come: Int = 0, now: Timestamp) -> Int? {
         guard !isStopping, !isAway, quietUntil.map({ $0 <= now }) ?? true, urgent(before: spans).isEmpty else {
             return nil
@@ -199,21 +203,20 @@ struct FetchQueue: Equatable {
         return min(spans.count, max(0, limits.concurrency - (inFlight.count - spans.count - come)))
     }
 
-    /// What has become ready since `spans` came of `nextSpans`, and goes before them.
+    /// The targets that became ready after `spans` were taken, and that go before them.
     private func urgent(before spans: [FetchTarget]) -> ArraySlice<FetchTarget> {
         guard let first = spans.first else { return [] }
         let start = ready.lastIndex { $0.offset >= first.offset }.map { $0 + 1 } ?? ready.startIndex
         return ready[start...]
     }
 
-    /// Those that came of `nextSpans` are not fetched now after all: they are next again, but for what has become
-    /// urgent since.
+    /// Puts unstarted spans from `nextSpans` back. They are next again, behind targets that have become urgent since.
     mutating func putBack(_ spans: [FetchTarget]) {
         inFlight.subtract(spans)
         ready.insert(contentsOf: spans.reversed(), at: urgent(before: spans).startIndex)
     }
 
-    /// What to do now. Each call that returns `fetch` has put the target in flight.
+    /// Returns the next action. A target returned with `fetch` is in flight from then on.
     mutating func next(now: Timestamp) -> Action {
         if let began = probedAt, inFlight.isEmpty {
             waited += max(.zero, now - began)
@@ -246,14 +249,14 @@ struct FetchQueue: Equatable {
         return landings + inFlight.count(where: \.isPage) >= budget
     }
 
-    /// Nothing has come back from the origin yet, and it was asked.
+    /// Whether requests were sent in this run, and none was answered.
     private var isSilent: Bool { !wasHeard && transportFailuresInRow > 0 }
 
     private var isAway: Bool { transportFailuresInRow >= limits.transportFailures }
 
     private var staysAway: Bool { transportFailuresInRow >= 2 * limits.transportFailures }
 
-    /// R32: one of those that failed, when it is due; or nothing any more.
+    /// Returns the failed target that is due first, one at a time, or ends the run (R32).
     private mutating func probe(_ now: Timestamp) -> Action {
         guard let next = waiting.indices.min(by: { waiting[$0].due < waiting[$1].due }) else {
             return .finish(ready.isEmpty ? .drained : .offline)
@@ -271,7 +274,7 @@ struct FetchQueue: Equatable {
         let due = waiting.filter { $0.due <= now }
         guard !due.isEmpty else { return }
         waiting.removeAll { $0.due <= now }
-        // Retries go first: the positions they stand for are the oldest gaps.
+        // Retries go first, because their positions are the oldest gaps.
         ready.append(contentsOf: due.sorted { ($0.due, $0.target.offset) > ($1.due, $1.target.offset) }.map(\.target))
     }
 

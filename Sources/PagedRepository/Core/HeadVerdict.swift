@@ -1,29 +1,29 @@
 import PageModel
 
-/// What a fresh page one says at first sight (R16, R20): a pure decision. What it means for the list behind it is the
-/// `Reconciler`'s to find out.
+/// The first verdict on a fresh page one (R16, R20). A pure decision. `Reconciler` works out the consequences for the
+/// rest of the list.
 struct HeadVerdict: Equatable {
-    /// The cached list, as far as the decision needs it.
+    /// The facts about the cached list that decide the verdict.
     struct Cached: Equatable {
         var total: Total
-        /// Where the run from position 0 ends; everything before it is held.
+        /// The end of the run that begins at position 0. All positions before it are held.
         var headEnd: Int
-        /// Whether nothing of the current generation is held.
+        /// Whether the current generation holds no items.
         var isEmpty: Bool
-        /// Where what can be read ends, pages of older generations included.
+        /// The end of all readable items, including pages of older generations.
         var readableEnd: Int
-        /// The identities at positions 0, 1, 2…, as many as the answer has or as are held.
+        /// The identities of the first held items, at most as many as the answer has.
         var headIdentities: [ItemIdentity]
     }
 
     enum Verdict: Equatable {
-        /// Nothing was held: the answer begins the list.
+        /// No items were held: the answer begins the list.
         case firstLoad
-        /// R16: nothing new.
+        /// The answer shows no change (R16).
         case unchanged
-        /// Something is another than it was: see `Reconciler`.
+        /// The answer shows a change; see `Reconciler`.
         case changed
-        /// R20: nothing, or less than half of the list, is left. To be confirmed by one more request.
+        /// The list would be empty or less than half as long (R20). One more request must confirm it.
         case doubtful
     }
 
@@ -36,7 +36,7 @@ struct HeadVerdict: Equatable {
     }
 
     private static func isSame(_ identities: [ItemIdentity], _ total: Total, _ end: Int?, _ cached: Cached) -> Bool {
-        // A total that was found to be wrong stays an estimate; whatever the origin counts is no news then.
+        // A total that was wrong once stays an estimate. A new count by the origin is then no change.
         let isEstimate = if case .estimate = cached.total { true } else { false }
         return identities == cached.headIdentities && (total.count == cached.total.count || isEstimate)
             && (!identities.isEmpty || cached.headEnd == 0) && end ?? .max >= cached.headEnd
@@ -45,8 +45,8 @@ struct HeadVerdict: Equatable {
     private static func isDoubtful(_ answer: FetchedPage, _ end: Int?, _ cached: Cached) -> Bool {
         if answer.content.isEmpty, cached.readableEnd > 0 { return true }
         if let end, end < cached.readableEnd, end * 2 < cached.readableEnd { return true }
-        // An estimate, or a total that is known to be wrong, takes nothing away: doubted each time anew, it would only
-        // be in the way.
+        // An estimate never removes items, so it casts no doubt. A total that is known to be wrong would be doubted
+        // again at every refresh.
         guard let before = cached.total.count, case .exact(let after) = answer.total else { return false }
         return after < before && after * 2 < before
     }

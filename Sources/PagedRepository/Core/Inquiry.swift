@@ -1,8 +1,8 @@
 import PageModel
 
-/// What to ask the origin about a stretch that is not understood: pure arithmetic of positions.
+/// Chooses the positions to request for a stretch that is not explained. Pure arithmetic of positions.
 enum Inquiry {
-    /// Stretches of so many pages are read, not probed.
+    /// Stretches of at most this many pages are read and not probed.
     private static let fewPages = 2
 
     static func questions(about stretch: Stretch, _ reach: Reconciler.Reach) -> [Range<Int>] {
@@ -14,7 +14,7 @@ enum Inquiry {
         }
         let edges = edges(of: stretch).filter { position in stretch.unseen.contains { $0.contains(position) } }
         if !edges.isEmpty { return edges.map { probe(at: $0, isWide: true, reach) } }
-        // Between two items that are new, everything is taken for new: only what lies next to an anchor is halved.
+        // Positions between two new items count as new. Only positions next to an anchor are halved.
         let sides = [stretch.unseen.first, stretch.unseen.last].compactMap { $0 }.filter {
             $0.lowerBound == stretch.origin.lowerBound || $0.upperBound >= stretch.origin.upperBound
         }
@@ -24,14 +24,14 @@ enum Inquiry {
         ]
     }
 
-    /// The middle of what has not been seen.
+    /// Returns a probe in the middle of the widest unseen range.
     static func middle(of stretches: [Stretch], _ reach: Reconciler.Reach) -> [Range<Int>] {
         let unseen = stretches.flatMap(\.unseen).filter { $0.upperBound < .max }
         guard let widest = unseen.max(by: { $0.count < $1.count }) else { return [] }
         return [probe(at: (widest.lowerBound + widest.upperBound) / 2, isWide: true, reach)]
     }
 
-    /// Where the ends of what is held should be at the origin, if nothing changed up to there.
+    /// Returns where the ends of the held runs would be at the origin if no item had moved.
     private static func edges(of stretch: Stretch) -> [Int] {
         var edges: [Int] = []
         for run in stretch.held {
@@ -47,15 +47,15 @@ enum Inquiry {
                 if let right = stretch.right, right.shift != stretch.left.shift { edges.append(middle + right.shift) }
             }
         }
-        // What lies before a place where nothing is shows what the list ends with.
+        // If no item is at a position, the item before it may be the last of the list.
         if stretch.isOpen, stretch.origin.upperBound < .max, !stretch.origin.isEmpty {
             edges.append(stretch.origin.upperBound - 1)
         }
         return edges
     }
 
-    /// R18: questions at the middle of the widest stretches that are only inferred to be unchanged, ⌈log2⌉ of the
-    /// number of pages.
+    /// Returns probes in the middle of the widest stretches that are only inferred to be unchanged (R18). There are at
+    /// most ⌈log2⌉ of the number of pages.
     static func audit(_ stretches: [Stretch], pages: Int, _ reach: Reconciler.Reach) -> [Range<Int>] {
         var wide = stretches.filter { $0.isUnchanged && $0.origin.count > reach.pageSize }.map(\.origin)
         var questions: [Range<Int>] = []
@@ -71,20 +71,20 @@ enum Inquiry {
         return questions
     }
 
-    /// What to ask to see the item at `position`, and the one before it.
+    /// Returns the positions to request to see the item at `position` and the one before it.
     private static func probe(at position: Int, isWide: Bool, _ reach: Reconciler.Reach) -> Range<Int> {
         if reach.isGrid {
             let start = position / reach.pageSize * reach.pageSize
             return start..<start + reach.pageSize
         }
-        // Near the end of the search a page that is asked for tells where to look next, and often is the answer.
+        // Near the end of the search a whole page shows where to look next, and often is the answer.
         let size = isWide ? reach.probeSize : reach.pageSize
         let start = max(0, isWide ? position - 1 : position - size / 2)
         return start..<start + size
     }
 
-    /// Pages that show all of `range`, with the item before it where the origin takes any offset, so that the seam is
-    /// seen; not where what comes at the end would cost a page more for it.
+    /// Returns pages that cover `range`. If the origin takes any offset, they include the item before `range`, so that
+    /// the seam is verified. At the end of the list that item is left out when it would cost one more page.
     private static func pages(covering range: Range<Int>, _ reach: Reconciler.Reach, isEnd: Bool) -> [Range<Int>] {
         let size = reach.pageSize
         let leadIn = isEnd && range.count % size == 0 ? 0 : 1

@@ -1,9 +1,9 @@
 import PageModel
 
-/// What a list is doing, and what each call does to that (R34–R38).
+/// The state machine of a list: the work under way, and the effect of each call (R34–R38).
 ///
-/// One work at a time, known by its ticket. A call starts work, joins the one under way, or is answered at once; work
-/// that was superseded ends unheard.
+/// One work runs at a time, identified by its ticket. A call starts work, joins the work under way, or returns at once.
+/// The result of superseded work is ignored.
 ///
 /// ```
 /// idle ──refresh──▶ refreshing ◀──refresh── loadingNext ◀──next── idle
@@ -12,32 +12,32 @@ import PageModel
 /// ```
 struct ListMachine: Equatable {
     enum Work: Hashable {
-        /// Page one.
+        /// Fetch page one.
         case refresh
-        /// The page behind the head run.
+        /// Fetch the page behind the head run.
         case next
-        /// Everything, beginning with page one.
+        /// Fetch everything, beginning with page one.
         case all
     }
 
     enum Answer: Equatable {
-        /// Begin, and end what is under way with `superseding`.
+        /// Start this work, and cancel the work `superseding`.
         case start(Work, ticket: Int, superseding: Int?)
         case join(ticket: Int)
         case finished(LoadOutcome)
     }
 
-    /// How automatic triggers go on after a failure (C25).
+    /// Whether automatic triggers retry after a failure (C25).
     enum Gate: Equatable {
         case never
         case perLedger
     }
 
-    /// What of the list itself matters here.
+    /// The facts about the list that decide the answers.
     struct Content: Equatable {
-        /// Whether page one was ever had (R11).
+        /// Whether page one was ever fetched (R11).
         var isLoaded = false
-        /// Whether the head run reaches the list's known end.
+        /// Whether the head run reaches the known end of the list.
         var isAtEnd = false
     }
 
@@ -45,7 +45,7 @@ struct ListMachine: Equatable {
         var work: Work
         var ticket: Int
         var isAutomatic: Bool
-        /// Whether nothing was there when it began.
+        /// Whether page one had never been fetched when the work began.
         var isFirst: Bool
     }
 
@@ -54,29 +54,29 @@ struct ListMachine: Equatable {
     private(set) var content = Content()
     /// The last failure that is shown, until a retry starts (R37).
     private(set) var failure: ListFailure?
-    /// A prefetch that failed: not shown before somebody gets to the end (X13).
+    /// The failure of a prefetch. It is not shown before the last item appears (X13).
     private var silentFailure: ListFailure?
     private var running: Running?
     private var tickets = 0
     private var hasAnnouncedEnd = false
 
-    /// - Parameter longestPause: no retry waits longer than this.
+    /// - Parameter longestPause: the longest pause before a retry.
     init(gate: Gate, longestPause: Duration = .seconds(3_600)) {
         self.gate = gate
         self.longestPause = longestPause
     }
 
-    /// What is under way.
+    /// The work under way.
     var work: Work? { running?.work }
 
-    /// Whether what is under way began with nothing loaded.
+    /// Whether the work under way began before page one was ever fetched.
     var isFirst: Bool { running?.isFirst ?? false }
 
     func isRunning(_ ticket: Int) -> Bool { running?.ticket == ticket }
 
     // MARK: Calls
 
-    /// R36: a refresh wins over a next page; two refreshes are one.
+    /// A refresh supersedes the loading of a next page. Two refreshes are joined into one (R36).
     mutating func refresh() -> Answer {
         switch running?.work {
         case .refresh, .all: join()
@@ -84,14 +84,14 @@ struct ListMachine: Equatable {
         }
     }
 
-    /// R34: with nothing loaded, the next page is page one.
+    /// Without a loaded list, the next page is page one (R34).
     mutating func next() -> Answer { next(isAutomatic: false) }
 
-    /// An automatic trigger. What failed last is tried again only if the gate lets it.
-    /// - Parameter isLastItem: whether somebody has got to the last item, and would see that nothing comes.
+    /// Handles an automatic trigger. It retries the last failure only if `gate` allows it.
+    /// - Parameter isLastItem: whether the last item is visible, so that a failure must be shown.
     mutating func nextByItself(isLastItem: Bool, now: Timestamp) -> Answer {
         if running == nil, let known = failure ?? silentFailure, known.kind != .refresh {
-            // R29: a moment that no back-off could have chosen is now.
+            // A time that no back-off could have chosen counts as now (R29).
             let isDue = known.nextAttemptAt.map { $0 <= now || $0 - now > longestPause } ?? false
             guard gate == .perLedger, isDue else {
                 if isLastItem { failure = known }
@@ -117,7 +117,7 @@ struct ListMachine: Equatable {
         }
     }
 
-    /// Everything is forgotten. Returns the work that is to be ended.
+    /// Forgets everything. Returns the ticket of the work to cancel.
     mutating func reset() -> Int? {
         let ticket = running?.ticket
         running = nil
@@ -128,9 +128,9 @@ struct ListMachine: Equatable {
         return ticket
     }
 
-    // MARK: What happened
+    // MARK: Results
 
-    /// Work has come to its end. False when it was superseded: then what it brought is nobody's.
+    /// Ends a work. Returns false when it was superseded; its result is then dropped.
     mutating func ended(_ ticket: Int, failure now: ListFailure?) -> Bool {
         guard let known = running, known.ticket == ticket else { return false }
         running = nil
@@ -138,11 +138,11 @@ struct ListMachine: Equatable {
         return true
     }
 
-    /// The list is this now. True when it has come to its end, and nobody was told (R38).
+    /// Records the new content. Returns true when the list has reached its end and the end was not announced yet (R38).
     mutating func saw(_ now: Content) -> Bool {
         content = now
         if !now.isAtEnd { hasAnnouncedEnd = false }
-        // While something is under way, its pages are told first.
+        // The end is announced after the pages of the work under way.
         guard now.isAtEnd, running == nil, !hasAnnouncedEnd else { return false }
         hasAnnouncedEnd = true
         return true

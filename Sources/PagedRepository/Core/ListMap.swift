@@ -1,6 +1,6 @@
 import PageModel
 
-/// What is known of the list at the origin by a number of answers, laid against the cached list.
+/// The list at the origin, as several answers show it, aligned with the cached list.
 struct ListMap: Equatable {
     /// An item that was seen.
     struct Seen: Equatable {
@@ -11,17 +11,17 @@ struct ListMap: Equatable {
     }
 
     let cached: Reconciler.Cached
-    /// By position at the origin, ascending, each position once.
+    /// Ascending by position at the origin, each position once.
     let seen: [Seen]
     let alignment: Alignment
-    /// What lies between the anchors, before the first and behind the last.
+    /// The stretches before, between and behind the anchors.
     let stretches: [Stretch]
-    /// What the origin says of the length, and whether something that was seen contradicts it.
+    /// The length of the list, as the origin states it. It becomes an estimate when seen items contradict it.
     let total: Total
-    /// Where the list ends at the origin; `nil` when that is unknown.
+    /// The end of the list at the origin. `nil` means unknown.
     let end: Int?
 
-    /// Nil when two answers contradict each other.
+    /// Returns nil when two answers contradict each other.
     init?(_ sightings: [Sighting], cached: Reconciler.Cached, total: Total) {
         guard let seen = ListMap.seen(in: sightings) else { return nil }
         self.seen = seen
@@ -31,7 +31,7 @@ struct ListMap: Equatable {
                 item.place.map { Alignment.Anchor(cached: $0.position, origin: item.origin) }
             })
         let reached = seen.last.map { $0.origin + 1 } ?? 0
-        // Nothing lies at or behind this position.
+        // No item is at or behind this position.
         let empty = sightings.filter { $0.content.isEmpty && $0.isEnd }.map(\.offset).min()
         let shown = sightings.filter { !$0.content.isEmpty && $0.isEnd }.map(\.range.upperBound).min()
         if let shown, shown < reached { return nil }
@@ -41,12 +41,12 @@ struct ListMap: Equatable {
         } else if let claimed = total.exactCount, claimed >= reached, claimed <= empty ?? .max {
             end = claimed
         } else if let empty, empty == reached, sightings.contains(where: { $0.isWitnessed && $0.offset == empty }) {
-            // The last item was seen, and for sure nothing behind it.
+            // The last item was seen, and the end behind it is witnessed.
             end = empty
         } else {
             end = nil
         }
-        // R20: items beyond a total turn it into an estimate.
+        // Items beyond a total turn it into an estimate (R20).
         if let claimed = total.exactCount, claimed < reached {
             self.total = .estimate(reached)
         } else {
@@ -56,7 +56,7 @@ struct ListMap: Equatable {
             cached, seen, alignment, end: end, bound: empty, isEndSeen: shown != nil || empty != nil && empty == end)
     }
 
-    /// Whether anything came or went behind this position, as opposed to a total that nothing explains.
+    /// Whether items were inserted or removed behind this position. A total that no shift explains does not count.
     func hasShifts(behind position: Int) -> Bool {
         stretches.contains { stretch in
             stretch.origin.upperBound > position && stretch.right.map { $0.shift != stretch.left.shift } ?? false
@@ -85,7 +85,7 @@ struct ListMap: Equatable {
     ) -> [Stretch] {
         let heldEnd = cached.runs.last?.upperBound ?? 0
         let cachedEnd = max(cached.length ?? heldEnd, heldEnd)
-        // The ends of the two lists are as good as an anchor where both are known.
+        // When both ends are known, they serve as an anchor.
         let isOpen = cached.length == nil || end == nil
         let originEnd = end ?? bound ?? .max
         var stretches: [Stretch] = []
@@ -97,12 +97,12 @@ struct ListMap: Equatable {
             let between = seen.filter { origin.contains($0.origin) }.map(\.origin)
             let held = cached.runs.map { $0.clamped(to: positions) }.filter { !$0.isEmpty }
             let moved = alignment.moved.filter { positions.contains($0) }
-            // R20: a total alone takes nothing away: what comes at the end that it claims has to be seen.
+            // A total alone removes no items: the position behind the claimed end must be seen (R20).
             let isLoss =
                 right == nil && !isOpen && !isEndSeen && held.reduce(-moved.count) { $0 + $1.count } > origin.count
             let unseen = Coverage(between.map { $0..<$0 + 1 }).gaps(
                 in: origin.lowerBound..<origin.upperBound + (isLoss ? 1 : 0))
-            // Where everything up to the end was seen, it does not matter where the cached list ended.
+            // If everything up to the end was seen, the end of the cached list does not matter.
             let isSeenWhole = isEndSeen && end != nil && unseen.isEmpty
             stretches.append(
                 Stretch(
@@ -115,35 +115,35 @@ struct ListMap: Equatable {
     }
 }
 
-/// What lies between two anchors.
+/// The positions between two anchors.
 struct Stretch: Equatable {
-    /// Positions of the cached list.
+    /// Positions in the cached list.
     var cached: Range<Int>
-    /// Positions at the origin; up to the last there can be when the stretch is open.
+    /// Positions at the origin. In an open stretch, up to the largest possible position.
     var origin: Range<Int>
     var left: Alignment.Anchor
-    /// Nil for the last stretch, which ends with the list.
+    /// `nil` for the last stretch, which ends with the list.
     var right: Alignment.Anchor?
-    /// Whether nobody knows where it ends, here or at the origin.
+    /// Whether its end is unknown in the cached list or at the origin.
     var isOpen: Bool
-    /// Positions at the origin that were seen; none of the items is an anchor.
+    /// Seen positions at the origin. None of their items is an anchor.
     var seen: [Int]
-    /// And the one behind a claimed end that would take away what is held.
+    /// Unseen positions at the origin. They include the position behind a claimed end that would remove held items.
     var unseen: [Range<Int>]
-    /// Positions of the cached list that are held.
+    /// Held positions in the cached list.
     var held: [Range<Int>]
-    /// Those of them whose items were seen elsewhere.
+    /// Held positions whose items were seen elsewhere.
     var moved: [Int]
 
-    /// Nothing that is held could be lost here.
+    /// Whether the stretch has no held item that could be lost.
     var holdsNothing: Bool { held.reduce(0) { $0 + $1.count } == moved.count }
 
-    /// Its length explains itself: as long as before, less what moved out.
+    /// Whether its length explains it: as long as before, less the items that moved out.
     var isUnchanged: Bool { !isOpen && seen.isEmpty && cached.count - moved.count == origin.count }
 
     var isUnknown: Bool { !holdsNothing && !isUnchanged && !(unseen.isEmpty && !isOpen) }
 
-    /// The edges of a stretch without gaps that ends with anchors, or with both lists, are pinned down: what is left is
-    /// to halve it.
+    /// Whether the stretch has no gaps. Its edges are then fixed by anchors or by the ends of both lists, and only
+    /// halving remains.
     var isWhole: Bool { held == [cached] }
 }

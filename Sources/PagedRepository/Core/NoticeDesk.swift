@@ -1,23 +1,23 @@
 import PageModel
 
-/// What lists have to hear, and whose turn it is: pure.
+/// Queues storage notices for lists, and decides which list handles its notices next. A pure decision.
 ///
 /// ```
 ///            something for it              next()             ended()
 /// resting ────────────────────▶ waiting ──────────▶ hearing ──────────▶ resting, or waiting again
 /// ```
 struct NoticeDesk {
-    /// What a list follows.
+    /// The query that a list observes.
     enum Place: Equatable {
         case nowhere
-        /// This query; nil: any, because the list is not stored yet.
+        /// This query. `nil` means any query, because the list is not stored yet.
         case follows(QueryID?)
     }
 
     private enum Turn {
         case resting
         case waiting
-        /// `again`: somebody came or went meanwhile, which the list may not have seen.
+        /// `again`: listeners came or left during the turn, and the list may have missed it.
         case hearing(again: Bool)
     }
 
@@ -27,35 +27,35 @@ struct NoticeDesk {
         var notices: [StorageNotice] = []
     }
 
-    /// Of a list that does not get to hear, what waits is folded beyond so many.
+    /// The most queued notices of a list. Beyond that they are folded into one.
     private let capacity: Int
     private var entries: [ObjectIdentifier: Entry] = [:]
     private var followers: [QueryID: ObjectIdentifier] = [:]
     /// Lists that are not stored yet.
     private var strangers: Set<ObjectIdentifier> = []
-    /// Whose turn comes, in order, from `first` on.
+    /// The lists that wait for their turn, in order, starting at `first`.
     private var queue: [ObjectIdentifier] = []
     private var first = 0
 
     init(capacity: Int = 256) { self.capacity = capacity }
 
-    /// How many turns are to be had.
+    /// The number of turns that wait.
     var turns: Int { queue.count - first }
 
-    /// Somebody listens to the list.
+    /// Records that the list has a new listener.
     mutating func came(to list: ObjectIdentifier) {
         let entry = entries[list, default: Entry()]
         switch (entry.turn, entry.place) {
         case (.resting, .nowhere), (.hearing, _): call(list)
-        // It follows already, or will see that somebody is there.
+        // The list observes its query already, or will see the listener in its coming turn.
         case (.resting, .follows), (.waiting, _): break
         }
     }
 
-    /// Somebody listens no more.
+    /// Records that the list has lost its listeners.
     mutating func left(_ list: ObjectIdentifier) { call(list) }
 
-    /// - Returns: what it followed before.
+    /// - Returns: the place that it observed before.
     mutating func follow(_ query: QueryID?, _ list: ObjectIdentifier) -> Place {
         let before = leave(list)
         entries[list, default: Entry()].place = .follows(query)
@@ -63,13 +63,13 @@ struct NoticeDesk {
         return before
     }
 
-    /// The list follows nothing any more, and what waits for it is forgotten.
+    /// Ends the list's observation, and drops its queued notices.
     mutating func stop(_ list: ObjectIdentifier) -> Place {
         entries[list]?.notices = []
         return leave(list)
     }
 
-    /// The list is gone.
+    /// Removes the list.
     mutating func forget(_ list: ObjectIdentifier) -> Place {
         defer { entries[list] = nil }
         return leave(list)
@@ -86,7 +86,7 @@ struct NoticeDesk {
         for list in strangers { put(notice, list) }
     }
 
-    /// Whose turn it is, and everything that waits for it. Tell when it has `ended`.
+    /// Returns the list whose turn it is, with all its queued notices. The caller must call `ended` after the turn.
     mutating func next() -> (list: ObjectIdentifier, notices: [StorageNotice])? {
         while first < queue.count {
             let list = queue[first]
@@ -128,7 +128,7 @@ struct NoticeDesk {
         switch place {
         case .nowhere: break
         case .follows(nil): strangers.remove(list)
-        // Another list of the same key may have come after it.
+        // A newer list with the same key may have taken its place.
         case .follows(let query?): if followers[query] == list { followers[query] = nil }
         }
         return place
@@ -136,7 +136,7 @@ struct NoticeDesk {
 }
 
 extension [StorageNotice] {
-    /// Where to look, of everything that was told.
+    /// All queued notices as one, which names the queries to read again.
     fileprivate var folded: StorageNotice {
         var queries: Set<QueryID> = []
         for notice in self {
@@ -150,7 +150,7 @@ extension [StorageNotice] {
 }
 
 extension ChangeSet {
-    /// Whether a list that was not stored, or was somebody else's, may be there now.
+    /// Whether the change may begin a list that was not stored, or that was fetched with other credentials.
     fileprivate var mayBeginList: Bool {
         changes.contains { if case .registered = $0 { true } else { $0 == .described } }
     }

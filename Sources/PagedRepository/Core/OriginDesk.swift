@@ -1,29 +1,29 @@
 import PageModel
 
-/// Which lists are worked on at which origin, and whether one more may be: pure (R32).
+/// Tracks which lists are worked on at which origin, and decides whether another may start. A pure decision (R32).
 struct OriginDesk {
     enum Answer: Equatable {
         case go
-        /// As many lists as may be are worked on. Whoever ends makes room.
+        /// The most lists are being worked on. The end of a run makes room.
         case full
-        /// The origin is left alone until then.
+        /// The origin is left alone until this time.
         case wait(until: Timestamp)
     }
 
-    /// What a run tells of its origin.
+    /// The result of a run, as far as it concerns the origin.
     enum Word: Equatable {
-        /// The origin answered, be it with a refusal.
+        /// The origin answered, possibly with an error status.
         case heard
-        /// It was asked, and nothing came.
+        /// Requests were sent, and no answer arrived.
         case silence
-        /// It was not asked, or answered nothing that would say.
+        /// No request was sent, or the result says nothing about the origin.
         case nothing
     }
 
     enum Turn: Equatable {
         /// The origin counts as away from now on.
         case away
-        /// It was away, and is heard again.
+        /// The origin was away and has answered again.
         case back
     }
 
@@ -31,7 +31,7 @@ struct OriginDesk {
     private let listsPerOrigin: Int
     private let threshold: Int
     private let pause: Duration
-    /// The origin of every list that is worked on.
+    /// The origin of each list that is worked on.
     private var running: [QueryID: String] = [:]
     private var circuits: [String: Circuit] = [:]
 
@@ -46,12 +46,12 @@ struct OriginDesk {
 
     func isAway(_ origin: String) -> Bool { !circuit(of: origin).isClosed }
 
-    /// Whether one more list may be worked on. Nothing is used up by asking.
+    /// Returns whether one more list may start. Changes no state.
     func answer(at origin: String, now: Timestamp) -> Answer {
         guard running.count < lists, running.values.count(where: { $0 == origin }) < listsPerOrigin else {
             return .full
         }
-        // A copy is asked: what may be asked of the origin is used up by what begins.
+        // Asks a copy of the circuit. Only `begin` may use up a probe.
         var circuit = circuit(of: origin)
         return switch circuit.ask(now: now) {
         case .go, .probe: .go
@@ -59,7 +59,7 @@ struct OriginDesk {
         }
     }
 
-    /// The list is worked on from now on, if the answer is to go.
+    /// Starts work on the list, if the answer is `go`.
     mutating func begin(_ query: QueryID, at origin: String, now: Timestamp) -> Answer {
         let answer = answer(at: origin, now: now)
         guard answer == .go else { return answer }
@@ -70,10 +70,10 @@ struct OriginDesk {
         return .go
     }
 
-    /// The list is not worked on any more.
+    /// Ends work on the list.
     mutating func ended(_ query: QueryID) { running[query] = nil }
 
-    /// - Returns: what turned with it; nil when nothing did.
+    /// - Returns: the change of the circuit; nil when it did not change.
     mutating func told(_ word: Word, of origin: String, now: Timestamp) -> Turn? {
         var circuit = circuit(of: origin)
         let wasAway = !circuit.isClosed
@@ -88,10 +88,10 @@ struct OriginDesk {
         return isAway ? .away : .back
     }
 
-    /// R29, R32: after a restart, an origin that was away is away still, as far as the ledger tells.
+    /// Restores the circuits from the ledger: after a restart, an origin that was away is still away (R29, R32).
     /// - Parameters:
-    ///   - due: what the ledger has scheduled.
-    ///   - origin: the name of a list's origin; nil for lists that have none.
+    ///   - due: the fetches that the ledger has scheduled.
+    ///   - origin: returns the name of a list's origin, or nil when it has none.
     /// - Returns: the origins that are away.
     mutating func restore(from due: [DueFetch], origin: (QueryID) -> String?) -> [String] {
         var failures: [String: (count: Int, last: Timestamp)] = [:]
@@ -115,7 +115,7 @@ struct OriginDesk {
 }
 
 extension OriginDesk.Word {
-    /// - Parameter moment: when the run began: what failed before it tells nothing of it.
+    /// - Parameter moment: when the run began. Earlier failures say nothing about it.
     init(_ report: SyncReport, since moment: Timestamp) {
         self =
             report.outcome == .offline || report.wasNotHeard(since: moment)
@@ -124,7 +124,7 @@ extension OriginDesk.Word {
 }
 
 extension SyncReport {
-    /// Whether nothing came, and something that was asked for failed in transport.
+    /// Whether no page arrived and a request failed in transport.
     fileprivate func wasNotHeard(since moment: Timestamp) -> Bool {
         if let headFailure { return headFailure.isTransport }
         guard pagesFetched + pagesUnchanged == 0 else { return false }

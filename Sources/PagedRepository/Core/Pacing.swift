@@ -1,31 +1,30 @@
 import PageModel
 
-/// How soon the next work for a list may begin, from what came of the last: pure (R29).
+/// Decides how soon the next work for a list may begin, by the result of the last run. A pure decision (R29).
 ///
-/// The agenda says what is due. This says who has to wait all the same: work that is spread when the engine starts,
-/// lists that do not stand still, lists of which nothing comes, and jobs that came to nothing twice.
+/// The agenda decides which work is due, and `Pacing` delays it. Delayed are overdue work at the engine's start, lists
+/// that keep changing, lists whose runs bring no items, and jobs that were done twice.
 struct Pacing {
-    /// What came of a run, as far as it matters here.
+    /// The result of a run.
     enum Yield: Equatable {
         case complete
-        /// Something came, and not all.
+        /// The run fetched something, but not everything.
         case some
         case nothing
     }
 
-    /// Between two runs of a list that does not come to its end; it doubles with each that brings nothing.
+    /// The pause between two runs of an incomplete list. It doubles with each run that fetches nothing.
     let base: Duration
-    /// No pause is longer, but for what is spread.
+    /// The longest pause. The spread at the start may be longer.
     let longest: Duration
-    /// Over what time overdue work is spread at the start.
+    /// The time over which overdue work is spread at the start.
     let spread: Duration
-    /// Before this moment a list is left alone.
+    /// The time before which a list is left alone.
     private var notBefore: [QueryID: Timestamp] = [:]
     private var lastDone: [QueryID: Agenda.Job] = [:]
-    /// The same job, due since the same moment, done twice: it is left for a while, and keeps nothing else from its
-    /// turn.
+    /// A job with the same due time that was done twice. It is skipped until then, so that other jobs get their turn.
     private var fruitless: [QueryID: (job: Agenda.Job, until: Timestamp)] = [:]
-    /// How many runs in a row have brought nothing.
+    /// The number of consecutive runs that fetched nothing.
     private var barren: [QueryID: Int] = [:]
 
     init(base: Duration, longest: Duration, spread: Duration) {
@@ -34,14 +33,14 @@ struct Pacing {
         self.spread = spread
     }
 
-    /// From when on the job may begin. A pause that nothing here could have chosen is one of a clock that was set back
-    /// (R29).
+    /// Returns the time from which the job may begin. A pause that is longer than any chosen here comes from a clock
+    /// that was set back, and is ignored (R29).
     func start(of job: Agenda.Job, now: Timestamp) -> Timestamp {
         guard let moment = notBefore[job.query], moment - now <= max(spread, longest) else { return job.dueAt }
         return max(job.dueAt, moment)
     }
 
-    /// Until when the job is off the agenda; nil when it is on it.
+    /// Returns the time until which the job is skipped. Returns nil when it is not skipped.
     func isLeft(_ job: Agenda.Job, now: Timestamp) -> Timestamp? {
         guard let known = fruitless[job.query], known.job == job, known.until > now, known.until - now <= longest else {
             return nil
@@ -49,8 +48,8 @@ struct Pacing {
         return known.until
     }
 
-    /// Overdue work does not begin all at once (R29).
-    /// - Parameter chance: a share of the time over which it is spread, in 0..<1.
+    /// Delays overdue work, so that it does not begin all at once (R29).
+    /// - Parameter chance: the share of `spread` by which the work is delayed, in 0..<1.
     mutating func delay(_ query: QueryID, now: Timestamp, chance: Double) { notBefore[query] = now + spread * chance }
 
     mutating func ended(_ job: Agenda.Job, _ yield: Yield, now: Timestamp) {
@@ -61,13 +60,13 @@ struct Pacing {
         lastDone[job.query] = job
     }
 
-    /// The storage did not let it.
+    /// Records that the storage failed during the run.
     mutating func failed(_ job: Agenda.Job, now: Timestamp) { notBefore[job.query] = now + longest }
 
-    /// R32: an origin is back: what waited goes now.
+    /// Ends all pauses, because an origin has answered again (R32).
     mutating func endPauses() { notBefore = [:] }
 
-    /// Lists that are gone for good are forgotten: ids are never used again.
+    /// Forgets lists that were removed. The storage never reuses an id.
     mutating func keep(_ isThere: (QueryID) -> Bool, of count: Int) {
         guard max(lastDone.count, notBefore.count, barren.count) > count else { return }
         notBefore = notBefore.filter { isThere($0.key) }

@@ -1,23 +1,23 @@
-/// Whether a page is to be fetched before somebody gets there, from how far they have looked: pure (X13).
+/// Decides whether a page is fetched ahead, by the last visible position. A pure decision (X13).
 struct Prefetch: Equatable {
-    /// What of a list can be shown, as far as it matters here.
+    /// The extent of a list, as a screen shows it.
     struct Extent: Equatable {
         var items: Int
         var pages: Int
-        /// Nothing can be fetched ahead of what is not there.
+        /// Whether more items can follow. Otherwise no page can be fetched ahead.
         var canGrow: Bool
     }
 
-    /// How many pages ahead of the item that is looked at are wanted.
+    /// The number of pages wanted ahead of the visible item.
     let distance: Int
-    /// How many pages come by themselves before somebody looks again.
+    /// The most pages fetched before another item appears.
     let limit: Int
     private var position = -1
     private var fetched = 0
 
     /// - Parameters:
-    ///   - distance: pages. 0: only when the last item is seen.
-    ///   - limit: pages; less than 1 counts as 1.
+    ///   - distance: in pages. 0 fetches only when the last item is visible.
+    ///   - limit: in pages. A value below 1 counts as 1.
     init(distance: Int, limit: Int) {
         self.distance = distance
         self.limit = max(1, limit)

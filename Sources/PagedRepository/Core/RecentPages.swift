@@ -1,18 +1,18 @@
 import PageModel
 
-/// What the pages that came last are made of, so that one of them need not be read again to be compared with what comes
-/// next.
+/// The item keys of recently arrived pages. They make it possible to compare a stored page with a new answer without
+/// reading it.
 ///
-/// A page is known by its fingerprint, a hash of the identities of its items: where a stored page has it, these are its
-/// items.
+/// A page is identified by its fingerprint, a hash of the identities of its items. A stored page with a known
+/// fingerprint has the same items.
 struct RecentPages: Equatable {
-    /// Pages that come side by side come one soon after the other.
+    /// Overlapping pages arrive soon after one another, so few need to be kept.
     private static let most = 32
 
     private var keys: [UInt64: [UInt64]] = [:]
     private var order: [UInt64] = []
 
-    /// Keeps a page that is about to be stored.
+    /// Keeps the identities of a page that is about to be stored.
     /// - Returns: its fingerprint.
     @discardableResult
     mutating func keep(_ identities: some Sequence<ItemIdentity>) -> UInt64 {
@@ -24,11 +24,12 @@ struct RecentPages: Equatable {
         return fingerprint
     }
 
-    /// Whether what arrived at `range` is, wherever the list holds something there, what it holds; nil when that has to
-    /// be read.
+    /// Returns whether the items that arrived at `range` equal the held items there. Returns nil when the held pages
+    /// must be read.
     /// - Parameters:
-    ///   - identities: of what arrived.
-    ///   - pages: those that are held there.
+    ///   - identities: the identities of the arrived items.
+    ///   - range: the positions of the arrived items.
+    ///   - pages: the pages that are held there.
     func agree(with identities: [ItemIdentity], at range: Range<Int>, pages: [PageSummary]) -> Bool? {
         for page in pages where page.range.overlaps(range) {
             guard let known = keys[page.fingerprint], known.count == page.count else { return nil }

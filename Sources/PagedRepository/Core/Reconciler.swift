@@ -1,11 +1,12 @@
 import PageModel
 
-/// Finds out with few questions what changed in a list, and how the cached one is to be mended (R16–R18, R20).
+/// Finds out with few requests what changed in a list, and how to repair the cached one (R16–R18, R20).
 ///
-/// Everything that is seen at the origin is looked up in the cached list. Items that stand in the same order in both
-/// are anchors; between two anchors lies a *stretch*. A stretch whose length is the same in both, less what was seen to
-/// have moved out of it, counts as unchanged (inferred). One that was seen whole is known. Any other is asked into: at
-/// its edges where the cached list has gaps, else in the middle, until it is known or not worth another request.
+/// Each item seen at the origin is looked up in the cached list. Items with the same order in both lists are anchors;
+/// between two anchors lies a *stretch*. A stretch counts as unchanged (inferred) when its length is the same in both
+/// lists, less the items seen to have moved out of it. A stretch that was seen completely is known. Any other stretch
+/// is requested: at its edges where the cached list has gaps, otherwise in the middle. This continues until the stretch
+/// is known, or not worth another request.
 ///
 /// ```
 /// head ──▶ explained? ──yes──▶ commit
@@ -16,50 +17,50 @@ import PageModel
 ///             ▼                     │
 ///           audit ──────────────────┘──▶ commit
 /// ```
-/// Exits besides: `replaced`, when nothing that is seen is known; `startOver`, when two answers contradict each other.
+/// Other exits: `replaced`, when no seen item is known. `startOver`, when two answers contradict each other.
 struct Reconciler: Equatable {
-    /// The cached list, as far as decisions need it.
+    /// The facts about the cached list that decide the actions.
     struct Cached: Equatable {
-        /// The stretches that are held, ascending.
+        /// The held stretches, ascending.
         var runs: [Range<Int>]
-        /// Where the list ended; nil where nobody knew.
+        /// The end of the cached list. `nil` means unknown.
         var length: Int?
-        /// What reading what is held again would cost.
+        /// The number of pages needed to read all held items again.
         var pages: Int
     }
 
-    /// How the origin can be asked.
+    /// How the origin can be requested.
     struct Reach: Equatable {
-        /// Items of a full page.
+        /// The number of items of a full page.
         var pageSize: Int
-        /// Items that are enough to recognise a place; a page's worth where the origin gives no less.
+        /// The number of items that suffice to recognise a position. A page when the origin has no smaller requests.
         var probeSize: Int
-        /// Whether only multiples of the page size can be asked for.
+        /// Whether only multiples of the page size can be requested.
         var isGrid: Bool
-        /// Whether places can be asked for at all (R22).
+        /// Whether positions can be requested at all (R22).
         var isRandom: Bool
-        /// Nothing is asked for behind this position: the end of the origin's result window.
+        /// The end of the origin's result window. No position behind it is requested.
         var window = Int.max
     }
 
     enum Action: Equatable {
-        /// The origin's items at these positions are wanted.
+        /// Request the origin's items at these positions.
         case ask([Range<Int>])
         case commit(Repair)
-        /// R19: this is another list.
+        /// The origin has another list (R19).
         case replaced
         /// The list changed between two answers.
         case startOver
     }
 
-    /// So many answers without a single known item are proof enough.
+    /// After this many answers without a known item, the list counts as replaced.
     private static let triesWhenLost = 3
 
     let cached: Cached
     let reach: Reach
-    /// The total that came with the head; an answer with another one means that the list has changed since.
+    /// The total that came with the head. An answer with another total shows that the list has changed since.
     let total: Total
-    /// In the order in which they came; the head is the first.
+    /// In order of arrival, the head first.
     private(set) var sightings: [Sighting]
     private(set) var requests = 1
     private var asked: Set<Range<Int>> = []
@@ -70,8 +71,8 @@ struct Reconciler: Equatable {
     /// Answers that showed the drift which led to this reconciliation.
     private var clues: [Range<Int>] = []
 
-    /// - Parameter isSuspicious: whether something else has shown that the list is not as it is held: then what the
-    ///   head explains is audited, too.
+    /// - Parameter isSuspicious: whether other evidence shows that the cached list is wrong. The audit then runs even
+    ///   if the head explains the list.
     init(head: Sighting, total: Total, cached: Cached, reach: Reach, isSuspicious: Bool = false) {
         self.isSuspicious = isSuspicious
         sightings = [head]
@@ -80,14 +81,14 @@ struct Reconciler: Equatable {
         self.reach = reach
     }
 
-    /// R17: whether the head alone explains the list.
+    /// Whether the head alone explains the list (R17).
     var isExplained: Bool {
         var copy = self
         guard case .commit(let repair) = copy.next() else { return false }
         return repair.demoted.isEmpty
     }
 
-    /// An answer to a question.
+    /// Adds the answer to a request.
     mutating func learn(_ sighting: Sighting, total now: Total) {
         requests += 1
         if let now = now.exactCount, let then = total.exactCount, now != then { isContradicted = true }
@@ -123,7 +124,7 @@ struct Reconciler: Equatable {
             isAudited = true
             questions = Inquiry.audit(map.stretches, pages: cached.pages, reach)
         }
-        // Never more than reading it all again would cost.
+        // Never send more requests than reading the whole list would take.
         var once = asked
         questions = questions.filter { $0.upperBound <= reach.window && once.insert($0).inserted }
         questions = reach.isRandom ? Array(questions.prefix(max(0, cached.pages - requests))) : []

@@ -1,23 +1,23 @@
 import PageModel
 
-/// How a cached list becomes what is known of the list at the origin: one step (R4). Afterwards an item lies where the
-/// origin has it, as far as anybody knows.
+/// The change that turns the cached list into the known list at the origin, in one step (R4). Afterwards, each item is
+/// at its position at the origin, as far as that is known.
 struct Repair: Equatable {
     var rearrangement: Rearrangement
-    /// What single answers showed, in positions afterwards (G1).
+    /// Ranges that single answers showed, in positions after the change (G1).
     var verified: [Range<Int>] = []
-    /// What is not understood: it stays readable, does not count as held, and is fetched again.
+    /// Ranges that are not explained. They stay readable, do not count as held, and are fetched again.
     var demoted: [Range<Int>] = []
     var total: Total
     var end: Int?
-    /// Whether more than the head was asked for.
+    /// Whether more than the head was requested.
     var hasAsked: Bool
-    /// Whether page one is held just as it came.
+    /// Whether page one is held exactly as it arrived.
     var isHeadUntouched: Bool
-    /// Whether any position is another than before, or any item.
+    /// Whether any position or item changes.
     var isChange: Bool
 
-    /// For the commit, in order. The total and the end are the caller's to add.
+    /// The edits of the commit, in order. The caller adds the total and the end.
     var edits: [ListEdit] {
         (isChange ? [.rearrange(rearrangement)] : []) + demoted.map { .demote($0) } + verified.map { .verify($0) }
     }
@@ -46,7 +46,7 @@ struct Repair: Equatable {
         isChange = rearrangement.pieces != [.kept(0..<Int.max)]
     }
 
-    /// A head that is as it was stays the page that it is, with its validator; any other is stored as it came.
+    /// An unchanged head keeps its page and validator. Any other head is stored as it arrived.
     private static func isHeld(_ head: Sighting) -> Bool {
         head.places.enumerated().allSatisfy { index, place in place?.position == index && head.isHeldAsSent(index) }
     }

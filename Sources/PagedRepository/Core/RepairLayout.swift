@@ -1,25 +1,25 @@
 import PageModel
 
-/// Puts the pieces of a rearrangement one behind the other.
+/// Builds the pieces of a rearrangement, in order.
 struct RepairLayout {
     private let sightings: [Sighting]
     private var pieces: [Rearrangement.Piece] = []
     private(set) var demoted: [Range<Int>] = []
-    /// How many positions are laid out: the next position at the origin, too.
+    /// The number of positions laid out, which is also the next position at the origin.
     private var position = 0
-    /// The items that are being put together to one page: one answer's, one behind the other.
+    /// Consecutive items of one answer that are being collected into one page.
     private var pending: (sighting: Int, indices: Range<Int>, from: [Int?])?
 
     init(_ sightings: [Sighting]) { self.sightings = sightings }
 
-    /// Everything between two anchors.
+    /// Lays out all positions between two anchors.
     mutating func lay(_ stretch: Stretch, _ seen: [Int: ListMap.Seen]) {
         if stretch.isUnchanged {
             keep(stretch.cached, except: stretch.moved)
             return stretch.right == nil ? keepBehindEnd(stretch) : ()
         }
         if stretch.isOpen {
-            // Nobody knows where it ends: what was seen comes first, and what is held stays behind it, in doubt.
+            // The end is unknown: seen items come first, and held items stay behind them, demoted.
             return layOpen(stretch, seen)
         }
         var next = stretch.origin.lowerBound
@@ -47,7 +47,8 @@ struct RepairLayout {
         }
     }
 
-    /// Positions of which nothing was seen keep what the cached list has at that place, in doubt; the rest is a gap.
+    /// Lays out positions of which no item was seen. They keep the cached items at that place, demoted. The rest is a
+    /// gap.
     private mutating func layUnseen(_ range: Range<Int>, _ stretch: Stretch) {
         guard !range.isEmpty else { return }
         let start = min(
@@ -59,7 +60,7 @@ struct RepairLayout {
         if position - before < range.count { gap(range.count - (position - before)) }
     }
 
-    /// Ledger rows and gaps behind the end go with it; nothing held is there that was not laid out.
+    /// Ledger rows and gaps behind the end keep their place behind it. All held items have been laid out by now.
     private mutating func keepBehindEnd(_ stretch: Stretch) {
         keep(stretch.cached.upperBound..<Int.max)
     }
@@ -125,7 +126,7 @@ struct RepairLayout {
     private mutating func flush() {
         guard let page = pending else { return }
         pending = nil
-        // The seams are verified by the answer as a whole.
+        // The whole answer verifies its seams.
         let write = sightings[page.sighting].write(page.indices, at: position, evidence: .inferred)
         pieces.append(.written(write, from: page.from))
         position += page.indices.count

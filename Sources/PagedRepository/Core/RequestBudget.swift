@@ -1,30 +1,31 @@
 import PageModel
 
-/// Whether one more request may go to an origin now: so many in flight, so many a second, none while the origin wants
-/// quiet.
+/// Decides whether one more request may go to an origin now. It limits the requests in flight and the requests per
+/// second, and holds all requests back during a pause that the origin requested.
 ///
-/// Everything is kept as time that is left, and counted down by what a clock says has gone by. A clock that is set back
-/// takes nothing away and gives nothing; one that is set forward gives a full bucket, and no more (R29).
+/// State is kept as remaining time, and reduced by the time that has passed on a clock. A clock that was set back
+/// changes nothing. A clock that was set forward gives at most a full bucket (R29).
 struct RequestBudget: Equatable {
     struct Limits: Equatable {
-        /// Requests in flight at a time.
+        /// The most requests in flight.
         let concurrency: Int
-        /// The time between two requests in the long run, in whole milliseconds; nil when there is no such limit.
+        /// The interval between two requests in the long run, in whole milliseconds. `nil` means no such limit.
         let interval: Duration?
-        /// How many may go at once after a while without any.
+        /// How many requests may go at once after an idle period.
         let burst: Int
-        /// No origin is left alone for longer than this, whatever it asks for.
+        /// The longest pause that an origin can impose.
         let longestQuiet: Duration
 
         /// - Parameters:
-        ///   - concurrency: 1….
-        ///   - requestsPerSecond: 0.001…1,000; nil for no limit.
+        ///   - concurrency: at least 1.
+        ///   - requestsPerSecond: 0.001…1,000. `nil` means no limit.
         ///   - burst: 1…1,000.
+        ///   - longestQuiet: at least 0. Defaults to 60 seconds.
         init(concurrency: Int, requestsPerSecond: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60))
         {
             self.concurrency = max(1, concurrency)
             interval = requestsPerSecond.map { rate in
-                // What is no number counts as the least.
+                // NaN counts as the smallest rate.
                 let rate = rate > 0.001 ? min(rate, 1_000) : 0.001
                 return .milliseconds(Int64((1_000 / rate).rounded(.up)))
             }
@@ -34,21 +35,21 @@ struct RequestBudget: Equatable {
     }
 
     enum Verdict: Equatable {
-        /// It is in flight now.
+        /// The request is in flight now.
         case go
-        /// Not before this moment.
+        /// The request must wait until this time.
         case wait(until: Timestamp)
-        /// Not before one of those in flight has ended.
+        /// The request must wait until one in flight has ended.
         case full
     }
 
     private let limits: Limits
     private(set) var inFlight = 0
-    /// How long the bucket takes to be full again: each request costs an interval.
+    /// The time until the bucket is full again. Each request adds one interval.
     private var debt = Duration.zero
-    /// How long the origin is still to be left alone.
+    /// The remaining pause that the origin requested.
     private var quiet = Duration.zero
-    /// What is left of the wait that was told last.
+    /// The rest of the last wait that was returned.
     private var promised = Duration.zero
     private var lastLookAt: Timestamp?
 
@@ -56,8 +57,8 @@ struct RequestBudget: Equatable {
 
     var isFull: Bool { inFlight >= limits.concurrency }
 
-    /// - Parameter hasWaited: whether the wait that was told last is over. Whoever has waited has waited, even if the
-    ///   clock was set back meanwhile (R29).
+    /// - Parameter hasWaited: whether the last returned wait is over. A completed wait counts, even if the clock was
+    ///   set back in the meantime (R29).
     mutating func ask(now: Timestamp, hasWaited: Bool = false) -> Verdict {
         look(now, atLeast: hasWaited ? promised : .zero)
         guard !isFull else { return .full }
@@ -71,16 +72,16 @@ struct RequestBudget: Equatable {
         return .go
     }
 
-    /// A request has ended, however.
+    /// Ends a request, whether it succeeded or failed.
     mutating func ended() {
         precondition(inFlight > 0, "a request ended that never went")
         inFlight -= 1
     }
 
-    /// The origin asks to be left alone for so long. What it asked for before holds as well.
+    /// Starts a pause that the origin requested. A longer earlier pause stays in force.
     mutating func quiet(for pause: Duration, now: Timestamp) {
         look(now)
-        // Moments have whole milliseconds: a wait for less than one would be none.
+        // Timestamps have whole milliseconds, so a wait of less than one would be no wait.
         quiet = max(quiet, .milliseconds(min(pause, limits.longestQuiet).wholeMilliseconds))
     }
 

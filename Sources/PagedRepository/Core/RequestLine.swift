@@ -1,6 +1,6 @@
 import PageModel
 
-/// Who asks the budget next: first come, first served.
+/// The line of requests that wait for the budget: first come, first served.
 ///
 /// ```
 /// join ──▶ in line ──go──▶ in flight ──ended──▶ gone
@@ -18,14 +18,14 @@ struct RequestLine: Equatable {
 
     init(_ limits: RequestBudget.Limits) { budget = RequestBudget(limits) }
 
-    /// How many wait.
+    /// The number of waiting requests.
     var count: Int { line.count }
     var inFlight: Int { budget.inFlight }
 
-    /// Whose turn it is to ask; nil while nobody could go, or nobody is there.
+    /// The first request in line. `nil` while the line is empty or the budget is full.
     var next: Ticket? { budget.isFull ? nil : line.first }
 
-    /// Behind all others, even if there is room: nobody is overtaken.
+    /// Adds a request at the end of the line, even if the budget has room, so that no request is overtaken.
     mutating func join() -> Ticket {
         lastNumber += 1
         let ticket = Ticket(number: lastNumber)
@@ -33,7 +33,7 @@ struct RequestLine: Equatable {
         return ticket
     }
 
-    /// Full, too, for everybody but the first. Who goes leaves the line.
+    /// Returns `full` for every request but the first. A request that may go leaves the line.
     mutating func ask(_ ticket: Ticket, now: Timestamp, hasWaited: Bool = false) -> RequestBudget.Verdict {
         guard ticket == next else { return .full }
         let verdict = budget.ask(now: now, hasWaited: hasWaited)
@@ -41,7 +41,7 @@ struct RequestLine: Equatable {
         return verdict
     }
 
-    /// Gives the place up.
+    /// Removes a request from the line.
     mutating func leave(_ ticket: Ticket) { line.removeAll { $0 == ticket } }
 
     mutating func ended() { budget.ended() }

@@ -1,15 +1,15 @@
 public import PageModel
 
-/// When a failed page is tried again (R27, R28): after a pause of our own, or a longer one that the origin asks for.
-/// Time and chance are arguments.
+/// Decides when a failed page is retried (R27, R28): after a pause of its own, or after a longer one that the origin
+/// requests. Time and chance are arguments.
 public struct RetrySchedule: Hashable, Sendable {
-    /// Attempts before automatic triggers give up. 1…. Default: 8.
+    /// The number of attempts before automatic triggers give up. At least 1. Defaults to 8.
     public var attempts: Int
-    /// The longest first pause; it doubles with each attempt. 0…. Default: 0.5 seconds.
+    /// The longest first pause. It doubles with each attempt. At least 0. Defaults to 0.5 seconds.
     public var base: Duration
-    /// No pause of our own is longer. 0…. Default: 5 minutes.
+    /// The longest pause that is not requested by the origin. At least 0. Defaults to 5 minutes.
     public var cap: Duration
-    /// An origin that asks for a longer pause than this is asked again after this. 0…. Default: 1 hour.
+    /// The longest pause that an origin can request; a longer one is cut to this. At least 0. Defaults to 1 hour.
     public var longestRetryAfter: Duration
 
     /// A schedule; each parameter is the property of its name.
@@ -23,15 +23,15 @@ public struct RetrySchedule: Hashable, Sendable {
         self.longestRetryAfter = longestRetryAfter
     }
 
-    /// The moment of the next attempt; nil when no automatic trigger should try again.
+    /// Returns the time of the next attempt. Returns nil when automatic triggers must not retry.
     ///
-    /// What the origin asks for only ever lengthens the pause (RFC 9110, 10.2.3): an origin that says 0, or names a
-    /// moment that is over, would otherwise have all attempts at once.
+    /// The origin's `Retry-After` can only lengthen the pause (RFC 9110, 10.2.3). A value of 0 or a past time would
+    /// otherwise use up all attempts at once.
     /// - Parameters:
-    ///   - failure: what went wrong.
-    ///   - attempt: number of the attempt that failed, from 1.
-    ///   - now: the moment of the failure.
-    ///   - chance: a random number in 0..<1; our own pause is that share of the longest one ("full jitter").
+    ///   - failure: the failure of the attempt.
+    ///   - attempt: the number of the failed attempt, from 1.
+    ///   - now: the time of the failure.
+    ///   - chance: a random number in 0..<1. The pause is this share of the longest one ("full jitter").
     public func nextAttempt(after failure: FetchFailure, attempt: Int, now: Timestamp, chance: Double) -> Timestamp? {
         guard failure.isRetryable, attempt < attempts else { return nil }
         // Doubling 30 times is far beyond any cap; further would overflow.
@@ -39,8 +39,8 @@ public struct RetrySchedule: Hashable, Sendable {
         return max(now + longest * chance, quiet(after: failure, now: now) ?? now)
     }
 
-    /// Until when the origin itself asked to be left alone, by everybody (R28); nil when it did not ask. It asked for
-    /// no more than that: what one page waits on top, for its own failures, is no reason to leave the others.
+    /// Returns the time until which the origin wants no requests at all (R28). Returns nil when it did not ask for a
+    /// pause. The back-off of one failing page does not count, because it concerns only that page.
     func quiet(after failure: FetchFailure, now: Timestamp) -> Timestamp? {
         failure.retryAfter.map { now + min(max($0, .zero), longestRetryAfter) }
     }

@@ -1,17 +1,17 @@
 import PageModel
 
-/// What one answer showed of the list as it is at the origin, and where the cached list holds it.
+/// One answer about the list at the origin, and the places of its items in the cached list.
 struct Sighting: Equatable {
-    /// The origin's position of the first item.
+    /// The position of the first item at the origin.
     var offset: Int
     var content: PageContent
     /// The identity of each item.
     let identities: [ItemIdentity]
-    /// Where the cached list holds each item; nil for what it does not hold.
+    /// The place of each item in the cached list. `nil` for an item that is not held.
     var places: [ItemPlace?]
-    /// The list ends behind the last item, or before the first when there is none.
+    /// Whether the list ends behind the last item, or before the first when there is none.
     var isEnd: Bool
-    /// Said twice, and page one was as ever in between: no bad minute (R20).
+    /// Whether the answer was repeated, with an unchanged page one in between (R20).
     var isWitnessed = false
     var cursorIn: PageCursor?
     var cursorOut: PageCursor?
@@ -33,20 +33,20 @@ struct Sighting: Equatable {
 
     var range: Range<Int> { offset..<offset + content.count }
 
-    /// Whether an id comes twice: then the answer cannot be aligned (R25).
+    /// Whether an id repeats. Such an answer cannot be aligned (R25).
     var repeatsItems: Bool { Set(identities.map(\.key)).count < identities.count }
 
-    /// Whether the item at `index` is held with the very bytes that were sent.
+    /// Whether the item at `index` is held with exactly the bytes that were sent.
     func isHeldAsSent(_ index: Int) -> Bool { places[index]?.content == identities[index].content }
 
-    /// Whether the item at `index` is the one at `place` of another answer: in its bytes or as JSON.
+    /// Whether the item at `index` equals the item at `place` of another answer, in its bytes or as JSON.
     func shows(_ index: Int, asIn other: Sighting, _ place: Int) -> Bool {
         identities[index] == other.identities[place]
             || identities[index].key == other.identities[place].key
                 && content.isSame(index, as: place, of: other.content)
     }
 
-    /// The page to store for the items at `indices`.
+    /// Returns the page to store for the items at `indices`.
     func write(_ indices: Range<Int>, at position: Int, evidence: Evidence) -> PageWrite {
         let isWhole = indices == 0..<content.count
         return PageWrite(

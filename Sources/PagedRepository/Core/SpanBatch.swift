@@ -1,40 +1,40 @@
 import PageModel
 
-/// Answers by position that came together, and are what was to be expected by what is known of their places: they are
-/// stored in one transaction, which is the larger part of what storing a page costs.
+/// Answers by position that are stored in one transaction. Committing is the larger part of the cost of storing a page.
 ///
-/// An answer belongs here that brings what is missing in its place, agrees with what is held there, and says nothing
-/// new of the list's length. Whatever else it may mean takes a look of its own, at the list as it is then.
+/// An answer joins the batch only if it is as expected. It holds the missing items at its position, agrees with the
+/// held ones there, and shows no new length of the list. Any other answer is handled alone, against the list as it is
+/// then.
 struct SpanBatch {
     struct Part {
         var page: FetchedPage
-        /// What was asked for, without what was asked for again with it (R21).
+        /// The requested positions, without the overlap (R21).
         var range: Range<Int>
-        /// What the answer covers.
+        /// The positions that the answer covers.
         var arrived: Range<Int>
-        /// What of that was not held, other parts of the batch included.
+        /// The positions of `arrived` that were not held, neither in the list nor by other parts of the batch.
         var missing: [Range<Int>]
     }
 
     /// How answers are read.
     struct Rules {
         var access: PagingAccess
-        /// How many items a page has that is not the last; nil when that is not known for sure.
+        /// The number of items of a page that is not the last. `nil` means that it is not known for sure.
         var fullPage: Int?
     }
 
     private(set) var parts: [Part] = []
-    /// What will be held there when the parts are stored.
+    /// The list as it will be when the parts are stored.
     private var vicinity: Vicinity
     private let rules: Rules
     private var plan: CommitPlan
     private let fetchedAt: Timestamp
     private var bytes = 0
 
-    /// Nobody else waits for the write lock for longer than so much takes.
+    /// Limits how long other writers wait for the write lock.
     private static let most = (parts: 16, bytes: 4 << 20)
 
-    /// - Parameter now: the time that pages of the batch count as fetched at, until they are stored.
+    /// - Parameter now: the time at which pages of the batch count as fetched until they are stored.
     init(_ vicinity: Vicinity, _ rules: Rules, at now: Timestamp) {
         self.vicinity = vicinity
         self.rules = rules
@@ -43,15 +43,17 @@ struct SpanBatch {
         plan = CommitPlan(query: record.id, version: record.version, extent: record.extent)
     }
 
-    /// The parts, to be applied as one.
+    /// All parts as one commit.
     var commit: CommitPlan { plan }
 
-    /// Takes an answer in, unless it does not belong here, or there is no more room.
+    /// Adds an answer. Returns false when the answer does not belong to the batch, or the batch is full.
     /// - Parameters:
-    ///   - overlap: how many items before `range` were asked for again.
-    ///   - version: what the list was when it was asked for (R4).
-    ///   - lease: the lease under which it was asked for; nil for none.
-    ///   - recent: what came last; keeps what is taken in.
+    ///   - page: the answer.
+    ///   - range: the requested positions, without the overlap.
+    ///   - overlap: the number of items before `range` that were requested again.
+    ///   - version: the version of the list when the request was sent (R4).
+    ///   - lease: the lease of the request; nil for none.
+    ///   - recent: the recently arrived pages. An added page is kept there.
     mutating func add(
         _ page: FetchedPage, to range: Range<Int>, overlap: Int, under version: ListVersion?, lease: LeaseToken?,
         _ recent: inout RecentPages
@@ -84,25 +86,27 @@ struct SpanBatch {
             vicinity.put(write, fingerprint, at: fetchedAt)
             plan.edits.append(.put(write))
         }
-        // R21: what was received with what is held proves the seams between them.
+        // Items that arrived together with held items prove the seams between them (R21).
         plan.edits.append(.verify(arrived))
         bytes += page.content.bytes.count
         parts.append(Part(page: page, range: range, arrived: arrived, missing: missing))
         return true
     }
 
-    /// Whether a page will be held by this very plan.
+    /// Whether the page is held because of this batch.
     private func isOwn(_ page: PageSummary) -> Bool {
         plan.edits.contains { if case .put(let write) = $0 { write.offset == page.offset } else { false } }
     }
 }
 
 extension FetchedPage {
-    /// Its items at these positions, to be stored.
+    /// Returns the page's items at these positions as pages to store.
     ///
-    /// The answer itself shows what comes before an item that is not its first: the seam is verified when the page is
-    /// written (G1), so that its row is written once.
-    /// - Parameter start: the position of its first item.
+    /// The answer itself shows the item before any item but its first. Such a seam is verified when the page is written
+    /// (G1), so that its row is written once.
+    /// - Parameters:
+    ///   - missing: the positions to store.
+    ///   - start: the position of the page's first item.
     func writes(_ missing: [Range<Int>], from start: Int) -> [PageWrite] {
         missing.map { gap in
             let part = gap.lowerBound - start..<gap.upperBound - start
@@ -115,11 +119,13 @@ extension FetchedPage {
 }
 
 extension LedgerEdit {
-    /// The page at `range` has arrived. Its record stays with the items: one that came before its predecessor begins
-    /// with what they have in common.
+    /// Returns the ledger edits for the page that arrived at `range`. The record is kept at the first missing position,
+    /// because the stored page may begin inside the overlap.
     /// - Parameters:
+    ///   - range: the requested positions.
     ///   - start: the position of the answer's first item.
-    ///   - lease: the lease under which the page was asked for; nil for none.
+    ///   - list: the list before the page is stored.
+    ///   - lease: the lease of the request; nil for none.
     static func arrived(_ range: Range<Int>, from start: Int, _ list: ListOutline, lease: LeaseToken?) -> [LedgerEdit] {
         let first = list.coverage.gaps(in: start..<range.lowerBound + 1).first?.lowerBound ?? range.lowerBound
         let left: [LedgerEdit] = first == range.lowerBound ? [] : [.forgotten(offset: range.lowerBound, lease: lease)]

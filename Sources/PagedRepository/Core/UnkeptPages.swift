@@ -1,34 +1,33 @@
 import PageModel
 
-/// Pages that the origin forbids to keep (RFC 9111, 5.2.2.5: `no-store`), and how to ask for what comes behind them:
-/// pure.
+/// Pages that the origin forbids storing (RFC 9111, 5.2.2.5: `no-store`), and the request for the next one. A pure
+/// decision.
 ///
-/// They follow the first so many items that are stored, or are the list from its first item on; they lie in memory
-/// only, and end with who holds them. Of their items nothing is remembered here but the ids, so that none comes twice
-/// (R5).
+/// The pages follow the first `start` stored items, or form the list from its first item on. They exist in memory only,
+/// as long as the list is in use. This type keeps only the ids of their items, so that no item appears twice (R5).
 struct UnkeptPages: Equatable {
-    /// What of an answer is to be shown.
+    /// The result of adding an answer.
     enum Step: Equatable {
         case news(PageContent)
-        /// The answer cannot be used; the same page is what a retry asks for (R37).
+        /// The answer cannot be used. A retry requests the same page (R37).
         case failed(FetchFailure)
     }
 
-    /// How many stored items they follow; with 0 page one is among them.
+    /// The number of stored items before these pages. 0 means that page one is among them.
     let start: Int
     private(set) var count = 0
     private(set) var pages = 0
     private(set) var total = Total.unknown
-    /// How to ask for the next page; nil at the end.
+    /// The request for the next page. `nil` at the end.
     private(set) var next: PageRequest.Target?
     private let access: PagingAccess
     private let loopGuard: Int
     private let emptyPageLimit: Int
-    /// Where in the origin's list the next answer begins.
+    /// The position at the origin where the next answer begins.
     private var position: Int
-    /// How many items a page has that is not the last; nil while that is not known.
+    /// The number of items of a page that is not the last. `nil` while unknown.
     private var fullPage: Int?
-    // As bytes: two ways to write one letter are two ids (R5), and what is taken for a repetition is not shown.
+    // As bytes: two encodings of one letter are two ids (R5). An item that counts as repeated is not shown.
     private var ids: Set<[UInt8]> = []
     /// Consecutive answers without a new item.
     private var withoutNews = 0
@@ -42,18 +41,18 @@ struct UnkeptPages: Equatable {
         if case .grid(let size) = access { fullPage = size }
     }
 
-    /// Whether the list ends with them.
+    /// Whether the list ends with these pages.
     var isAtEnd: Bool { pages > 0 && next == nil }
 
-    /// Where they end in the list as it is shown.
+    /// The end of these pages in the list as it is shown.
     var end: Int { start + count }
 
-    /// Whether an answer whose first item is at `offset` follows, or begins with items that are known.
+    /// Whether the page whose first item is at `offset` continues these pages, possibly after known items.
     func isFollowed(by page: FetchedPage, at offset: Int) -> Bool {
         offset <= position && position <= offset + page.content.count
     }
 
-    /// Lays in an answer whose first item is at `offset`; nil: where it was asked for.
+    /// Adds an answer whose first item is at `offset`. `nil` means the requested position.
     mutating func take(_ page: FetchedPage, at offset: Int? = nil) -> Step {
         if let failure = EndOfList.contradiction(in: page, access: access) { return .failed(failure) }
         if case .cursor(let asked) = next, page.next == asked, page.hasMore != false {
@@ -63,11 +62,11 @@ struct UnkeptPages: Equatable {
         let news = (known..<page.content.count).filter { index in
             page.content.ids.bytes(at: index).map { !ids.contains($0) } ?? true
         }
-        // That page one itself is short tells nothing.
+        // A short page one proves nothing about the page size.
         let full = pages == 0 && start == 0 ? nil : fullPage
         let ending = EndOfList.decide(page, at: offset ?? position, full: full, access: access)
         let hasEnded = ending != .more || access == .single
-        // R24: pages for ever with nothing new are a loop.
+        // Endless pages without a new item are a loop (R24).
         let limit = page.content.isEmpty ? emptyPageLimit : loopGuard
         if news.isEmpty, !hasEnded, withoutNews + 1 >= limit {
             return .failed(
@@ -86,7 +85,7 @@ struct UnkeptPages: Equatable {
         return .news(content)
     }
 
-    /// The origin has nothing behind them (R24).
+    /// Marks the end: the origin has no items behind these pages (R24).
     mutating func ended() { next = nil }
 
     private mutating func target(after page: FetchedPage) -> PageRequest.Target? {
@@ -96,7 +95,8 @@ struct UnkeptPages: Equatable {
         case .offsets:
             return .offset(position)
         case .grid(let size):
-            // R21: a page that was shorter than its place is not asked for again: nothing tells what is left of it.
+            // A page that was shorter than the grid is not requested again: its missing items cannot be recognised
+            // (R21).
             position = (position + size - 1) / max(size, 1) * size
             return .offset(position)
         case .single:

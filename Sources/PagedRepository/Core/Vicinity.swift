@@ -1,21 +1,21 @@
 import PageModel
 
-/// What the storage last told of the places around those that are asked for, in the transaction that took their leases.
+/// The storage's last view of the positions around the requested ones, read in the transaction that took their leases.
 ///
-/// Good for planning: whatever is made of it is committed under its version, its extent, and the pages that it was
-/// compared with (`CommitPlan.premises`), and refused where somebody has been there since (R4, R5, R21). No reason to
-/// give anything up: that takes a new look.
+/// The view is good for planning. A commit based on it names its version, its extent, and the compared pages
+/// (`CommitPlan.premises`). The commit is refused when another writer has changed one of them (R4, R5, R21). The view
+/// is no reason to drop an answer: that takes a new read.
 struct Vicinity: Equatable {
-    /// What it was asked for.
+    /// The positions that were read.
     var range: Range<Int>
     var list: ListOutline
 
-    /// What is known of `range`; nil when that is not all of it.
+    /// Returns the view of `range`, or nil when it does not cover all of it.
     func list(at range: Range<Int>) -> ListOutline? {
         self.range.lowerBound <= range.lowerBound && range.upperBound <= self.range.upperBound ? list : nil
     }
 
-    /// A page is about to be stored there.
+    /// Adds a page that is about to be stored.
     mutating func put(_ page: PageWrite, _ fingerprint: UInt64, at now: Timestamp) {
         let version = list.record.version
         let summary = PageSummary(
@@ -25,9 +25,11 @@ struct Vicinity: Equatable {
         list.pages.insert(summary, at: list.pages.firstIndex { $0.offset > page.offset } ?? list.pages.endIndex)
     }
 
-    /// What to ask for with leases on `targets`: what will have to be known of when they, and what is in flight with
-    /// them, come. Nil when these lie so far from each other that telling what is between them costs more than looking
-    /// at each; `targets` alone where only they are close together.
+    /// Returns the positions to read together with leases on `targets`: all that their answers, and those of the
+    /// requests in flight, will be compared with.
+    ///
+    /// Reading distant targets together would cost more than separate reads. In that case only the surroundings of
+    /// `targets` are returned, or nil when those are distant too.
     static func around(_ targets: [FetchTarget], with inFlight: Set<FetchTarget>, pageSize: Int) -> Range<Int>? {
         let own = hull(targets, pageSize)
         return [hull(targets + inFlight, pageSize), own].lazy.compactMap { $0 }.first {
@@ -35,7 +37,7 @@ struct Vicinity: Equatable {
         }
     }
 
-    /// So many pages are read in the time that another transaction takes.
+    /// This many pages can be read in the time of one more transaction.
     private static let mostPages = 16
 
     private static func hull(_ targets: [FetchTarget], _ pageSize: Int) -> Range<Int>? {
@@ -46,8 +48,8 @@ struct Vicinity: Equatable {
 }
 
 extension FetchTarget {
-    /// What is to be known of the list when the answer comes, if it is what was asked for; nil where that is not a
-    /// matter of places.
+    /// Returns the positions of the list that an expected answer is compared with. Returns nil for targets without a
+    /// position.
     func surroundings(pageSize: Int) -> Range<Int>? {
         switch self {
         case .head, .probe, .sweep: nil

@@ -1,31 +1,31 @@
 import PageModel
 
-/// Lays one answer into a list that is right up to the answer's first position (R21, R22, R23): what a chain does with
-/// each page, and a sweep with each answer.
+/// Applies one answer to a list that is correct up to the answer's first position (R21, R22, R23). Used for each page
+/// of a chain and for each answer of a sweep.
 ///
-/// What the answer holds takes its place; what the cached list has there and the answer does not is gone; what the
-/// cached list has further back and the answer has, too, moves here. Where nothing of the answer is known, it is new,
-/// and pushes back what is there.
+/// The answer's items take their positions. Cached items there that the answer lacks are removed. Items of the answer
+/// that the cached list has farther back move here. If none of its items is known, they are new, and push back the
+/// cached ones.
 struct Walk: Equatable {
     enum Step: Equatable {
-        /// The list holds exactly this here.
+        /// The list holds exactly these items here.
         case same
         case changed(Rearrangement)
     }
 
     let step: Step
-    /// Where the answer comes to lie: before `position` by as many items as had been laid out before it and have come
-    /// again.
+    /// The position of the answer's first item. It is smaller than the given position by the number of earlier items
+    /// that the answer repeats.
     let position: Int
-    /// The answer's last item stands where the cached list has it: what lies behind it there is taken to follow.
+    /// Whether the cached list continues directly behind the answer.
     let hasMet: Bool
 
     /// - Parameters:
-    ///   - position: where the answer's first item would lie.
-    ///   - runs: what is held, from there on at least.
-    ///   - following: where a held page begins that the origin named as the answer's next.
-    ///   - keepsHole: whether nobody knows how many positions a gap has (chains): it stays open until the answer meets
-    ///     what is behind.
+    ///   - position: the planned position of the answer's first item.
+    ///   - runs: the held runs, at least from `position` on.
+    ///   - following: the position of the held page that the origin named as the next one.
+    ///   - keepsHole: whether a gap has an unknown length (chains). It stays open until the answer meets the items
+    ///     behind it.
     init(_ sighting: Sighting, at position: Int, runs: [Range<Int>], following: Int? = nil, keepsHole: Bool) {
         let count = sighting.content.count
         let known = sighting.places.enumerated().compactMap { index, place in
@@ -42,7 +42,7 @@ struct Walk: Equatable {
             hasMet = true
             return
         }
-        // Where the cached list goes on behind the answer.
+        // The position where the cached list continues behind the answer.
         var rest: Int
         var hole = 0
         if let last = anchors.last {
@@ -52,11 +52,11 @@ struct Walk: Equatable {
             rest = following
             hasMet = true
         } else {
-            // Positions that are not held are what the answer fills.
+            // The answer fills the positions that are not held.
             let next = runs.first { $0.upperBound > position }.map { max($0.lowerBound, position) }
             let free = next.map { $0 - position } ?? .max
             rest = position + min(free, count)
-            // G2: nothing says that what is held follows.
+            // No evidence shows that the held items follow (G2).
             if keepsHole, next != nil, free <= count { hole = 1 }
             hasMet = false
         }
@@ -70,7 +70,7 @@ struct Walk: Equatable {
         step = .changed(Rearrangement(pieces))
     }
 
-    /// Keeps the range without items that have left it.
+    /// Keeps the range without the items that have left it.
     private static func keep(_ range: Range<Int>, except leaving: [Int], in pieces: inout [Rearrangement.Piece]) {
         var start = range.lowerBound
         for position in leaving where range.contains(position) {
@@ -80,8 +80,8 @@ struct Walk: Equatable {
         if start < range.upperBound { pieces.append(.kept(start..<range.upperBound)) }
     }
 
-    /// An item that lies far behind the others has come from there, rather than everything between being gone: without
-    /// more evidence nothing is thrown away that may well be there (R20).
+    /// An anchor far behind the others has moved from there; the items between were not removed. Without more evidence
+    /// no item is dropped that may still exist (R20).
     private static func near(
         _ anchors: [Alignment.Anchor], from position: Int, count: Int, runs: [Range<Int>]
     ) -> [Alignment.Anchor] {

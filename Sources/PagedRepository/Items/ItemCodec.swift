@@ -6,28 +6,29 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// How the typed values of a source become payload bytes, and values again.
+/// A codec that converts the typed values of a source to payload bytes and back.
 ///
-/// What a codec writes is what the cache keeps and compares (R6, R7), so it is deterministic: the same value gives the
-/// same bytes, in every process and for good.
+/// The cache stores and compares these bytes (R6, R7), so a codec must be deterministic. The same value must give the
+/// same bytes, in every process and every version.
 public protocol ItemCodec<Value>: Sendable {
-    /// What items are to the program.
+    /// The type of the items in the program.
     associatedtype Value: Sendable
 
-    /// The format and its version, `json/1` for example. It is stored with the query: items that were stored under
-    /// another name are suspect, and are fetched again when they do not decode (R7). Change it when old bytes would be
-    /// misread.
+    /// The format and its version, for example `json/1`. It is stored with the query. Items that were stored under
+    /// another name are fetched again when they do not decode (R7). Change the name when old bytes would be misread.
     var name: String { get }
 
-    /// The payload for a value. What it throws fails the page for good.
+    /// Returns the payload of a value. An error fails the page permanently.
     func encode(_ value: Value) throws -> [UInt8]
 
-    /// The value of a payload. What it throws makes that one item a miss (R7), and nothing else.
+    /// Returns the value of a payload. An error makes only that item a cache miss (R7).
     func decode(_ bytes: ArraySlice<UInt8>) throws -> Value
 
-    /// The values of all items of a page, in order, for codecs that decode many at once faster than one by one. What
-    /// this gives has to be what `decode` gives for each. Nil when one of them does not decode, and when one by one is
-    /// as fast: then `decode` is asked, and only what does not decode is a miss (R7). Default: nil.
+    /// Returns the values of all items of a page, in order. For codecs that decode many items faster at once than one
+    /// by one. The result must equal what `decode` returns for each item.
+    ///
+    /// Returns nil when an item does not decode, or when decoding one by one is as fast. Each item is then passed to
+    /// `decode`, and only items that do not decode are misses (R7). The default implementation returns nil.
     func values(of page: PageContent) -> [Value]?
 }
 
@@ -35,31 +36,32 @@ extension ItemCodec {
     public func values(of page: PageContent) -> [Value]? { nil }
 }
 
-/// Values as JSON: the codec of sources of `Codable` values, unless another is named.
+/// Values as JSON: the default codec of sources of `Codable` values.
 ///
-/// Keys are sorted. What nothing sorts has no fixed bytes: a `Set`, or a dictionary whose keys are neither `String` nor
-/// `Int`, makes a value look edited each time that it is fetched. Give it an `encode(to:)` that writes in order.
+/// Keys are sorted. A `Set`, or a dictionary whose keys are neither `String` nor `Int`, has no fixed order and so no
+/// fixed bytes. A value that contains one looks edited after every fetch. Give it an `encode(to:)` that writes in a
+/// fixed order.
 ///
-/// Nothing is rounded: numbers come back as they were, infinities and NaN included, and so do texts, byte for byte.
+/// Values are restored exactly: numbers, including infinities and NaN, and texts, byte for byte.
 public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     public let name: String
-    // One of each: making them anew costs more than encoding a small item. Nobody changes them after `init`, which is
-    // what lets several tasks use them at once.
+    // One encoder and one decoder: creating them costs more than encoding a small item. They do not change after
+    // `init`, so several tasks may use them at once.
     private let encoder: JSONEncoder
     private let decoder: JSONDecoder
 
-    /// - Parameter version: of the shape of `Value`; to be raised when old items would decode to something wrong.
-    ///   Default: 1.
+    /// - Parameter version: the version of the shape of `Value`. Raise it when old items would decode to wrong values.
+    ///   Defaults to 1.
     public init(version: Int = 1) {
         name = "json/\(version)"
         encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         decoder = JSONDecoder()
-        // A `Date` is a number of seconds, and is stored as that number: ISO 8601 would cut it at the millisecond, and
-        // what comes out would not equal what went in.
+        // A `Date` is a number of seconds, and is stored as that number. ISO 8601 would truncate it to milliseconds,
+        // and the decoded date would not equal the encoded one.
         encoder.dateEncodingStrategy = .deferredToDate
         decoder.dateDecodingStrategy = .deferredToDate
-        // JSON has no words for these; a page is not lost because one of its numbers is infinite.
+        // JSON has no such numbers. They are stored as strings, so that an infinite number does not fail its page.
         let (infinity, minusInfinity, nan) = ("Infinity", "-Infinity", "NaN")
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: infinity, negativeInfinity: minusInfinity, nan: nan)
@@ -77,11 +79,11 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
         try decoder.decode(Value.self, from: Data(bytes))
     }
 
-    /// The page as one JSON array: the decoder begins once, and not once for each item.
+    /// Decodes the page as one JSON array, so that the decoder is set up only once.
     public func values(of page: PageContent) -> [Value]? {
         guard page.count > 1 else { return nil }
-        // Every payload is one JSON value, or a source has stored what is none: then there are more values than items,
-        // or fewer, unless it did so on purpose.
+        // Every payload should be one JSON value. If a source stored something else, the number of values usually
+        // differs from the number of items.
         guard let values = try? decoded(page), values.count == page.count else { return nil }
         return values
     }
@@ -103,7 +105,7 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
                 }
             }
             put(UInt8(ascii: "]"))
-            // Looked at in place, and only in here: what the decoder gives holds nothing of it.
+            // The buffer is read only inside this closure: the decoded values hold no reference to it.
             guard let start = array.baseAddress else { return [] }
             return try decoder.decode(
                 Values<Value>.self, from: Data(bytesNoCopy: start, count: length, deallocator: .none)
@@ -112,7 +114,7 @@ public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     }
 }
 
-/// An array of them. `Array` decodes into one that has room for more, and these stay in memory for long.
+/// An array with exact capacity. `Array` decodes with spare capacity, and these arrays stay in memory for long.
 private struct Values<Value: Decodable>: Decodable {
     var values: [Value] = []
 
@@ -123,7 +125,7 @@ private struct Values<Value: Decodable>: Decodable {
     }
 }
 
-/// Bytes as they are, for sources that do not want them read.
+/// A codec that stores bytes unchanged, for sources whose items are not decoded.
 public struct RawItemCodec: ItemCodec {
     /// The codec; it has no settings.
     public init() {}

@@ -1,16 +1,16 @@
 public import PageModel
 
-/// One page of typed items: what a closure of an `ItemSource` answers.
+/// One page of typed items, as a closure of an `ItemSource` returns it.
 public struct ItemPage<Value> {
-    /// In the order of the list. More or fewer than were asked for are fine.
+    /// The items in list order. There may be more or fewer than were requested.
     public var items: [Value]
-    /// What this answer says of the length of the whole list. Default: `unknown`.
+    /// The length of the whole list, as this answer states it. Defaults to `unknown`.
     public var total: Total
-    /// Whether the list goes on behind these items, where the origin says so itself: it is believed before any total
-    /// (R24). Default: nil, it does not say.
+    /// Whether the list goes on behind these items, as the origin states it. It takes precedence over any total (R24).
+    /// `nil` means that the origin does not say. Defaults to nil.
     public var hasMore: Bool?
 
-    /// A page of these items; what is left out, the origin does not say.
+    /// A page of these items. An omitted parameter means that the origin does not state the value.
     public init(items: [Value], total: Total = .unknown, hasMore: Bool? = nil) {
         self.items = items
         self.total = total
@@ -18,30 +18,29 @@ public struct ItemPage<Value> {
     }
 
     /// - Parameters:
-    ///   - items: in the order of the list.
-    ///   - total: the number that the origin counts; nil: it does not count. Negative ones are taken for unknown, too
-    ///     large ones are clamped (R44).
-    ///   - hasMore: whether the list goes on; nil: the origin does not say.
+    ///   - items: the items in list order.
+    ///   - total: the number of items that the origin reports. `nil` means that it reports none. A negative number
+    ///     counts as unknown, and a number that is too large is clamped (R44).
+    ///   - hasMore: whether the list goes on. `nil` means that the origin does not say.
     public init(items: [Value], total: Int?, hasMore: Bool? = nil) {
         self.init(items: items, total: total.claimedTotal, hasMore: hasMore)
     }
 }
 
-/// One page of typed items that hands over how to ask for the next: what the closures of cursor and link sources
-/// answer.
+/// One page of typed items with the cursor of the next page, as the closures of cursor and link sources return it.
 public struct CursorPage<Value, Cursor: Codable & Sendable> {
-    /// In the order of the list. A page without items and with a next one is legal, though not for ever (R24).
+    /// The items in list order. A page may have a next cursor and no items, but not without end (R24).
     public var items: [Value]
-    /// What to ask for behind these items; nil at the end. Stored with the page as JSON, so it must not hold secrets
-    /// (R45), and equal cursors must encode alike: by that, an origin that runs in circles is seen (R24).
+    /// The cursor of the next page; `nil` at the end. It is stored with the page as JSON, so it must not hold secrets
+    /// (R45). Equal cursors must encode to equal bytes, so that a loop is detected (R24).
     public var next: Cursor?
-    /// What this answer says of the length of the whole list. Default: `unknown`.
+    /// The length of the whole list, as this answer states it. Defaults to `unknown`.
     public var total: Total
-    /// Whether the list goes on, for origins whose last page has a cursor, too: false ends the list whatever `next` is.
-    /// Default: nil, `next` tells.
+    /// Whether the list goes on, for origins whose last page has a cursor too. False ends the list, whatever `next` is.
+    /// Defaults to nil, which leaves the decision to `next`.
     public var hasMore: Bool?
 
-    /// A page of these items, and how to go on; what is left out, the origin does not say.
+    /// A page of these items and its next cursor. An omitted parameter means that the origin does not state the value.
     public init(items: [Value], next: Cursor?, total: Total = .unknown, hasMore: Bool? = nil) {
         self.items = items
         self.next = next
@@ -50,11 +49,11 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
     }
 
     /// - Parameters:
-    ///   - items: in the order of the list.
-    ///   - next: what to ask for behind these items; nil at the end.
-    ///   - total: the number that the origin counts; nil: it does not count. Negative ones are taken for unknown, too
-    ///     large ones are clamped (R44).
-    ///   - hasMore: whether the list goes on; nil: the origin does not say.
+    ///   - items: the items in list order.
+    ///   - next: the cursor of the next page; `nil` at the end.
+    ///   - total: the number of items that the origin reports. `nil` means that it reports none. A negative number
+    ///     counts as unknown, and a number that is too large is clamped (R44).
+    ///   - hasMore: whether the list goes on. `nil` means that the origin does not say.
     public init(items: [Value], next: Cursor?, total: Int?, hasMore: Bool? = nil) {
         self.init(items: items, next: next, total: total.claimedTotal, hasMore: hasMore)
     }

@@ -7,18 +7,21 @@ import Foundation
 #endif
 
 extension ItemSource {
-    /// A source that is asked for what follows the last item that is known.
+    /// A source whose origin returns the items that follow a given last item (keyset paging).
     ///
-    /// That item is stored with its page as the cursor, so a later process goes on where this one stopped (R31). The
-    /// list ends with a page that is empty; with one that has fewer items than were asked for, when it says nothing
-    /// else; and with a page one that has as many as its total. Where the origin gives fewer items than it is asked for
-    /// although more follow, it has to be said: by `hasMore`, or by a `total`, which costs one more request at the end.
+    /// The last item of a page is stored with the page as its cursor, so a later process continues from there (R31).
+    ///
+    /// The list ends with an empty page. It also ends with a page of fewer items than requested that states neither
+    /// `total` nor `hasMore`. Page one ends it when it holds as many items as its total. Some origins return fewer
+    /// items than requested although more follow. Such an answer must set `hasMore`, or a `total`, which costs one more
+    /// request at the end.
     /// - Parameters:
-    ///   - pageSize: how many items to ask for, unless the request says. 1 or more.
-    ///   - codec: how values are stored, the last one of a page as its cursor, too.
-    ///   - id: what tells items apart; nil: nothing does. Default: the `id` of an `Identifiable` value.
-    ///   - fetch: fetches the items that follow `last`; page one for nil.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` (X8).
+    ///   - pageSize: the number of items to request, unless the request sets its own. At least 1.
+    ///   - codec: encodes the stored values, and the last item of a page as its cursor.
+    ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
+    ///     value.
+    ///   - fetch: fetches the items that follow `last`. For nil it fetches page one.
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
     public static func afterLast<Answer: ItemPageConvertible>(
         pageSize: Int, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ last: Value?, _ size: Int) async throws -> Answer
@@ -44,8 +47,8 @@ extension ItemSource {
             })
     }
 
-    /// R24: the origin's own word; then its total; then whether the page is full. Behind page one nobody knows the
-    /// position, so a total says no more there than that it is not for the page's length to tell.
+    /// Decides by the origin's `hasMore`, then by its total, then by the length of the page (R24). Behind page one the
+    /// position is unknown, so a total only means that a short page is no end.
     private static func goesOn(_ page: ItemPage<Value>, asked size: Int, isFirst: Bool) -> Bool {
         if let hasMore = page.hasMore { return hasMore }
         if let total = page.total.exactCount { return !isFirst || page.items.count < total }
@@ -55,7 +58,7 @@ extension ItemSource {
 
 extension ItemSource where Value: Codable {
     /// The same, with values stored as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
     public static func afterLast<Answer: ItemPageConvertible>(
         pageSize: Int, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ last: Value?, _ size: Int) async throws -> Answer
@@ -64,8 +67,8 @@ extension ItemSource where Value: Codable {
     }
 }
 
-/// The last item of a page as a stored cursor: the codec's name, a colon, and the item's bytes in base 64, since a
-/// codec may write any bytes. The name is there so that what another codec wrote is not misread (R7).
+/// The last item of a page as a stored cursor: the codec's name, a colon, and the item's bytes. The bytes are in base
+/// 64, because a codec may write any bytes. The name prevents misreading a cursor of another codec (R7).
 private struct LastItemCursor<Value: Sendable>: Sendable {
     let codec: any ItemCodec<Value>
 
@@ -78,7 +81,7 @@ private struct LastItemCursor<Value: Sendable>: Sendable {
         }
     }
 
-    /// - Throws: `FetchFailure` that makes the engine walk again from page one (R22).
+    /// - Throws: `FetchFailure`, after which the engine walks again from page one (R22).
     func decode(_ cursor: PageCursor) throws(FetchFailure) -> Value {
         let prefix = "\(codec.name):"
         if cursor.text.hasPrefix(prefix), let bytes = Data(base64Encoded: String(cursor.text.dropFirst(prefix.count))),

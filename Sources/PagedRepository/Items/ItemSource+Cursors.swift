@@ -1,16 +1,19 @@
 import PageModel
 
 extension ItemSource {
-    /// A source in which each page hands over how to ask for the next.
+    /// A source in which each page returns the cursor of the next page.
     ///
-    /// The cursor is stored with its page, as JSON: a later process goes on where this one stopped (R31). A stored
-    /// cursor that no longer decodes is refused, and the list is walked again from page one, readable meanwhile (R22).
+    /// The cursor is stored with its page, as JSON, so a later process continues from there (R31). A stored cursor that
+    /// no longer decodes is refused. The list is then walked again from page one, and stays readable in the meantime
+    /// (R22).
     /// - Parameters:
-    ///   - pageSize: how many items to ask for, unless the request says. 1 or more. Default: nil, the origin decides.
-    ///   - codec: how values are stored.
-    ///   - id: what tells items apart; nil: nothing does. Default: the `id` of an `Identifiable` value.
-    ///   - fetch: fetches what a cursor stands for; page one for nil.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` (X8).
+    ///   - pageSize: the number of items to request, unless the request sets its own. At least 1. Defaults to nil,
+    ///     which leaves the size to the origin.
+    ///   - codec: encodes the stored values.
+    ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
+    ///     value.
+    ///   - fetch: fetches the page behind a cursor. For nil it fetches page one.
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
     public static func cursors<Cursor>(
         pageSize: Int? = nil, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ cursor: Cursor?, _ size: Int?) async throws -> CursorPage<Value, Cursor>
@@ -19,14 +22,15 @@ extension ItemSource {
         return handedOver(paging: "cursor", pageSize: pageSize, codec: codec, id: id, fetch: fetch)
     }
 
-    /// A source in which each page names the address of the next.
+    /// A source in which each page returns the address of the next page.
     ///
-    /// The links are stored with their pages, like cursors, whatever is in them. A token that an origin echoes there
-    /// has to be taken out by the closure, and put back in when it asks (R45).
+    /// Links are stored with their pages, as cursors are, unchanged. If an origin repeats a credential in its links,
+    /// the closure must remove it from the link, and add it again before the request (R45).
     /// - Parameters:
-    ///   - codec: how values are stored.
-    ///   - id: what tells items apart; nil: nothing does. Default: the `id` of an `Identifiable` value.
-    ///   - fetch: fetches the page at an address; page one for nil.
+    ///   - codec: encodes the stored values.
+    ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
+    ///     value.
+    ///   - fetch: fetches the page at an address. For nil it fetches page one.
     public static func links(
         codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ link: String?) async throws -> CursorPage<Value, String>
@@ -51,7 +55,7 @@ extension ItemSource {
             },
             bring: { place in
                 let page = try await fetch(place.cursor, place.size)
-                // R24: the origin's own word wins. In a chain, the engine goes by the cursor alone.
+                // The origin's `hasMore` takes precedence (R24). The engine looks only at the cursor of a chain.
                 let next = page.hasMore == false ? nil : page.next
                 return Handover(
                     page: ItemPage(items: page.items, total: page.total, hasMore: page.hasMore),
@@ -62,7 +66,7 @@ extension ItemSource {
 
 extension ItemSource where Value: Codable {
     /// The same, with values stored as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
     public static func cursors<Cursor>(
         pageSize: Int? = nil, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ cursor: Cursor?, _ size: Int?) async throws -> CursorPage<Value, Cursor>
@@ -79,7 +83,8 @@ extension ItemSource where Value: Codable {
     }
 }
 
-/// Cursors as they are stored: always as JSON, texts too, so that one kind of cursor is never taken for another.
+/// Cursors in their stored form. All are stored as JSON, texts too, so that one type of cursor is never read as
+/// another.
 private struct CursorCodec<Cursor: Codable & Sendable>: Sendable {
     private let json = JSONItemCodec<Cursor>()
 
@@ -91,7 +96,7 @@ private struct CursorCodec<Cursor: Codable & Sendable>: Sendable {
         }
     }
 
-    /// - Throws: `FetchFailure` that makes the engine walk again from page one (R22).
+    /// - Throws: `FetchFailure`, after which the engine walks again from page one (R22).
     func decode(_ cursor: PageCursor) throws(FetchFailure) -> Cursor {
         do {
             return try json.decode(Array(cursor.text.utf8)[...])

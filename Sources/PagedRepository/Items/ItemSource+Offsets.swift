@@ -1,18 +1,19 @@
 import PageModel
 
 extension ItemSource {
-    /// A source that is asked for any offset: the closure gets the position of the first item, from 0, and how many
-    /// items to bring.
+    /// A source whose origin accepts any offset. The closure receives the position of the first item, from 0, and the
+    /// number of items to fetch.
     ///
-    /// The next offset counts the items that came, however many were asked for. An origin that has page numbers is a
-    /// `pages` source: an offset need not be a multiple of the size.
+    /// The next offset is the position behind the received items, however many were requested. Offsets need not be
+    /// multiples of the size, so use `pages` for an origin with page numbers.
     /// - Parameters:
-    ///   - pageSize: how many items to ask for, unless the request says. 1 or more.
-    ///   - codec: how values are stored.
-    ///   - id: what tells items apart; nil: nothing does. Default: the `id` of an `Identifiable` value.
-    ///   - fetch: fetches the items from an offset on. An answer without items, or with fewer than usual and without
-    ///     `total` and `hasMore`, is the end (R24).
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` (X8).
+    ///   - pageSize: the number of items to request, unless the request sets its own. At least 1.
+    ///   - codec: encodes the stored values.
+    ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
+    ///     value.
+    ///   - fetch: fetches the items from an offset on. The list ends with an empty answer, or with a short one without
+    ///     `total` and `hasMore` (R24).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
     public static func offsets<Answer: ItemPageConvertible>(
         pageSize: Int, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ offset: Int, _ size: Int) async throws -> Answer
@@ -34,7 +35,7 @@ extension ItemSource {
 
 extension ItemSource where Value: Codable {
     /// The same, with values stored as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
     public static func offsets<Answer: ItemPageConvertible>(
         pageSize: Int, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ offset: Int, _ size: Int) async throws -> Answer

@@ -1,19 +1,21 @@
 import PageModel
 
 extension ItemSource {
-    /// A source that is asked for pages by number: the closure gets the number of a page and how many items a page has.
+    /// A source whose origin has page numbers. The closure receives the number of a page and the number of items in a
+    /// page.
     ///
-    /// Places follow from numbers only as long as all pages have the same size. When page one brings another number of
-    /// items than was asked for, and the list goes on, that is the size from then on: origins clamp sizes, or ignore
-    /// them.
+    /// Positions follow from page numbers only while all pages have the same size. Some origins clamp the size, or
+    /// ignore it. When page one returns another number of items than requested, and the list goes on, that number is
+    /// the size from then on.
     /// - Parameters:
-    ///   - size: how many items a page has, unless the request for page one says. 1 or more.
-    ///   - firstNumber: the number of page one. Default: 1.
-    ///   - codec: how values are stored.
-    ///   - id: what tells items apart; nil: nothing does. Default: the `id` of an `Identifiable` value.
-    ///   - fetch: fetches a page. One without items, or with fewer than usual and without `total` and `hasMore`, is the
-    ///     end (R24).
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` (X8).
+    ///   - size: the number of items in a page, unless the request for page one sets its own. At least 1.
+    ///   - firstNumber: the number of page one. Defaults to 1.
+    ///   - codec: encodes the stored values.
+    ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
+    ///     value.
+    ///   - fetch: fetches a page. The list ends with an empty page, or with a short one without `total` and `hasMore`
+    ///     (R24).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1 (X8).
     public static func pages<Answer: ItemPageConvertible>(
         size: Int, firstNumber: Int = 1, codec: any ItemCodec<Value>,
         id: (@Sendable (Value) -> String)? = ItemSource.ownID,
@@ -26,7 +28,8 @@ extension ItemSource {
             place: { request throws(FetchFailure) in
                 return switch request.target {
                 case .first: (index: 0, size: request.size ?? size)
-                // With another size the same number would be another place: only page one can have the size asked for.
+                // With another size the same number would mean other positions, so only page one uses the size of the
+                // request.
                 case .offset(let offset): try grid.page(at: offset)
                 case .cursor: throw .notAskedThisWay("what a cursor stands for")
                 }
@@ -41,7 +44,7 @@ extension ItemSource {
 
 extension ItemSource where Value: Codable {
     /// The same, with values stored as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1 (X8).
     public static func pages<Answer: ItemPageConvertible>(
         size: Int, firstNumber: Int = 1, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ number: Int, _ size: Int) async throws -> Answer

@@ -1,9 +1,9 @@
 import PageModel
 import Synchronization
 
-/// An origin of typed values: a closure that fetches one page of them, made into a `PageSource`.
+/// A source of typed values: a closure that fetches one page, as a `PageSource`.
 ///
-/// A page size and a closure are all it takes:
+/// A page size and a closure are enough:
 ///
 /// ```swift
 /// let source = try ItemSource.offsets(pageSize: 20) { offset, size in try await api.events(offset, size) }
@@ -11,33 +11,34 @@ import Synchronization
 /// let report = try await sync.run()
 /// ```
 ///
-/// Which factory is yours depends on what the origin asks for: `offsets`, `pages` (numbers), `cursors`, `afterLast`
-/// (the last item that is known) or `links`. The closures answer with an `ItemPage`, with a response of your own that
-/// is a `PaginatedResponse`, or with an array; those that hand over how to go on, with a `CursorPage`.
+/// Choose the factory by the parameters of the origin: `offsets`, `pages` (numbers), `cursors`, `afterLast` (the last
+/// known item) or `links`. A closure returns an `ItemPage`, your own `PaginatedResponse`, or an array. The closures of
+/// `cursors` and `links` return a `CursorPage`.
 ///
-/// **Codec.** Values are stored as bytes; by default as JSON, where `Value` is `Codable`. Other codecs are named.
+/// **Codec.** Values are stored as bytes, by default as JSON when `Value` is `Codable`. Pass a codec for any other
+/// format.
 ///
-/// **Ids.** By the id an item is known again when it has moved or was edited. By default it is the `id` of an
-/// `Identifiable` value; `id: nil` says that there are none, and then equal values are the same item. An id has to come
-/// from the origin: one that is made up while decoding, such as `let id = UUID()`, makes every refresh find another
-/// list.
+/// **Ids.** The id recognises an item that has moved or was edited. It defaults to the `id` of an `Identifiable` value.
+/// `id: nil` means that items have no ids; equal values are then the same item. An id must come from the origin. With
+/// an id that is created while decoding, such as `let id = UUID()`, every refresh finds a different list.
 ///
-/// **Errors.** A closure throws a `FetchFailure` to say what is the matter, and whether trying again helps (R27); 400,
-/// 404 and 416 for an offset mean that there is nothing there any more (R24). A `DecodingError` is permanent.
-/// Everything else counts as a transport failure, and is tried again. `CancellationError` is none of these.
+/// **Errors.** A closure throws a `FetchFailure` to state the error and whether a retry can help (R27). The status
+/// codes 400, 404 and 416 for an offset mean that the position lies beyond the end (R24). A `DecodingError` is
+/// permanent. Any other error counts as a transport failure and is retried, except `CancellationError`.
 public struct ItemSource<Value: Sendable>: PageSource {
-    /// What a paging style brings back from its origin.
+    /// The answer of a paging style.
     struct Handover: Sendable {
         var page: ItemPage<Value>
-        /// How to ask for what follows; nil at the end, and for offsets.
+        /// The cursor of the next page. `nil` at the end, and for offsets.
         var next: PageCursor?
     }
 
-    /// How long one answer may take; then the closure's task is cancelled, and the fetch has failed with `timeout`
-    /// (X14). A closure that does not heed its cancelling is waited for. nil: no limit. Default: 60 seconds.
+    /// How long one answer may take. After that the closure's task is cancelled, and the fetch fails with `timeout`
+    /// (X14). A closure that ignores the cancellation is still waited for. `nil` means no limit. Defaults to 60
+    /// seconds.
     public var timeLimit: Duration? = .seconds(60)
 
-    /// How values are stored; whoever reads the list decodes with it.
+    /// The codec of the stored values. Readers of the list use the same codec.
     public let codec: any ItemCodec<Value>
     private let id: (@Sendable (Value) -> String)?
     private let paging: String
@@ -48,8 +49,8 @@ public struct ItemSource<Value: Sendable>: PageSource {
     /// A paging style, in two steps.
     /// - Parameters:
     ///   - paging: the style in one word, for people.
-    ///   - place: what a request means to this origin; throws when it means nothing.
-    ///   - bring: asks the origin. One call is one request.
+    ///   - place: translates a request into the origin's parameters, or throws when the style cannot express it.
+    ///   - bring: fetches from the origin. One call is one request.
     init<Place>(
         paging: String, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)?,
         access: @escaping @Sendable () -> PagingAccess,
@@ -71,15 +72,16 @@ public struct ItemSource<Value: Sendable>: PageSource {
 
     public var access: PagingAccess { currentAccess() }
 
-    /// 0: a closure is asked for offset and size as it was written for, page by page (R21).
+    /// 0, because a closure receives offsets and sizes exactly as planned, without an overlap (R21).
     public var largestOverlap: Int? { 0 }
 
-    /// Copies of a source count together. Bytes are those of the encoded items: what went over the wire, only the
-    /// closure knows.
+    /// Copies of a source share one counter. Bytes are those of the encoded items, because only the closure knows the
+    /// size of the transfer.
     public var usage: SourceUsage { meter.usage }
 
-    /// - Throws: what the closure throws, a `DecodingError` excepted; and `FetchFailure` with class `refused` for a
-    ///   cursor that is not one of this source's, and with class `undecodable` for a value that cannot be encoded.
+    /// - Throws: The error of the closure, except a `DecodingError`. `FetchFailure` with class `refused` for a cursor
+    ///   of another source. `FetchFailure` with class `undecodable` for an answer that does not decode or a value that
+    ///   cannot be encoded.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let handover: Handover
         do {
@@ -87,7 +89,7 @@ public struct ItemSource<Value: Sendable>: PageSource {
         } catch let failure as FetchFailure where request.isForOffset && failure.mayMeanPastEnd {
             return .pastEnd
         } catch is DecodingError {
-            // R27: the body is what it is. What is wrong with it names data, and stays out of the ledger.
+            // A retry would receive the same body (R27). The message names no data, because it is stored in the ledger.
             throw FetchFailure(.undecodable, "the answer does not decode to what is expected", isRetryable: false)
         }
         let page = handover.page
@@ -108,7 +110,7 @@ public struct ItemSource<Value: Sendable>: PageSource {
                 return nil
             }
             defer { race.cancelAll() }
-            // Whoever is first; both end before the group does.
+            // The first of the two tasks decides. The group waits until both have ended.
             guard let handover = try await race.next() ?? nil else {
                 throw FetchFailure(.timeout, "no answer within \(timeLimit)", isRetryable: true)
             }
@@ -133,15 +135,15 @@ public struct ItemSource<Value: Sendable>: PageSource {
 
     private var lesson: SourceLesson { SourceLesson(paging: paging, source: ItemSourceNote(codec: codec.name).json) }
 
-    /// What factories take for `id` unless they are told: the `id` of `Identifiable` values; nil where they have none
-    /// of their own.
+    /// The default for `id` in all factories: the `id` of `Identifiable` values. `nil` when `Value` has no `id` of its
+    /// own.
     public static var ownID: (@Sendable (Value) -> String)? {
         guard let type = Value.self as? any Identifiable.Type, !isByReference(type) else { return nil }
-        // Looked at above: every value of this type has one.
+        // Checked above: every value of this type is `Identifiable`.
         return { value in "\((value as! any Identifiable).id)" }
     }
 
-    /// Objects without an id of their own are identified by their address, which says nothing about the item.
+    /// Objects without an id of their own are identified by their address, which does not identify the item.
     private static func isByReference<Own: Identifiable>(_ type: Own.Type) -> Bool {
         Own.ID.self == ObjectIdentifier.self
     }
@@ -152,17 +154,18 @@ extension PageRequest {
 }
 
 extension FetchFailure {
-    /// R24: with these an origin refuses a place beyond the end. Page one is never there, nor is what a page handed
-    /// over.
+    /// With these status codes an origin refuses a position beyond the end (R24). They do not mean the end for page one
+    /// or for a cursor.
     fileprivate var mayMeanPastEnd: Bool { [400, 404, 416].contains(httpStatus) }
 
-    /// A request that this way of paging has no words for, as when a list was read in another way before.
+    /// The failure for a request that this paging style cannot express, for example after the list was read in another
+    /// style.
     static func notAskedThisWay(_ what: String) -> FetchFailure {
         FetchFailure(.refused, "this source cannot be asked for \(what)", isRetryable: false)
     }
 }
 
-/// What a source has cost. State: the sum, behind a mutex; whoever holds a copy of the source may add to it.
+/// Counts the usage of a source. State, behind a mutex: the sum. All copies of the source add to it.
 private final class UsageMeter: Sendable {
     private let sum = Mutex(SourceUsage())
 

@@ -4,16 +4,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What is stored with a query that an `ItemSource` reads, as JSON: which codec its items were written with (R7).
+/// The note that an `ItemSource` stores with a query, as JSON: the codec that its items were written with (R7).
 struct ItemSourceNote: Codable, Hashable, Sendable {
-    /// `ItemCodec.name`.
+    /// The value of `ItemCodec.name`.
     var codec: String
 
     init(codec: String) {
         self.codec = codec
     }
 
-    /// The note in a stored `SourceLesson`; nil for what another kind of source has written.
+    /// Decodes the note of a stored `SourceLesson`. Returns nil when another kind of source wrote it.
     init?(json: String) {
         guard let note = try? JSONDecoder().decode(ItemSourceNote.self, from: Data(json.utf8)) else { return nil }
         self = note
@@ -22,7 +22,7 @@ struct ItemSourceNote: Codable, Hashable, Sendable {
     var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // A text only: encoding cannot fail.
+        // The note holds only a string, so encoding cannot fail.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 }

@@ -1,14 +1,13 @@
 import PageModel
 import Synchronization
 
-/// How long the pages of an origin with page numbers are: what was asked for, until page one says otherwise.
+/// The page size of an origin with page numbers: the requested size, until page one shows another.
 ///
-/// State, behind the mutex: the size, which the answers to page one set and everything else reads; and whether an
-/// answer has proven it.
+/// State, behind a mutex: the size, and whether an answer has proven it. Answers to page one set the size.
 final class PageGrid: Sendable {
     private struct State {
         var size: Int
-        /// A page one that is not the whole list has had this size.
+        /// Whether a page one that was not the whole list had this size.
         var isProven = false
     }
 
@@ -20,22 +19,22 @@ final class PageGrid: Sendable {
 
     var size: Int { state.withLock { $0.size } }
 
-    /// The page that begins at `offset`, counted from 0.
-    /// - Throws: `FetchFailure` when none does; an answer would end up in the wrong place.
+    /// Returns the page that begins at `offset`, counted from 0.
+    /// - Throws: `FetchFailure` when no page begins there. Its items would be stored at wrong positions.
     func page(at offset: Int) throws(FetchFailure) -> (index: Int, size: Int) {
         let size = size
         guard offset % size == 0 else { throw .notAskedThisWay("position \(offset): its pages have \(size) items") }
         return (offset / size, size)
     }
 
-    /// What the answer for the page number `index`, from 0, says of the size.
-    /// - Throws: `FetchFailure` when it comes before any page one did, and shows that the size is another: nobody knows
-    ///   then where its items belong.
+    /// Learns the page size from the answer for the page number `index`, counted from 0.
+    /// - Throws: `FetchFailure` when the answer shows another size before page one has proven one. The positions of its
+    ///   items are unknown then.
     func learn<Value>(_ page: ItemPage<Value>, index: Int, asked: Int) throws(FetchFailure) {
         let count = page.items.count
         let isFit = state.withLock { state in
             if index == 0 {
-                // A list that page one holds whole says nothing, nor does an empty one.
+                // An empty page one, and a page one that is the whole list, prove no size.
                 state.isProven = count > 0 && !page.ends(at: count)
                 state.size = state.isProven ? count : asked
                 return true
@@ -53,13 +52,13 @@ final class PageGrid: Sendable {
 }
 
 extension ItemPage {
-    /// Whether it says itself that the list ends at this position, with its last item.
+    /// Whether the page itself states that the list ends at this position, with its last item.
     func ends(at position: Int) -> Bool {
         if let hasMore { return !hasMore }
         return total.exactCount.map { $0 <= position } ?? false
     }
 
-    /// Whether nothing in it speaks against the list's ending at this position.
+    /// Whether the page allows that the list ends at this position.
     func mayEnd(at position: Int) -> Bool {
         if let hasMore { return !hasMore }
         return total.exactCount.map { $0 == position } ?? true

@@ -1,18 +1,18 @@
-/// Why a source cannot be made as it was described: a code to decide by, and a message for people. A defect of the
-/// caller, found before anything is asked (X8).
+/// Why a source cannot be created: a code for programs and a message for people. It reports a defect of the caller,
+/// before any request is sent (X8).
 public struct SourceDefinitionError: Error, Hashable, Sendable {
-    /// Closed inside, open outside: compare with the constants, and expect more of them.
+    /// The code of an error. Further codes may be added, so compare with the constants and expect others.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The word for it, which is printed and does not change.
+        /// The name of the code, as it is printed. It does not change.
         public let description: String
 
-        /// A page of no items, or of fewer than none.
+        /// A page size below 1.
         public static let pageSize = Code(description: "page_size")
     }
 
-    /// What to decide by.
+    /// The code of the error.
     public var code: Code
-    /// One line.
+    /// A message of one line.
     public var message: String
 
     /// An error; `message` is for people.
@@ -21,12 +21,12 @@ public struct SourceDefinitionError: Error, Hashable, Sendable {
         self.message = message
     }
 
-    /// The error for a page size that is none.
+    /// The error for a page size below 1.
     public static func pageSize(_ size: Int) -> SourceDefinitionError {
         SourceDefinitionError(.pageSize, "pages of \(size) items cannot be asked for; at least 1 is needed")
     }
 
-    /// The size, if pages can have it.
+    /// Returns `size`, if it is at least 1.
     static func checked(pageSize size: Int) throws(SourceDefinitionError) -> Int {
         guard size > 0 else { throw .pageSize(size) }
         return size

@@ -1,12 +1,12 @@
 import PageModel
 import Synchronization
 
-/// Pages that came with one call and must not be stored.
+/// The pages of one call that must not be stored.
 ///
-/// State: the pages, under a mutex; the run puts in, the caller takes out when it has ended.
+/// State, under a mutex: the pages. The run adds them, and the caller reads them after the run.
 final class ServedPages: Sendable {
     struct Served: Sendable {
-        /// Position of its first item.
+        /// The position of the page's first item.
         var offset: Int
         var page: FetchedPage
     }
@@ -22,7 +22,8 @@ final class ServedPages: Sendable {
 }
 
 extension SnapshotBuilder {
-    /// A window with what came and must not be stored: newer than what is stored at the same positions.
+    /// Returns the stored window with pages that must not be stored laid over it. These pages are newer than the stored
+    /// items at the same positions.
     func laid(_ served: [ServedPages.Served], over stored: ItemWindow<Value>) -> ItemWindow<Value> {
         var window = stored
         window.isKept = false
@@ -47,7 +48,7 @@ extension SnapshotBuilder {
 }
 
 extension ItemWindow {
-    /// Makes room for what comes to these positions.
+    /// Removes these positions from all parts of the window.
     fileprivate mutating func remove(_ part: Range<Int>) {
         guard !part.isEmpty else { return }
         runs = runs.flatMap { run in
@@ -60,11 +61,11 @@ extension ItemWindow {
         unusable = unusable.flatMap { $0.without(part) }
     }
 
-    /// Puts items where nothing is.
+    /// Inserts items at positions that are empty.
     fileprivate mutating func lay(_ values: [Value], at position: Int) {
         let index = runs.firstIndex { $0.offset > position } ?? runs.endIndex
         runs.insert(ListSnapshot.Run(offset: position, items: PagedItems([values]), isHeld: true), at: index)
-        // What touches and is held is one run.
+        // Adjacent held runs become one run.
         join(index + 1)
         join(index)
     }
@@ -79,7 +80,7 @@ extension ItemWindow {
 }
 
 extension Range<Int> {
-    /// What is left of it, before and behind.
+    /// The parts of the range before and behind `part`.
     fileprivate func without(_ part: Range<Int>) -> [Range<Int>] {
         guard overlaps(part) else { return [self] }
         return [

@@ -1,33 +1,34 @@
 public import PageModel
 
-/// Some positions of a list: what is there, and what is missing (R12).
+/// Some positions of a list, with their items and gaps (R12).
 public struct ItemWindow<Value: Sendable>: Sendable {
-    /// The positions that were asked for.
+    /// The requested positions.
     public var range: Range<Int>
-    /// What can be read of them, by position.
+    /// The readable items among them, by position.
     public var runs: [ListSnapshot<Value>.Run]
-    /// Positions among them that hold nothing, and, as far as anybody knows, exist.
+    /// Requested positions without a held item, up to the known end of the list.
     public var missing: [Range<Int>]
-    /// Positions whose bytes are damaged, or do not decode any more.
+    /// Positions whose bytes are damaged, or no longer decode.
     public var unusable: [Range<Int>]
-    /// What the origin says of the list's length.
+    /// The length of the list, as the origin states it.
     public var total: Total
-    /// Where the list ends; nil while nobody knows.
+    /// The position at which the list ends. `nil` means unknown.
     public var end: Int?
-    /// The age of the list by the policy; nil when it was never had.
+    /// The freshness of the list by the policy. `nil` means that page one was never fetched.
     public var freshness: Freshness?
-    /// When the origin last confirmed page one, from which the list's age counts (R12); nil when it was never had.
+    /// When the origin last confirmed page one, from which the list's age counts (R12). `nil` means that page one was
+    /// never fetched.
     public var validatedAt: Timestamp?
-    /// For how long the origin calls the list fresh; nil where it does not say. What that is worth, `FreshnessPolicy`
-    /// says.
+    /// How long the origin calls the list fresh. `nil` means that the origin does not say. `FreshnessPolicy` decides
+    /// how the value counts.
     public var freshFor: Duration?
-    /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some
-    /// items then came with this very call, and come again only from the origin.
+    /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`). Some items
+    /// then came with this call, and only the origin can return them again.
     public var isKept = true
-    /// The version of the list that it was read of.
+    /// The version of the list that was read.
     public var version: ListVersion
 
-    /// Nothing of these positions.
+    /// An empty window of these positions.
     init(range: Range<Int>) {
         self.range = range
         runs = []
@@ -39,7 +40,7 @@ public struct ItemWindow<Value: Sendable>: Sendable {
         version = ListVersion(generation: 0, revision: 0)
     }
 
-    /// The items from the first position that was asked for, up to the first that is missing.
+    /// The items from the first requested position up to the first missing one.
     public var items: PagedItems<Value> {
         guard let first = runs.first, first.offset == range.lowerBound else { return PagedItems() }
         return first.items
@@ -47,8 +48,8 @@ public struct ItemWindow<Value: Sendable>: Sendable {
 }
 
 extension SnapshotBuilder {
-    /// The items at `range` and the list's record, read in one transaction (R2), how many bytes their payloads have,
-    /// and the storage's time of the read. Nil when there is no such query.
+    /// Returns the items at `range` and the list's record, read in one transaction (R2). Also returns the payload size
+    /// in bytes and the storage's time of the read. Returns nil when there is no such query.
     func window(
         _ query: QueryID, _ range: Range<Int>
     ) async throws(StorageError) -> (window: ItemWindow<Value>, record: QueryRecord, bytes: Int, readAt: Timestamp)? {
@@ -81,7 +82,8 @@ extension SnapshotBuilder {
         return (result, record, bytes, window.readAt)
     }
 
-    /// From memory, if it is there. A page that the window cuts off is known by what is left of it, as another page.
+    /// Returns the decoded page, from memory when it is cached. A page that the window cuts off is cached under the
+    /// fingerprint of the remaining items.
     private func decoded(_ content: PageContent, of query: QueryID) -> DecodedPage<Value> {
         let key = DecodedPageKey(query: query, fingerprint: content.fingerprint, count: content.count)
         if let known = cache.element(key) { return known }

@@ -1,17 +1,17 @@
 public import PageModel
 
-/// Something that happened to a list, as it happened. Snapshots say what is; events say what came.
+/// A change of a list. Snapshots show the state of a list; events show each change.
 public enum ListEvent<Value: Sendable>: Sendable {
-    /// These items came, and stand at these positions.
+    /// These items were loaded at these positions.
     case pageLoaded(Range<Int>, [Value])
-    /// Items came, went or moved; what lies behind them moved along.
+    /// Items were inserted, removed, moved or rewritten. Items behind them shift accordingly.
     case refreshed(ListDifference)
     /// Another process changed the list.
     case changedElsewhere
     /// The list was emptied, by `reset` or by a purge.
     case reset
-    /// Something could not be had. What is cached stays (R37).
+    /// A fetch failed. The cached items stay (R37).
     case failed(ListFailure)
-    /// Nothing lies behind what is held. Once for each arrival at the end (R38).
+    /// The held items reach the end of the list. Sent once each time the list reaches its end (R38).
     case endReached
 }

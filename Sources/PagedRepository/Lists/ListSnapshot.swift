@@ -1,78 +1,76 @@
 public import PageModel
 
-/// One immutable, consistent view of a list: what there is, what is missing, how old it is, and what is being done
-/// about it (R12, R39).
+/// An immutable, consistent view of a list: its items, gaps, age and activity (R12, R39).
 ///
-/// What there is and what is being done are two things: a list full of items whose refresh has just failed is full
-/// *and* failed.
+/// Content and activity are independent. A list can hold all its items although its last refresh failed.
 public struct ListSnapshot<Value: Sendable>: Sendable {
     /// A stretch of positions whose items can be read.
     public struct Run: Sendable {
-        /// Position of the first item.
+        /// The position of the first item.
         public var offset: Int
         /// The items, by position.
         public var items: PagedItems<Value>
-        /// Whether it belongs to the list as it is; otherwise it is left from before, and readable until it is replaced
-        /// (R19).
+        /// Whether the items belong to the current list. False for items of an earlier list, which stay readable until
+        /// they are replaced (R19).
         public var isHeld: Bool
 
-        /// The positions of its items.
+        /// The positions of the items.
         public var range: Range<Int> { offset..<offset + items.count }
     }
 
-    /// What the list is doing.
+    /// The loading activity of a list.
     public enum Activity: Hashable, Sendable {
-        /// Nothing.
+        /// No activity.
         case idle
-        /// Page one, of a list of which nothing is held.
+        /// Page one is being fetched for the first time.
         case loadingFirst
-        /// Page one, of a list of which something is held.
+        /// Page one of a loaded list is being fetched again.
         case refreshing
-        /// The page behind what is held.
+        /// The page behind the held items is being fetched.
         case loadingNext
-        /// Everything that is missing.
+        /// All missing pages are being fetched.
         case loadingAll
     }
 
-    /// The items from the first position on, up to the first gap.
+    /// The items from position 0 up to the first gap.
     public var items: PagedItems<Value>
-    /// Everything that can be read, by position; the first run is `items` when it begins at position 0.
+    /// All readable items, by position. The first run equals `items` when it begins at position 0.
     public var runs: [Run]
     /// The positions that are known to be missing.
     public var gaps: [Range<Int>]
-    /// What the origin says of the list's length.
+    /// The length of the list, as the origin states it.
     public var total: Total
-    /// Where the list ends; nil while nobody knows.
+    /// The position at which the list ends. `nil` means unknown.
     public var end: Int?
-    /// How many pages `items` was fetched in.
+    /// The number of pages in which `items` was fetched.
     public var pagesLoaded: Int
-    /// Whether something comes, or may come, behind `items`.
+    /// Whether more items follow, or may follow, behind `items`.
     public var hasMore: Bool
-    /// When the origin last confirmed page one; nil when it was never had (R11).
+    /// When the origin last confirmed page one. `nil` means that page one was never fetched (R11).
     public var validatedAt: Timestamp?
-    /// The age of the list by the policy; nil when it was never had.
+    /// The freshness of the list by the policy. `nil` means that page one was never fetched.
     public var freshness: Freshness?
-    /// What the list is doing just now.
+    /// The current activity of the list.
     public var activity: Activity
-    /// What failed last, until the retry starts (R37).
+    /// The last failure, until its retry starts (R37).
     public var failure: ListFailure?
-    /// Pages whose fetch failed, of the whole list.
+    /// The number of pages in the whole list whose fetch failed.
     public var failingPages: Int
-    /// Neighbours that are believed, and were not seen, to be neighbours (G1).
+    /// The number of neighbouring pairs whose adjacency is inferred and was not shown by one answer (G1).
     public var inferredSeams: Int
-    /// Positions that are held, and whose bytes cannot be used: damaged, or not decodable any more (R7). They are left
-    /// out of `items`, and fetched again.
+    /// Held positions whose bytes cannot be used, because they are damaged or no longer decode (R7). They are left out
+    /// of `items`, and fetched again.
     public var unusable: [Range<Int>]
-    /// Whether ids repeat in this list, so that it is read and not compared (R25).
+    /// Whether ids repeat in this list. Such a list is read again and not compared (R25).
     public var allowsDuplicates: Bool
-    /// Whether everything in it is in the storage. False where the origin forbids to keep answers (`no-store`): some or
-    /// all of the items are then in memory only, for as long as this process holds the list; nobody else sees them, and
-    /// they come again only from the origin. With page one among them the list is `stale` at once.
+    /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`). Some or
+    /// all of the items are then in memory only, while this process uses the list. No other process sees them. When
+    /// page one is among them, the list is `stale` at once.
     public var isKept: Bool
-    /// The version of the list that it was read of.
+    /// The version of the list that was read.
     public var version: ListVersion
 
-    /// A list of which nothing is known; for previews and tests, to be filled in.
+    /// A snapshot of an unknown list. Set its properties in previews and tests.
     public init() {
         items = PagedItems()
         runs = []
@@ -93,16 +91,16 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         version = ListVersion(generation: 0, revision: 0)
     }
 
-    /// Whether page one was ever had.
+    /// Whether page one was ever fetched.
     public var isLoaded: Bool { validatedAt != nil }
     /// Whether the list ends with `items`.
     public var isAtEnd: Bool { isLoaded && !hasMore }
-    /// Whether anything is under way.
+    /// Whether a load is under way.
     public var isLoading: Bool { activity != .idle }
-    /// Whether the page behind what is held is under way.
+    /// Whether the page behind the held items is being fetched.
     public var isLoadingNext: Bool { activity == .loadingNext }
 
-    /// What a screen shows of it.
+    /// The state that a screen shows.
     public var displayState: DisplayState {
         guard items.isEmpty else {
             if activity == .loadingNext || activity == .loadingAll { return .loadingNext }
@@ -115,24 +113,24 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     }
 }
 
-/// What a screen shows of a list; derived from a snapshot, never kept beside it.
+/// The state of a screen that shows a list. It is derived from a snapshot and never stored beside it.
 public enum DisplayState: Hashable, Sendable {
-    /// Never asked for.
+    /// The list was never loaded.
     case nothing
-    /// The origin says that there is nothing.
+    /// The origin reports an empty list.
     case empty
-    /// Items, and nothing under way.
+    /// Items are shown, and no load is under way.
     case items
-    /// Nothing to show yet.
+    /// No items are shown yet, and a load is under way.
     case loadingFirst
-    /// Nothing to show, since page one could not be had.
+    /// No items are shown, because page one failed to load.
     case firstFailed(ListFailure)
-    /// Items, and page one under way.
+    /// Items are shown, and page one is being fetched.
     case refreshing
-    /// Items, and page one could not be had anew.
+    /// Items are shown, and the refresh of page one failed.
     case refreshFailed(ListFailure)
-    /// Items, and more under way.
+    /// Items are shown, and more items are being fetched.
     case loadingNext
-    /// Items, and the page behind them could not be had.
+    /// Items are shown, and the page behind them failed to load.
     case nextFailed(ListFailure)
 }

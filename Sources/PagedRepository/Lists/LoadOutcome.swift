@@ -1,55 +1,53 @@
 public import PageModel
 
-/// What a call to load something came to (R35). A failure is thrown, as a `ListFailure`.
+/// The result of a load (R35). A failed load throws a `ListFailure`.
 public enum LoadOutcome: Hashable, Sendable {
-    /// So many items that were not held before.
+    /// The number of loaded items that were not held before.
     case loaded(Int)
-    /// The same was being loaded already; this is what it brought.
+    /// The same load was already under way. The number is the number of new items that it loaded.
     case joined(Int)
-    /// There is nothing behind what is held.
+    /// The list ends with the held items.
     case endReached
-    /// A refresh or a reset won; nothing of the call is in the list.
+    /// A refresh or a reset superseded the call. Its result is not in the list.
     case superseded
-    /// An automatic trigger that has to wait: what failed last is not to be tried again yet (R33).
+    /// An automatic trigger did not send a request, because the next attempt after the last failure is not due (R33).
     case notNow
 
-    /// For the caller who only came along.
+    /// The outcome for a caller that joined a load under way.
     var joined: LoadOutcome { if case .loaded(let count) = self { .joined(count) } else { self } }
 }
 
-/// What may be served, and whether the origin is asked (R13).
+/// How a load uses the cache and the origin (R13).
 public enum LoadPolicy: Hashable, Sendable, CaseIterable {
-    /// What is cached, whatever its age; the origin is never asked.
+    /// Serves the cached items, whatever their age, and never contacts the origin.
     case cacheOnly
-    /// What is cached, at once; page one is refreshed meanwhile.
+    /// Serves the cached items at once, and refreshes page one in the meantime.
     case cacheThenRefresh
-    /// What is cached while it is fresh; otherwise page one is refreshed.
+    /// Serves the cached items while they are fresh; otherwise refreshes page one.
     case refreshIfStale
-    /// The origin; what is cached when it cannot be had.
+    /// Refreshes page one, and serves the cached items when that fails.
     case originFirst
 }
 
-/// Why something could not be loaded. It stays in the snapshots until the retry starts, and takes nothing away (R14,
-/// R37).
+/// Why a load failed. The failure stays in the snapshots until the retry starts, and removes no items (R14, R37).
 public struct ListFailure: Error, Hashable, Sendable {
-    /// What was being loaded.
+    /// The kind of load that failed.
     public enum Kind: String, Hashable, Sendable {
-        /// Page one of a list of which nothing is held.
+        /// Page one of a list that was never loaded.
         case first
-        /// Page one of a list that is held.
+        /// Page one of a loaded list.
         case refresh
-        /// What comes behind.
+        /// The items behind the held ones.
         case next
     }
 
-    /// What was being loaded.
+    /// The kind of load that failed.
     public var kind: Kind
-    /// What went wrong, as the ledger has it.
+    /// The error, as the ledger records it.
     public var failure: FetchFailure
-    /// When an automatic trigger may try again; nil when none should.
+    /// When an automatic trigger may retry. `nil` means never.
     public var nextAttemptAt: Timestamp?
-    /// What the source itself threw, when that was no `FetchFailure`. Lives as long as the process; equality leaves it
-    /// out.
+    /// The error that the source threw, when it was not a `FetchFailure`. It is not stored, and equality ignores it.
     public var cause: (any Error)?
 
     /// A failure; each parameter is the property of its name.

@@ -1,14 +1,14 @@
-/// Items of a list, one behind the other, kept page by page: a snapshot shares the pages of the one before.
+/// Items of a list in order, kept page by page. Successive snapshots share their pages.
 public struct PagedItems<Value: Sendable>: RandomAccessCollection, Sendable {
     private var pages: [[Value]] = []
-    /// Where each page begins.
+    /// The position at which each page begins.
     private var starts: [Int] = []
     public private(set) var endIndex = 0
 
-    /// No items.
+    /// An empty collection.
     public init() {}
 
-    /// The items of these pages, one page behind the other.
+    /// The items of these pages, in order.
     public init(_ pages: some Sequence<[Value]>) {
         for page in pages { append(page) }
     }

@@ -3,15 +3,15 @@ public import PageModel
 
 /// A list for user interfaces: the newest snapshot, observed property by property.
 ///
-/// Belongs to the main actor. `run()` keeps it up to date for as long as its task lives: give it to the view's `task`.
+/// Isolated to the main actor. `run()` keeps the model up to date while its task runs; start it in the view's `task`.
 @MainActor
 @Observable
 public final class PagedListModel<Value: Sendable> {
-    /// The newest snapshot; empty until something was loaded.
+    /// The newest snapshot. Empty until the list is loaded.
     public private(set) var snapshot = ListSnapshot<Value>()
     @ObservationIgnored private let list: PagedList<Value>
 
-    /// A model of this list. Asks nobody for anything (R34).
+    /// A model of this list. Sends no request (R34).
     public init(_ list: PagedList<Value>) {
         self.list = list
         snapshot = list.current
@@ -37,20 +37,20 @@ public final class PagedListModel<Value: Sendable> {
     /// Loads by the policy, and then follows the list until the task is cancelled.
     public func run(_ policy: LoadPolicy = .cacheThenRefresh) async {
         let snapshots = list.snapshots
-        // What fails is in the snapshot.
+        // The snapshot holds any failure.
         let loading = Task { [list] in _ = try? await list.load(policy) }
         for await snapshot in snapshots { self.snapshot = snapshot }
         loading.cancel()
     }
 
-    /// As `PagedList.refresh()`; what fails is in `failure`.
+    /// Calls `PagedList.refresh()`. A failure is in `failure`.
     public func refresh() async { _ = try? await list.refresh() }
-    /// As `PagedList.loadNext()`; what fails is in `failure`.
+    /// Calls `PagedList.loadNext()`. A failure is in `failure`.
     public func loadNext() async { _ = try? await list.loadNext() }
-    /// As `PagedList.retry()`; what fails is in `failure`.
+    /// Calls `PagedList.retry()`. A failure is in `failure`.
     public func retry() async { _ = try? await list.retry() }
-    /// As `PagedList.itemAppeared(at:)`.
+    /// Calls `PagedList.itemAppeared(at:)`.
     public func itemAppeared(at position: Int) { list.itemAppeared(at: position) }
-    /// As `PagedList.reset()`; where the storage fails, the list stays as it is.
+    /// Calls `PagedList.reset()`. When the storage fails, the list stays as it is.
     public func reset() async { try? await list.reset() }
 }

@@ -1,35 +1,35 @@
 public import PageModel
 
-/// How lists behave; each default is said where it stands.
+/// Options of lists. Each property states its default.
 public struct PagedListOptions: Hashable, Sendable {
-    /// How fetching goes: concurrency, page size, retries, leases. `work` is set by each call. A call that a person
-    /// waits for does not wait for retries; the ledger keeps them. Default: the defaults, with no patience.
+    /// How pages are fetched: concurrency, page size, retries, leases. `work` is set by each call. Calls do not wait
+    /// for retries; the ledger keeps them. Defaults to the defaults of `SyncOptions`, with a patience of 0.
     public var sync: SyncOptions = {
         var options = SyncOptions()
         options.patience = .zero
         return options
     }()
-    /// When what is cached counts as stale, and as expired.
+    /// When cached items count as stale, and as expired.
     public var freshness = FreshnessPolicy()
-    /// How many items before the end of what is held the next page is fetched by itself, in pages. 0…: 0 waits for the
-    /// last item. Default: 1.
+    /// How many pages before the end of the loaded items the next page is prefetched. 0 waits for the last item to
+    /// appear. At least 0. Defaults to 1.
     public var prefetchDistance = 1
-    /// How many pages are fetched by themselves, at most, before another item appears. 1…: Default: 2.
+    /// The most pages that are prefetched before another item appears. At least 1. Defaults to 2.
     public var prefetchLimit = 2
-    /// What automatic triggers do after something failed. Explicit calls always try (R33). Default: `never`.
+    /// Whether automatic triggers retry after a failure. Explicit calls always send a request (R33). Defaults to `never`.
     public var automaticRetry = AutomaticRetry.never
-    /// How many items one snapshot holds at most; what lies behind is there for `PagedRepository.page`. 1…. Default:
-    /// 100,000.
+    /// The most items in one snapshot. Items behind them are available from `PagedRepository.page`. At least 1.
+    /// Defaults to 100,000.
     public var itemLimit = 100_000
 
-    /// The defaults.
+    /// Options with the default values.
     public init() {}
 
-    /// What scrolling does after the next page could not be had.
+    /// Whether scrolling retries after the next page failed to load.
     public enum AutomaticRetry: Hashable, Sendable {
-        /// Nothing: only an explicit call tries again.
+        /// Only an explicit call retries.
         case never
-        /// It tries again once the ledger says that it is time.
+        /// Scrolling retries when the next attempt is due by the ledger.
         case perLedger
     }
 }
