@@ -2,7 +2,7 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-// Which URL a page has, and how it is asked for.
+// The URL of each page, and the request for it.
 extension HTTPPageSource {
     /// The URL of a page, without secrets.
     func pageURL(for request: PageRequest) throws(FetchFailure) -> OriginURL {
@@ -20,7 +20,7 @@ extension HTTPPageSource {
                 let grid = max(description?.gridSize ?? 1, 1)
                 url.set(description?.pageParameter ?? "page", String(offset / grid + (description?.firstPage ?? 1)))
                 url = sized(url, request.size, description)
-                // Positions are counted on page one's grid: another size would put items in wrong places.
+                // Positions are counted on the grid of page one. Another page size would put items at wrong positions.
                 if request.size != nil, description?.ignoresSize != true, let name = description?.limitParameter {
                     url.set(name, String(grid))
                 }
@@ -36,11 +36,11 @@ extension HTTPPageSource {
         }
     }
 
-    /// Page one, of this size.
+    /// The URL of page one, with this page size.
     func firstPage(_ size: Int?) -> OriginURL { sized(url, size, state.withLock { $0.description }) }
 
-    /// A URL with a size; not a larger one than the origin says it gives, and none where it refuses to be asked for
-    /// one.
+    /// Adds a page size to a URL. The size is capped at the largest one that the origin states. The URL stays unchanged
+    /// when the origin is known to ignore sizes and no parameter for them is known.
     func sized(_ url: OriginURL, _ size: Int?, _ description: SourceDescription?) -> OriginURL {
         guard let size, description?.limitParameter != nil || description?.ignoresSize != true else { return url }
         var url = url
@@ -51,17 +51,17 @@ extension HTTPPageSource {
         return url
     }
 
-    /// Whether page one was refused for the name that the size was guessed to have: some origins refuse what they do
-    /// not know.
+    /// Returns whether the origin refused page one because of the guessed size parameter. Some origins refuse unknown
+    /// parameters.
     func isSizeRefused(_ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?) -> Bool
     {
         description == nil && request.target == .first && request.size != nil && configuration.limitParameter == nil
             && [400, 422].contains(response.status)
     }
 
-    /// Page one without a size, where it came empty with one and does not without: under the name that the size was
-    /// guessed to have some origins filter (Kinto, json-server). Nil where it is empty all the same, and where no name
-    /// was guessed.
+    /// Fetches page one again without a size when the request with a size returned an empty page. Some origins filter
+    /// by the guessed parameter name (Kinto, json-server). Returns nil when the page is empty without the size too, and
+    /// when no name was guessed.
     func unfiltered(
         _ response: HTTPPageResponse, _ request: PageRequest, _ description: SourceDescription?
     ) async throws -> HTTPPageResponse? {
@@ -73,16 +73,17 @@ extension HTTPPageSource {
         return whole.status == 200 && count(whole, of: url) ?? 0 > 0 ? whole : nil
     }
 
-    /// How many items came; nil where that cannot be read.
+    /// The number of items in an answer. Returns nil when the items cannot be read.
     private func count(_ response: HTTPPageResponse, of url: OriginURL) -> Int? {
         let answer = try? Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits)
         return answer.flatMap { try? Detector.describe($0, configuration) }?.evidence.count
     }
 
-    /// Sends one request, and follows redirects where they may lead (R45).
+    /// Sends one request and follows the redirects that the policy admits (R45).
     /// - Parameters:
-    ///   - conditions: sent along wherever it leads: they are no secrets, and of the answer at its end.
-    ///   - most: requests that may be spent on it, redirects included; nil leaves it to the limits.
+    ///   - conditions: conditional headers. They go to every target of a redirect: they hold no secrets, and they
+    ///     belong to the final answer.
+    ///   - most: the largest number of requests to spend, redirects included. `nil` leaves only the limit on redirects.
     func send(
         _ url: OriginURL, _ conditions: [HTTPField], method: String = "GET", most: Int? = nil
     ) async throws -> HTTPPageResponse {

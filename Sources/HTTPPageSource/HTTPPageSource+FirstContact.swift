@@ -2,18 +2,18 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// The answer that a first contact begins with, and what was spent before it.
+/// The answer that starts a first contact, and the requests spent before it.
 struct FirstContact {
     var answer: Answer
-    /// Page one's items.
+    /// The items of page one.
     var content: PageContent
-    /// Requests that this source had sent before it asked for page one.
+    /// The number of requests that this source had sent before it requested page one.
     var requestsBefore: Int
-    /// What an earlier first contact came to, when that was not enough to go by.
+    /// The description from an earlier first contact that was too uncertain to use.
     var earlier: SourceDescription?
 }
 
-// Finding out how an origin pages, from its first answer and a few questions.
+// Detection of how an origin pages, from its first answer and a few probes.
 extension HTTPPageSource {
     func firstContact(_ answer: Answer, _ size: Int?, _ requestsBefore: Int) async throws -> FetchedPage {
         let (known, stored) = state.withLock { ($0.description, $0.earlier) }
@@ -23,7 +23,7 @@ extension HTTPPageSource {
         try await askForSize(size, &draft, &contact)
         contact.content = try reader(draft, contact).content()
         if size != nil, draft.description.limitParameter == nil, contact.answer.url == url {
-            // It refused the usual name, and shows no other.
+            // The origin ignored the usual parameter name, and its answer shows no other name.
             draft.description.ignoresSize = true
             draft.warnings.append(
                 "no size is asked for (--limit-param names its parameter); the origin gives \(contact.content.count) items a page"
@@ -37,7 +37,7 @@ extension HTTPPageSource {
         }
         let candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
         if !candidates.isEmpty, hasSearched(draft, contact) {
-            // Everything was tried before, and page one looks as it did then.
+            // An earlier first contact tried every candidate, and page one looks the same as it did then.
             draft.description.reasons = contact.earlier?.reasons
             PagingChoice.giveUp(&draft, configuration)
         } else {
@@ -45,7 +45,7 @@ extension HTTPPageSource {
             try await mendLinks(&draft, contact)
             PagingChoice.complete(&draft)
         }
-        // Who asked is kept in any case.
+        // The check of the credential is kept in every case.
         draft.description.credential = check
 
         var page = try reader(draft, contact).page()
@@ -68,12 +68,12 @@ extension HTTPPageSource {
             limits: configuration.limits)
     }
 
-    /// Requests that may still be spent on this first contact.
+    /// The number of requests that this first contact may still spend.
     func left(_ contact: FirstContact) -> Int {
         max(HTTPPageSource.detectionBudget - (usage.requests - contact.requestsBefore), 0)
     }
 
-    /// R45: what carries the caller's secret carries no token.
+    /// A parameter that carries a secret of the caller is never used for a token (R45).
     private func isAllowed(_ candidate: Candidate) -> Bool {
         candidate.parameter.map { name in !secrets.contains { $0.plainName == name } } ?? true
     }
@@ -83,8 +83,8 @@ extension HTTPPageSource {
         return searched.items == draft.evidence.count && searched.total == draft.evidence.total.count
     }
 
-    /// A size was asked for in the usual parameter, and the next URL shows that it has another name here: page one is
-    /// asked for once more. Positions on another grid than that of all later pages would be of no use.
+    /// Fetches page one once more under the size parameter that the next URL reveals. The first request used the usual
+    /// name, and the origin uses another. Without this request, page one would have another grid than all later pages.
     private func askForSize(_ size: Int?, _ draft: inout DetectionDraft, _ contact: inout FirstContact) async throws {
         guard let size, let name = draft.description.limitParameter, contact.answer.url.value(of: name) == nil,
             draft.evidence.count != size,

@@ -2,24 +2,25 @@ public import PageModel
 import PagedRepository
 import Synchronization
 
-// Which list it is, and whose (R45).
+// The identity of the list, and the credential that it belongs to (R45).
 extension HTTPPageSource {
-    /// The key of the list at `url` (R45): its canonical text without paging and secrets; nil for what is no URL.
+    /// The key of the list at `url` (R45): its canonical text without paging parameters and secrets. Returns nil when
+    /// `url` is not an http or https URL.
     /// - Parameters:
-    ///   - url: where page one is, or a later one.
-    ///   - parameters: names of paging parameters that the caller knows of. Default: none; the usual names are known.
-    ///   - scope: whose list it is. Default: empty, one list serves everybody.
+    ///   - url: the URL of page one, or of a later page.
+    ///   - parameters: further names of paging parameters. Defaults to none; the usual names are always removed.
+    ///   - scope: the owner of the list. Defaults to the empty scope: one list for all callers.
     public static func key(for url: String, parameters: [String] = [], scope: String = "") -> QueryKey? {
         OriginURL(url).map { QueryKey($0.canonicalText(without: Set(parameters)), scope: scope) }
     }
 
-    /// The URL that a stored lesson asks; nil when there is none.
+    /// The URL in a stored lesson. Returns nil when the text holds no lesson of this source.
     public static func url(inStored source: String) -> String? {
         SourceDescription(json: source)?.url
     }
 
-    /// Whether a list was fetched by somebody else than this source asks for (R45): two accounts must never share a
-    /// list by accident. False for a list of which nothing is stored.
+    /// Returns whether the stored list was fetched with another credential than this source uses. Two accounts must
+    /// never share a list by accident (R45). Returns false when `source` holds no lesson of this source.
     public func belongsToAnother(stored source: String) -> Bool {
         guard let known = SourceDescription(json: source) else { return false }
         guard let text = known.credential else { return credential != nil }
@@ -27,10 +28,10 @@ extension HTTPPageSource {
         return !check.matches(credential)
     }
 
-    /// R45: under the key of its URL, a list is that of one credential. Under a key or a scope of the caller's own, the
-    /// caller has said whose it is.
-    /// - Throws: `FetchFailure` with class `forbidden` for a list that was fetched with another credential, or with
-    ///   none.
+    /// Takes up the stored description of a list, unless the list belongs to another credential. Under the key of its
+    /// URL, a list belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the
+    /// ownership, and the credentials are not compared.
+    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none.
     public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
         let isNamed = list.key != QueryKey(url.canonicalText(without: Set(configuration.pagingParameters)))
         guard isNamed || !belongsToAnother(stored: list.source) else {
@@ -42,7 +43,8 @@ extension HTTPPageSource {
         takeUp(known)
     }
 
-    /// What is stored is gone by, unless something else was said then, or too little was seen.
+    /// Uses a stored description, unless the configuration has changed since. A provisional description is kept as
+    /// `earlier` only.
     func takeUp(_ known: SourceDescription) {
         guard known.fits(configuration.saying) else { return }
         state.withLock { state in
@@ -54,7 +56,7 @@ extension HTTPPageSource {
         }
     }
 
-    /// What is stored of the credential. The salt stays as long as the credential does: a list that did not change is
+    /// The check of the credential to store. The salt stays the same while the credential does, so an unchanged list is
     /// not written again (R6).
     var check: String? {
         guard let credential else { return nil }

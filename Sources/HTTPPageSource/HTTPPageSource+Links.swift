@@ -1,10 +1,11 @@
 import PageModel
 
-// Next links that leave out what page one was asked with: a filter, an order, an expansion.
+// Next links that leave out parameters of page one: a filter, an order, an expansion.
 extension HTTPPageSource {
-    /// Whether such parameters have to be put back is decided by two answers: the link as it is, and with them. When
-    /// both bring the same items, the link is right as it is: its token stands for them. When they differ, or the link
-    /// alone is refused, what page one was asked with goes on being asked.
+    /// Decides by two answers whether such parameters have to be put back into next links. One request uses the link as
+    /// it is, the other adds the parameters. When both answers hold the same items, the link is right, because its
+    /// token implies the parameters. When the items differ, or the origin refuses the plain link, later links carry the
+    /// parameters.
     func mendLinks(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         guard !draft.isInterrupted, draft.description.style == .link || draft.description.style == .nextURL,
             let text = try? reader(draft, contact).next(behind: contact.content)?.text, let next = OriginURL(text),

@@ -1,15 +1,15 @@
 import PageModel
 import PagedRepository
 
-// Asking in the ways that may lead on, until an answer bears one out. Nothing is kept that was not borne out.
+// Probes for the candidate ways of paging. A candidate is kept only after an answer has proved it.
 extension HTTPPageSource {
     enum ProbeReply {
         case page(Answer)
-        /// The origin refuses the question, or answers nothing that can be read.
+        /// The origin refuses the request, or the answer cannot be read.
         case refused(String)
-        /// The origin is not well: what it answers now proves nothing.
+        /// The origin is in trouble, so its answer proves nothing.
         case silent(String)
-        /// There are no requests left.
+        /// No requests are left.
         case spent
     }
 
@@ -23,7 +23,7 @@ extension HTTPPageSource {
                 return .page(
                     try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits))
             case 408, 425, 429, 502, 503, 504: return .silent("answered \(response.status)")
-            // Some origins fall over what they do not know.
+            // Some origins fail with a server error on unknown parameters.
             case _: return .refused("answered \(response.status)")
             }
         } catch {
@@ -34,14 +34,14 @@ extension HTTPPageSource {
         }
     }
 
-    /// An origin that wants quiet is asked nothing more for now.
+    /// Stops all further probes on this first contact. The next run detects again.
     func interrupt(_ draft: inout DetectionDraft, _ detail: String) {
         draft.warnings.append("how the list goes on could not be found out now (\(detail)); the next run looks again")
         draft.description.isProvisional = true
         draft.isInterrupted = true
     }
 
-    /// One candidate after the other; the first that proves itself is taken.
+    /// Tries one candidate after the other, and takes the first one that is proved.
     func prove(_ candidates: [Candidate], _ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         guard !draft.isInterrupted else { return }
         for candidate in candidates {
@@ -57,7 +57,7 @@ extension HTTPPageSource {
             case .failed(let detail):
                 draft.explain("paging", name(of: candidate), .failed, detail)
             case .interrupted(let detail):
-                // Nothing is concluded from that: the next first answer is looked at again.
+                // An interrupted probe allows no conclusion. The next run detects again from its first answer.
                 draft.explain("paging", name(of: candidate), .failed, detail)
                 return interrupt(&draft, detail)
             }
@@ -66,7 +66,7 @@ extension HTTPPageSource {
     }
 
     private enum Verdict {
-        /// - `first`: what page one, or its first item, is asked with, where that was found out.
+        /// - `first`: the number of page one, or of its first item, where the probe has found it out.
         case proved(first: Int?)
         case failed(String)
         case interrupted(String)
@@ -102,8 +102,9 @@ extension HTTPPageSource {
         }
     }
 
-    /// Asked for page one's last item, an origin that counts from 1 answers with one more of its items. So does one
-    /// whose list has grown by an item meanwhile: page one, asked for again, tells them apart.
+    /// Requests the offset of page one's last item. An origin that counts from 1 returns one more item of page one. A
+    /// list that has grown by one item meanwhile gives the same answer. A second request for page one tells the two
+    /// cases apart.
     private func judgeOffset(
         _ name: String, _ first: Int, _ draft: DetectionDraft, _ contact: FirstContact
     ) async throws -> Verdict {
@@ -124,8 +125,8 @@ extension HTTPPageSource {
         }
     }
 
-    /// Which number page one has, and whether the parameter numbers pages at all. A page that looks different is not
-    /// enough: where items differ at every call, so does page one. The number of page one has to bring page one.
+    /// Finds the number of page one, and whether the parameter numbers pages at all. A page with other items is not
+    /// enough, because some origins return other items at every call. The number of page one must return page one.
     private func judgePages(
         _ name: String, _ said: Int?, _ draft: DetectionDraft, _ contact: FirstContact
     ) async throws -> Verdict {
@@ -142,7 +143,7 @@ extension HTTPPageSource {
         switch try await look(2) {
         case .proved:
             break
-        // A list of two pages, numbered from 0, has no page 2.
+        // A list of two pages that are numbered from 0 has no page 2.
         case .failed(let detail)
         where detail == ProbeFinding.nothing.detail || detail.hasSuffix("404") || detail.hasSuffix("416"):
             break

@@ -2,7 +2,7 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-// What an origin is told, and what of its answers goes into the store and onto terminals (R45).
+// The secrets that an origin receives, and their removal from stored data and messages (R45).
 extension HTTPPageSource {
     var policy: OriginPolicy { OriginPolicy(home: url, allowed: configuration.allowedHosts) }
 
@@ -10,8 +10,8 @@ extension HTTPPageSource {
         SecretWords(headers: configuration.headers.filter { configuration.isCredential($0.name) }, parameters: secrets)
     }
 
-    /// The request for a URL, complete: with everything that was configured for the origin itself, with next to nothing
-    /// for another one that is allowed.
+    /// The complete request for a URL. The home origin receives everything that was configured. Another allowed origin
+    /// receives only the conditions and the two standard headers.
     func request(for target: OriginURL, _ conditions: [HTTPField], method: String) -> HTTPPageRequest {
         var target = target
         let isHome = policy.isHome(target)
@@ -26,8 +26,8 @@ extension HTTPPageSource {
         return HTTPPageRequest(method: method, url: target.text, headers: headers)
     }
 
-    /// Where a redirect leads, without secrets.
-    /// - Throws: `hostile` when nobody is to be asked there.
+    /// The target of a redirect, without secrets.
+    /// - Throws: `FetchFailure` with class `hostile` when the policy refuses the target.
     func destination(of response: HTTPPageResponse, from current: OriginURL) throws(FetchFailure) -> OriginURL {
         func refusal(_ message: String) -> FetchFailure {
             FetchFailure(.hostile, message, isRetryable: false, httpStatus: response.status)
@@ -36,7 +36,7 @@ extension HTTPPageSource {
         else {
             throw refusal("the origin redirects to what is not an http or https URL")
         }
-        // What it echoes is put back by ourselves where it belongs.
+        // Secrets that the origin echoes are removed here. The request adds them again where they belong.
         next.userInfo = nil
         next.removeParameters { isOwnSecret($0) }
         switch policy.verdict(on: next, from: current) {
@@ -53,7 +53,8 @@ extension HTTPPageSource {
         }
     }
 
-    /// R45: an origin may echo what it was sent, and messages go to ledgers, logs and terminals.
+    /// Hides the secrets in the messages of failures. An origin may echo them, and messages go to ledgers, logs and
+    /// terminals (R45).
     func hidingSecrets<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -63,13 +64,13 @@ extension HTTPPageSource {
         }
     }
 
-    /// The validator that a 304 puts in place of the one that was sent; nil where nothing is to be put there.
+    /// The validator that a 304 puts in place of the sent one. Returns nil when the sent one stays.
     func renewed(_ sent: Validator, by response: HTTPPageResponse) -> Validator? {
         response.renewed(sent).flatMap { secretWords.isIn($0.entityTag ?? "") ? nil : $0 }
     }
 
-    /// What an answer brings into the store: nothing of the caller's secrets, wherever the origin echoes them, and what
-    /// it says about being kept. Items are as they came (R7).
+    /// Prepares a page for the store. Removes the caller's secrets wherever the origin echoes them, and applies
+    /// `Cache-Control`. Items keep the bytes that the origin sent (R7).
     func sealed(_ page: FetchedPage, _ response: HTTPPageResponse) throws(FetchFailure) -> FetchedPage {
         var page = page
         let words = secretWords
@@ -89,7 +90,8 @@ extension HTTPPageSource {
         return page
     }
 
-    /// R45: tokens echoed in next URLs are stripped before storing, and added back when asking.
+    /// Removes secrets that the origin echoes in next URLs before the cursor is stored (R45). The request adds them
+    /// again.
     private func sealed(_ cursor: PageCursor, _ words: SecretWords) throws(FetchFailure) -> PageCursor {
         guard words.isIn(cursor.text) else { return cursor }
         if var next = OriginURL(cursor.text) {
@@ -105,7 +107,7 @@ extension HTTPPageSource {
 }
 
 extension HTTPSourceConfiguration {
-    /// Whether a header of this name says who is asking.
+    /// Returns whether a header of this name carries a credential.
     func isCredential(_ name: String) -> Bool {
         if ParameterNames.isCredentialHeader(name) { return true }
         if secretHeaders.contains(where: { $0.lowercased() == name.lowercased() }) { return true }

@@ -1,9 +1,9 @@
 import PageModel
 import Synchronization
 
-// Totals that stand in headers, and those that only HEAD brings (R16).
+// Totals in headers, and totals that only HEAD returns (R16).
 extension HTTPPageSource {
-    /// What the headers of an answer without a body say of the list's length.
+    /// The total in the headers of an answer without a body.
     func totalInHeaders(_ response: HTTPPageResponse, _ description: SourceDescription?) -> Total {
         guard case .header(let name) = description?.total,
             let number = response.header(name).flatMap({ $0.split(separator: "/").last }).flatMap({
@@ -14,8 +14,8 @@ extension HTTPPageSource {
         return description?.isEstimate == true ? total.count.map { .estimate($0) } ?? .unknown : total
     }
 
-    /// Asks HEAD for the total where it was learned that it stands there; unknown elsewhere, and when no answer comes:
-    /// page one is not lost for that.
+    /// Fetches the total with HEAD when an earlier answer showed it there. Returns `unknown` elsewhere, and when the
+    /// request fails: a failure here must not cost page one.
     func totalByHead(_ url: OriginURL, _ description: SourceDescription?) async throws -> Total {
         guard let description, description.isTotalByHead == true else { return .unknown }
         do {
@@ -29,11 +29,11 @@ extension HTTPPageSource {
 
     private var isTotalHeaderSaid: Bool { if case .header = configuration.total { true } else { false } }
 
-    /// What HEAD said of the total, where that was not known before.
+    /// The result of a HEAD request whose use for the total was not known before.
     private enum HeadFinding {
         case total(HTTPSourceConfiguration.Place, Total)
         case nothing(String)
-        /// The origin is not well: what it answers now proves nothing.
+        /// The origin is in trouble, so its answer proves nothing.
         case silent(String)
         case wantsQuiet
     }
@@ -63,8 +63,8 @@ extension HTTPPageSource {
         return total == .unknown ? .nothing("no total there") : .total(place, total)
     }
 
-    /// First contact: page one shows no total. Once HEAD is asked, where knowing it changes what is done next: the list
-    /// goes on, or may go on.
+    /// Sends HEAD once on first contact when page one shows no total. It is sent only when a total would change the
+    /// next steps, that is, when the list continues or may continue.
     func askHead(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         if case .body = configuration.total { return }
         guard draft.evidence.total == .unknown, draft.evidence.count > 0, !PagingChoice.isWhole(draft.evidence),
@@ -91,8 +91,8 @@ extension HTTPPageSource {
         }
     }
 
-    /// RFC 9110, 10.2.1: `Allow` lists what is allowed. What was tried in vain on an earlier first contact is not tried
-    /// again.
+    /// `Allow` lists the methods that the origin supports (RFC 9110, 10.2.1). HEAD is not repeated when an earlier
+    /// first contact tried it in vain.
     private func mayAskHead(_ contact: FirstContact) -> Bool {
         if let earlier = contact.earlier, earlier.searched != nil, earlier.isTotalByHead != true, !earlier.awaitsHead {
             return false
@@ -100,7 +100,7 @@ extension HTTPPageSource {
         return contact.answer.response.header("Allow").map { $0.uppercased().contains("HEAD") } ?? true
     }
 
-    /// HEAD once more, with a later page one: a bad minute on first contact does not cost the list its total for good.
+    /// Repeats HEAD with a later page one. A short outage on first contact does not cost the list its total for good.
     func totalByHeadAgain(_ url: OriginURL, _ description: inout SourceDescription, atLeast count: Int) async throws
         -> Total
     {

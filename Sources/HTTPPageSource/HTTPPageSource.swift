@@ -8,45 +8,45 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A paginated JSON API over HTTP. Point it at a URL; how the origin pages is worked out from its first answer and a
-/// few questions, unless it is said or was stored: see Documentation/Detection.md.
+/// A source for paginated JSON APIs over HTTP. It detects how the origin pages from the first answer and a few probes.
+/// Settings of the configuration and stored findings take the place of detection: see Documentation/Detection.md.
 public final class HTTPPageSource: PageSource {
-    // Guarded by the mutex: what is known of the origin, and what was spent on it. Nothing is awaited while it is held.
+    // State behind the mutex: the knowledge about the origin, and the usage. No code awaits while it holds the mutex.
     struct State {
         var description: SourceDescription?
-        /// What is stored and not to be gone by: it tells what was tried in vain.
+        /// A stored description that is too uncertain to use. It records the attempts that failed.
         var earlier: SourceDescription?
-        /// The check of the credential as it is stored.
+        /// The stored check of the credential.
         var check: String?
         var usage = SourceUsage()
     }
 
-    /// At most so many requests to find out how an origin pages: page one, HEAD, probes and redirects.
+    /// The largest number of requests that detection spends: page one, HEAD, probes and redirects.
     static let detectionBudget = 8
 
     let configuration: HTTPSourceConfiguration
     let url: OriginURL
-    /// Everything the caller proves itself with, in one text; nil when that is nothing. Never leaves this object.
+    /// All secrets of the caller in one text. `nil` means the caller has none. It never leaves this object.
     let credential: String?
-    /// Whether the URL carries a secret: a parameter, or a user and a password. It is used, and not stored; but whoever
-    /// can see the caller's command line can see it.
+    /// Whether the URL carries a secret: a parameter, or a user and a password. The secret is used and never stored. It
+    /// is still visible on the caller's command line.
     public let hasSecretInURL: Bool
-    /// Parameters of the URL that are secret: taken out of everything stored, put back into everything asked.
+    /// Secret parameters of the URL. They are removed from all stored data and added to every request.
     let secrets: [OriginURL.Parameter]
-    /// What led to a later page in the caller's URL, and was left out.
+    /// Parameters of the caller's URL that led to a later page, and were removed.
     let places: [Candidate]
     let transport: any HTTPTransport
     let clock: any SyncClock
     let state: Mutex<State>
 
-    /// A URL of a later page (`page=3`, `offset=40`) stands for its list, which begins with page one; with `paging`
-    /// said to be `none` it is asked as it is.
+    /// Makes a source for one list. A URL of a later page (`page=3`, `offset=40`) stands for the whole list, which
+    /// starts with page one. With `paging` set to `none`, the URL is requested unchanged.
     /// - Parameters:
-    ///   - configuration: the URL, and whatever shall not be detected.
-    ///   - stored: what an earlier `SourceLesson` said; ignored when the configuration says otherwise. Default: nil,
-    ///     nothing.
-    ///   - transport: what sends requests; it is not closed here.
-    ///   - clock: the time by which dates of the origin are understood. Default: the wall clock.
+    ///   - configuration: the URL, and all settings that detection must not decide.
+    ///   - stored: the `source` of an earlier `SourceLesson`. Ignored when the configuration contradicts it. Defaults
+    ///     to nil: no lesson.
+    ///   - transport: the sender of requests. The source does not close it.
+    ///   - clock: the clock that dates of the origin are compared with. Defaults to the wall clock.
     /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL.
     public init(
         _ configuration: HTTPSourceConfiguration, stored: String? = nil, transport: any HTTPTransport,
@@ -58,7 +58,7 @@ public final class HTTPPageSource: PageSource {
         var configuration = configuration
         hasSecretInURL = url.userInfo != nil || url.parameters.contains(where: ParameterNames.isSecret)
         if let userInfo = url.userInfo {
-            // RFC 7617: what stands before the @ goes into a header, or it would end up in stored URLs.
+            // User and password move into a header (RFC 7617). Left in the URL, they would be stored.
             let credentials = Data((userInfo.percentDecoded ?? userInfo).utf8).base64EncodedString()
             configuration.headers.append(HTTPField("Authorization", "Basic \(credentials)"))
             url.userInfo = nil
@@ -81,7 +81,7 @@ public final class HTTPPageSource: PageSource {
         if let known { takeUp(known) }
     }
 
-    /// What is known about how the origin pages, in one line; nil before its first answer.
+    /// How the origin pages, in one line. `nil` before its first answer, unless a stored description was taken up.
     public var summary: String? { state.withLock { $0.description?.summary } }
 
     public var usage: SourceUsage { state.withLock { $0.usage } }
@@ -96,7 +96,8 @@ public final class HTTPPageSource: PageSource {
         }
     }
 
-    /// A few items where the origin is known to take a size; whole pages where that was never tried.
+    /// The size of a probe: 4 items where pages are offsets and the origin is known to accept a size. `nil` elsewhere:
+    /// a probe fetches a whole page.
     public var probeSize: Int? {
         guard let known = state.withLock({ $0.description }), known.style == .offset, known.limitParameter != nil,
             known.ignoresSize != true
@@ -104,8 +105,8 @@ public final class HTTPPageSource: PageSource {
         return 4
     }
 
-    /// R21: where any offset can be asked for, as many as the options say; elsewhere pages lie on a grid, or hand over
-    /// to each other, and nothing is asked for twice.
+    /// The overlap of pages (R21). `nil` leaves it to the options where any offset can be requested. Pages on a grid
+    /// and pages of a chain do not overlap.
     public var largestOverlap: Int? {
         switch state.withLock({ $0.description?.style }) {
         case .offset, nil: nil
@@ -113,14 +114,14 @@ public final class HTTPPageSource: PageSource {
         }
     }
 
-    /// Asks the origin for one page, with what is known of how it pages; page one also teaches that, with eight
-    /// requests at most.
-    /// - Throws: `FetchFailure` as R27 has it: `hostile` past a limit (R43), `forbidden` for a list of another
-    ///   credential (R45), `undecodable` where there are no items; `CancellationError`.
+    /// Fetches one page. The first fetch of page one also detects how the origin pages, with eight requests at most.
+    /// - Throws: `FetchFailure` with the class that the failure stands for (R27). `hostile` means the answer passed a
+    ///   limit (R43), or leads to an origin that is not allowed (R45). `forbidden` means the origin refused the caller.
+    ///   `undecodable` means the answer is not JSON, or has no items. Also throws `CancellationError`.
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         var lesson: SourceLesson?
         if request.target != .first, state.withLock({ $0.description }) == nil {
-            // A page from the middle does not show how its list pages: page one is asked for first.
+            // A page from the middle does not show how its list pages. Page one is fetched first.
             if case .page(let first) = try await fetch(PageRequest(.first, size: request.size)) {
                 lesson = first.lesson
             }
@@ -140,9 +141,9 @@ public final class HTTPPageSource: PageSource {
         var url = try pageURL(for: request)
         let description = state.withLock { $0.description }
         var conditions: [HTTPField] = []
-        // R1: a validator goes with the request that it answered, and with no other. Nor is it sent before it is known
-        // how to read what comes, or while HEAD is to be asked again: a "not modified" would teach nothing, and keep
-        // nothing of what HEAD says.
+        // A validator is sent only with the request that it belongs to (R1). It is not sent before the layout of the
+        // answer is known, nor while HEAD has to be repeated. A 304 would teach nothing then, and the total of HEAD
+        // would be lost.
         let isKnown = description != nil && !(description?.awaitsHead ?? false && request.target == .first)
         let sent = request.validator.flatMap { $0.request == url.text && isKnown ? $0 : nil }
         if let tag = sent?.entityTag { conditions.append(HTTPField("If-None-Match", tag)) }
@@ -170,7 +171,7 @@ public final class HTTPPageSource: PageSource {
             throw failure
         case .notModified:
             var total = totalInHeaders(response, description)
-            // R16: a 304 confirms no total that was never part of it.
+            // A 304 does not confirm a total that was never part of the answer (R16).
             if total == .unknown, request.target == .first { total = try await totalByHead(url, description) }
             return .notModified(total: total, validator: sent.flatMap { renewed($0, by: response) })
         }
@@ -196,8 +197,8 @@ public final class HTTPPageSource: PageSource {
         return .page(try sealed(page, response))
     }
 
-    /// Page one says how long the pages of this origin are now, for these parameters: a grid learned with another size
-    /// would put items in wrong places.
+    /// Updates the grid with the page size that page one shows now. A grid of another size would put items at wrong
+    /// positions.
     private func adopt(
         _ page: inout FetchedPage, _ latest: SourceDescription, known: SourceDescription, _ nonsense: String?
     ) {

@@ -2,7 +2,7 @@
 import ArgumentParser
 import PageStore
 
-/// The command line tool. A command is parse → call → render; it holds neither SQL nor policy.
+/// The command line tool. A command parses, calls and renders. It contains neither SQL nor policy.
 @main
 struct Pagecache: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -31,8 +31,8 @@ struct Pagecache: AsyncParsableCommand {
              130  stopped by SIGINT; what was fetched is kept. 129: SIGHUP, 143: SIGTERM
             """,
         version: toolVersion,
-        // Each says its name: without one the parser makes it from the type, for all of them and whatever is asked, and
-        // that took a quarter of `--version`.
+        // Each command states its name. Otherwise the parser derives the names of all commands from their types on
+        // every call, which took a quarter of the time of `--version`.
         subcommands: [
             Sync.self, List.self, Show.self, Pages.self, Purge.self, Pin.self, Unpin.self,
             CollectGarbage.self, Verify.self, Demo.self,
@@ -40,9 +40,9 @@ struct Pagecache: AsyncParsableCommand {
             Export.self, Watch.self, Completions.self, Manual.self,
         ])
 
-    /// The arguments are parsed here and not by the library's own `main`, so that every error is one line, in the
-    /// format that was asked for; and before there is a task or a signal source, because each starts threads, which
-    /// `--version` and `--help` have no use for.
+    /// Parses the arguments here instead of in the library's `main`, so that every error is one line in the requested
+    /// format. Parsing comes before any task or signal source. Both start threads, which `--version` and `--help` do
+    /// not need.
     @MainActor
     static func main() async {
         ToolProcess.outliveReaders()
@@ -65,12 +65,13 @@ struct Pagecache: AsyncParsableCommand {
         }
     }
 
-    /// `--version --verbose` names the libraries as well; the parser prints `--version` by itself.
+    /// Whether the arguments are `--version --verbose`, which also prints the library versions. The parser handles
+    /// `--version` alone.
     private static func asksForVersions(_ words: some Collection<String>) -> Bool {
         words.count == 2 && words.contains("--version") && words.contains { $0 == "--verbose" || $0 == "-v" }
     }
 
-    /// What the parser says of arguments that it does not take, as an error of ours. Commands throw such errors too.
+    /// The parser's error about invalid arguments as an error of the tool. Commands throw such errors, too.
     static func usageFailure(_ error: any Error) -> ToolFailure? {
         guard ToolFailure(error) == nil, !(error is CancellationError), exitCode(for: error) == .validationFailure
         else { return nil }
@@ -79,7 +80,7 @@ struct Pagecache: AsyncParsableCommand {
         return ToolFailure(.usage, "usage", text, hint: valueHint(for: text) ?? helpHint(for: error))
     }
 
-    /// The parser says which value it does not take, and not which it would.
+    /// A hint with the valid forms. The parser names only the invalid value.
     private static func valueHint(for text: String) -> String? {
         guard text.hasPrefix("The value ") else { return nil }
         return if text.contains("<duration>") {
@@ -93,15 +94,14 @@ struct Pagecache: AsyncParsableCommand {
         }
     }
 
-    /// Where to read on: the help of the command that was meant, which the parser names in the last words of what it
-    /// would print.
+    /// A hint at the help of the intended command. The parser names it in the last words of its full message.
     private static func helpHint(for error: any Error) -> String {
         let command = fullMessage(for: error).split(separator: "\n").last?.firstMatch(
             of: /See '(pagecache [^']*--help)'/)?.output.1
         return "see '\(command ?? "pagecache --help")'"
     }
 
-    /// What could not be parsed still says in which format somebody expects to hear of it.
+    /// Whether arguments that could not be parsed still request JSON, so that the error is JSON, too.
     static func asksForJSON(_ words: [String]) -> Bool {
         let formats = ["json", "ndjson"]
         return words.contains {
@@ -111,7 +111,7 @@ struct Pagecache: AsyncParsableCommand {
     }
 }
 #else
-// Without the trait "Tool" the package is a library, and there is no tool in it.
+// Without the trait `Tool`, the package is a library and has no tool.
 @main
 enum Pagecache {
     static func main() {}

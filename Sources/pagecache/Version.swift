@@ -1,5 +1,5 @@
 #if Tool
-/// The version of the tool: what `--version` prints and what the manual page carries. A release changes this line and
-/// the heading in CHANGELOG.md, and nothing else.
+/// The version of the tool, as `--version` and the manual page print it. A release changes only this line and the
+/// heading in CHANGELOG.md.
 let toolVersion = "0.1.0"
 #endif

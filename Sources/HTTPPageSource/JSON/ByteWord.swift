@@ -1,5 +1,5 @@
-/// Eight bytes looked at together (Mycroft's test for a zero byte in a word). What is found is marked by its highest
-/// bit. Only the first mark is certain: a subtraction borrows from the bytes behind it.
+/// Eight bytes that are examined together (Mycroft's test for a zero byte in a word). A match is marked by the highest
+/// bit of its byte. Only the first mark is certain, because the subtraction borrows from the bytes behind it.
 struct ByteWord {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
@@ -7,7 +7,7 @@ struct ByteWord {
 
     init(_ loaded: UInt64) { word = UInt64(littleEndian: loaded) }
 
-    /// - Parameter limit: no more than 0x80.
+    /// - Parameter limit: at most 0x80.
     func bytes(below limit: UInt8) -> UInt64 { (word &- ByteWord.ones &* UInt64(limit)) & ~word & ByteWord.highBits }
 
     func bytes(equalTo byte: UInt8) -> UInt64 { ByteWord(word: word ^ (ByteWord.ones &* UInt64(byte))).bytes(below: 1) }

@@ -1,4 +1,4 @@
-// Text that nobody has looked at yet. Every byte is read only after it was found to be there.
+// Checks of text that is not checked yet. Every byte is read only after a check that it exists.
 extension JSONBytes {
     /// The start of the value behind the member name at `start`.
     func checkName(_ start: Int) throws(JSONError) -> Int {
@@ -22,8 +22,9 @@ extension JSONBytes {
         }
     }
 
-    /// From `start` on, the first byte that is not plain ASCII text: a quote, a backslash, a control character, or the
-    /// first of a longer sequence. The end of the text, when there is none.
+    /// The position of the first byte from `start` on that is not plain ASCII text. Such a byte is a quote, a
+    /// backslash, a control character, or the first byte of a longer sequence. Returns the end of the text when there
+    /// is none.
     private func skipPlain(_ start: Int) -> Int {
         var position = start
         while position + 8 <= count {
@@ -60,8 +61,8 @@ extension JSONBytes {
         }
     }
 
-    /// The end of the sequence of two to four bytes at `start`: RFC 3629, 4, to the letter. No overlong forms, no
-    /// surrogates, nothing beyond U+10FFFF.
+    /// The end of the sequence of two to four bytes at `start`, exactly by RFC 3629, 4. Overlong forms, surrogates and
+    /// values beyond U+10FFFF are malformed.
     private func checkSequence(_ start: Int) throws(JSONError) -> Int {
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF
@@ -94,7 +95,7 @@ extension JSONBytes {
     func checkNumber(_ start: Int) throws(JSONError) -> Int {
         var position = start
         if self[position] == UInt8(ascii: "-") { position += 1 }
-        // No digit follows a leading zero.
+        // No digit may follow a leading zero.
         position = position < count && self[position] == UInt8(ascii: "0") ? position + 1 : try checkDigits(position)
         if position < count, self[position] == UInt8(ascii: ".") { position = try checkDigits(position + 1) }
         if position < count, self[position] | 0x20 == UInt8(ascii: "e") {

@@ -1,4 +1,4 @@
-// Text that has been checked: quotes and brackets are known to be closed.
+// Steps through checked text, whose quotes and brackets are known to be closed.
 extension JSONBytes {
     func skipString(_ start: Int) -> Int {
         var position = start + 1

@@ -1,5 +1,5 @@
-/// The bytes of a JSON text. The `check…` functions believe nothing; the `skip…` functions walk what has been checked,
-/// and are meant for nothing else: they stop where a checked text stops.
+/// The bytes of a JSON text. The `check…` functions accept any bytes. The `skip…` functions are for checked text only:
+/// they rely on its structure to stop.
 struct JSONBytes {
     private let bytes: UnsafeBufferPointer<UInt8>
 
@@ -22,7 +22,7 @@ struct JSONBytes {
         return position
     }
 
-    /// The eight bytes from `position` on; the text must have them.
+    /// The eight bytes from `position` on. The text must have them.
     func word(_ position: Int) -> ByteWord {
         ByteWord(UnsafeRawPointer(bytes.baseAddress!).loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }

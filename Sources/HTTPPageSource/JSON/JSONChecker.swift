@@ -1,14 +1,13 @@
-/// Reads bytes that are believed in nothing, and says whether they are one JSON value (RFC 8259) in UTF-8 (RFC 3629).
+/// Checks whether untrusted bytes are one JSON value (RFC 8259) in UTF-8 (RFC 3629).
 ///
-/// It is iterative, so that hostile nesting does not use up the stack, and it looks at each byte once. On its way it
-/// notes where long arrays and objects end, so that whoever walks the text afterwards need not look for that again.
+/// The check is iterative, so that hostile nesting cannot exhaust the stack, and it reads each byte once. It also notes
+/// the ends of long arrays and objects, so that later walks can step over them.
 struct JSONChecker {
-    /// Shorter arrays and objects are not noted: to step over them again costs less.
+    /// The fewest bytes of an array or object with a mark. Walking through a shorter one costs less.
     static let shortestMark = 64
-    /// Nor are those that lie deeper than items and what stands right inside of them.
+    /// The number of nesting levels with marks. Items, and the values directly inside them, lie within it.
     static let deepestMark = 5
-    /// Nor those behind so many others. A hostile text must not make us keep more than about a megabyte and a half
-    /// (R43).
+    /// The largest number of marks. A hostile text must not occupy more than about 1.5 MiB for marks (R43).
     static let mostMarks = 1 << 16
 
     private let text: JSONBytes
@@ -19,11 +18,11 @@ struct JSONChecker {
     /// An array or object that has not ended yet.
     private struct Open {
         var isObject: Bool
-        /// Its mark; -1 when it has none.
+        /// The index of its mark. -1 means it has none.
         var mark: Int
     }
 
-    /// - Parameter depthLimit: how deep arrays and objects may nest (R43).
+    /// - Parameter depthLimit: the deepest nesting of arrays and objects (R43).
     init(_ text: JSONBytes, depthLimit: Int) {
         self.text = text
         self.depthLimit = depthLimit
@@ -41,7 +40,7 @@ struct JSONChecker {
                 guard open.count < depthLimit else { throw .tooDeep }
                 let isObject = first == UInt8(ascii: "{")
                 let inside = text.skipSpace(position + 1)
-                // Two further in the alphabet is the bracket that closes.
+                // The closing bracket is two code points above the opening one.
                 if inside < text.count, text[inside] == first + 2 {
                     position = inside + 1
                     break
@@ -55,7 +54,7 @@ struct JSONChecker {
             case UInt8(ascii: "n"): position = try text.checkWord("null", position)
             default: position = try text.checkNumber(position)
             }
-            // A value ended here: close what it closes, and find where the next one begins.
+            // A value ended here. Close the containers that end with it, and find the start of the next value.
             while true {
                 guard let innermost = open.last else { return position }
                 position = text.skipSpace(position)
@@ -87,7 +86,7 @@ struct JSONChecker {
         open.removeLast()
         guard ended.mark >= 0 else { return }
         if position - marks[ended.mark].start < JSONChecker.shortestMark {
-            // What lies inside is shorter still, and gone already: this is the last one.
+            // Values inside this one are shorter still, and their marks are removed already. This mark is the last one.
             marks.removeLast()
         } else {
             marks[ended.mark].end = position
@@ -96,10 +95,10 @@ struct JSONChecker {
     }
 }
 
-/// Where a long array or object ends. Marks are in the order in which their values start.
+/// The end of a long array or object. Marks are in the order in which their values start.
 struct JSONMark: Sendable {
     var start: Int
     var end: Int
-    /// The mark behind those that lie inside of this one.
+    /// The index of the first mark behind this value and all values inside it.
     var next: Int
 }

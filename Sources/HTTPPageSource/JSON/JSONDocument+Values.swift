@@ -1,11 +1,11 @@
 import PageModel
 
-// What single values say.
+// Swift values of single JSON values.
 extension JSONDocument {
-    /// The text of a string; nil for anything else. Lone surrogates become U+FFFD.
+    /// The text of a string. `nil` for other kinds. Lone surrogates become U+FFFD.
     func string(_ value: JSONValue) -> String? { unescaped(value)?.text }
 
-    /// A whole number, written as a number or as a string of digits (R44); nil for anything else.
+    /// A whole number, written as a number or as a string of digits (R44). `nil` for other values.
     func integer(_ value: JSONValue) -> Int? {
         switch kind(of: value) {
         case .number: JSONText.wholeNumber(String(decoding: raw(value), as: UTF8.self))
@@ -19,7 +19,7 @@ extension JSONDocument {
         return bytes[value.start] == UInt8(ascii: "t")
     }
 
-    /// A string's text, or a number as it is written; nil for anything else.
+    /// The text of a string, or a number as it is written. `nil` for other kinds.
     func scalarText(_ value: JSONValue) -> String? {
         switch kind(of: value) {
         case .string: string(value)
@@ -28,14 +28,14 @@ extension JSONDocument {
         }
     }
 
-    /// An object as it is written; nil for anything else, and for one without members.
+    /// An object as it is written. `nil` for other kinds, and for an object without members.
     func objectText(_ value: JSONValue) -> String? {
         guard kind(of: value) == .object, !members(of: value).isEmpty else { return nil }
         return String(decoding: raw(value), as: UTF8.self)
     }
 
-    /// What tells an item from others: `scalarText`, but nil for a string with an escaped lone surrogate. It is not
-    /// text; two of them would come to the same id, and one item would take the place of the other (R5).
+    /// The id of an item: `scalarText`, but nil for a string with an escaped lone surrogate. Two such strings can have
+    /// the same text, and one item would replace the other (R5).
     func identifier(_ value: JSONValue) -> (text: String, type: IDType)? {
         switch kind(of: value) {
         case .string: unescaped(value).flatMap { $0.hasLoneSurrogate ? nil : ($0.text, .string) }

@@ -1,21 +1,21 @@
-/// A JSON text (RFC 8259) that has been checked once from end to end, and can then be walked without decoding it.
+/// A JSON text (RFC 8259) that is checked once from end to end, and walked without decoding it.
 ///
-/// Values are byte ranges of the text: items are cut out exactly as they were sent (R7). Nothing is unescaped, and no
-/// number is converted, unless somebody asks for that very value.
+/// Values are byte ranges of the text, and items keep the bytes that the origin sent (R7). Strings are unescaped, and
+/// numbers converted, only on request for a single value.
 ///
-/// The text is UTF-8 to the last byte (RFC 8259, 8.1), or it is refused as a whole. What is not text to begin with
-/// could be stored, but nobody could decode it later; and ids that differ in broken bytes alone would look the same
-/// (R5). Escaped lone surrogates (`\ud800`) are taken: the grammar allows them, and their bytes are sound.
+/// Text that is not UTF-8 to the last byte is refused as a whole (RFC 8259, 8.1). Such text could be stored, but never
+/// decoded later. Ids that differ only in broken bytes would look the same (R5). Escaped lone surrogates (`\ud800`) are
+/// accepted: the grammar allows them, and their bytes are valid.
 struct JSONDocument: Sendable {
-    /// An object with more members than that is no envelope around a list; what comes behind them is not listed (R43).
+    /// The largest number of members that are listed. An object with more of them is no envelope of a list (R43).
     static let mostMembers = 10_000
 
     let bytes: [UInt8]
     let root: JSONValue
     private let marks: [JSONMark]
 
-    /// Checks `bytes`. A byte order mark in front is passed over (RFC 8259, 8.1, allows that).
-    /// - Parameter depthLimit: how deep arrays and objects may nest (R43).
+    /// Checks `bytes`. A byte order mark at the start is skipped, as RFC 8259, 8.1 allows.
+    /// - Parameter depthLimit: the deepest nesting of arrays and objects (R43).
     init(_ bytes: [UInt8], depthLimit: Int) throws(JSONError) {
         self.bytes = bytes
         (root, marks) = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
@@ -40,12 +40,12 @@ struct JSONDocument: Sendable {
         }
     }
 
-    /// The bytes of a value, as sent.
+    /// The bytes of a value, as the origin sent them.
     func raw(_ value: JSONValue) -> ArraySlice<UInt8> { bytes[value.start..<value.end] }
 
-    /// The elements of an array; empty for anything else.
-    /// - Parameter limit: no more than so many, from the first one on. A list takes eight times the memory of the
-    ///   shortest elements (`1,`); whoever knows a limit should say it, or one more to see that it is passed (R43).
+    /// The elements of an array. Empty for other kinds.
+    /// - Parameter limit: the largest number of elements to return. The result takes eight times the memory of the
+    ///   shortest elements (`1,`). Callers with a limit should pass it, or one more to notice that it is passed (R43).
     func elements(of array: JSONValue, atMost limit: Int = .max) -> [JSONValue] {
         guard kind(of: array) == .array else { return [] }
         return walk(inside: array) { walker in
@@ -62,7 +62,7 @@ struct JSONDocument: Sendable {
         }
     }
 
-    /// The members of an object, in order; empty for anything else. No more than `mostMembers`.
+    /// The members of an object, in order, at most `mostMembers`. Empty for other kinds.
     func members(of object: JSONValue) -> [(name: String, value: JSONValue)] {
         guard kind(of: object) == .object else { return [] }
         var members: [(name: String, value: JSONValue)] = []
@@ -73,7 +73,8 @@ struct JSONDocument: Sendable {
         return members
     }
 
-    /// The member of an object with this name; the first where a name repeats (RFC 8259, 4, leaves open which counts).
+    /// The member of an object with this name. The first one counts where a name repeats, a case that RFC 8259, 4
+    /// leaves open.
     func member(_ name: String, of object: JSONValue) -> JSONValue? {
         guard kind(of: object) == .object else { return nil }
         var name = name
@@ -88,12 +89,12 @@ struct JSONDocument: Sendable {
         }
     }
 
-    /// Whether `key` says `wanted`: the same code units, not what looks the same. Names are rarely escaped: bytes are
+    /// Whether the name `key` has exactly the code units of `wanted`. Names are rarely escaped, so the raw bytes are
     /// compared first.
     private func isNamed(_ key: JSONValue, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
         let raw = bytes[key.start + 1..<key.end - 1]
         if raw.count == wanted.count, raw.elementsEqual(wanted) { return true }
-        // An escape is longer than what it stands for.
+        // An escape is longer than the character that it stands for.
         guard raw.count > wanted.count, raw.contains(UInt8(ascii: "\\")) else { return false }
         return raw.withUnsafeBytes { JSONText.unescape($0).bytes.elementsEqual(wanted) }
     }
@@ -125,7 +126,7 @@ struct JSONDocument: Sendable {
     }
 }
 
-/// Where a value stands in its document.
+/// The byte range of a value in its document.
 struct JSONValue: Hashable, Sendable {
     var start: Int
     var end: Int
@@ -136,8 +137,8 @@ enum JSONKind: Hashable, Sendable {
 }
 
 enum JSONError: Error, Hashable {
-    /// Not JSON, from this byte on.
+    /// The text is not JSON from this byte on.
     case malformed(at: Int)
-    /// Nested deeper than the limit.
+    /// The text nests deeper than the limit.
     case tooDeep
 }

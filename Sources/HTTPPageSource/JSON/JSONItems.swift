@@ -1,32 +1,33 @@
 public import PageModel
 
-/// Splits the body of a JSON answer into the items of a page, without decoding it: what `HTTPPageSource` does, for
-/// sources of your own.
+/// Splits the body of a JSON answer into the items of a page without decoding it. `HTTPPageSource` splits answers in
+/// the same way. This type is for sources of your own.
 ///
-/// Items come out byte for byte as they were sent (R7): the text of numbers, the order of members, unknown members and
-/// spaces inside of an item survive. It takes a small part of what decoding and encoding again would take.
+/// Items keep the bytes that the origin sent (R7): the text of numbers, the order of members, unknown members, and
+/// spaces inside an item. Splitting takes a small part of the time of decoding and encoding.
 ///
 ///     let content = try JSONItems.split(body, at: JSONPointer("/results")!, id: JSONPointer("/id"))
 ///     return .page(FetchedPage(content: content, total: .exact(1_234)))
 public enum JSONItems {
-    /// The elements of the array at `items` as the content of a page.
+    /// Returns the elements of the array at `items` as the content of a page.
     ///
-    /// The body has to be one JSON value (RFC 8259) in UTF-8, from end to end; a byte order mark in front is passed
-    /// over. A body with a single broken byte is refused as a whole (R43): nothing partial is stored. Escaped lone
-    /// surrogates (`\ud800`) are taken. An empty array makes a page without items; so does `null`, which some origins
-    /// send in its place.
+    /// The body has to be one JSON value (RFC 8259) in UTF-8, from end to end. A byte order mark at the start is
+    /// skipped. A body with a single broken byte is refused as a whole, so that no part of it is stored (R43). Escaped
+    /// lone surrogates (`\ud800`) are accepted. An empty array makes a page without items. So does `null`, which some
+    /// origins send in its place.
+    ///
+    /// An id is a string's text, or a number as it is written: `1` and `1.0` are two ids. It keeps its type: the number
+    /// 0 and the string "0" are two ids. A value of another kind is no id, and neither is a string with a lone
+    /// surrogate. Where a member repeats, the first one counts.
     ///
     /// - Parameters:
-    ///   - body: the whole body, decompressed. Its length is the caller's to limit, before it is in memory.
-    ///   - items: where the array stands. Default: the whole body is the array.
-    ///   - id: where an item's id stands, below the item; an empty pointer says that the item itself is its id. Nil
-    ///     when items have none. An id is a string's text or a number as it is written (`1` and `1.0` are two ids), and
-    ///     keeps its type: the number 0 and the string "0" are two ids. An item without either has no id, nor has one whose id holds a lone surrogate. Where a member repeats, the
-    ///     first one counts.
-    ///   - limits: of which `itemsPerPage` (default 10,000), `item` (default 8 MiB) and `depth` (default 64) are kept
-    ///     here.
-    /// - Throws: `FetchFailure`, not retryable: class `undecodable` for what is not JSON, or has no array in that
-    ///   place; class `hostile` for what passes a limit (R43).
+    ///   - body: the whole body, decompressed. The caller has to limit its length before it is in memory.
+    ///   - items: the place of the array. Defaults to the whole body.
+    ///   - id: the place of an item's id, below the item. An empty pointer makes each item its own id. Defaults to nil:
+    ///     items have no ids.
+    ///   - limits: only `itemsPerPage` (default 10,000), `item` (default 8 MiB) and `depth` (default 64) apply here.
+    /// - Throws: `FetchFailure`, not retryable. Class `undecodable` means the body is not JSON, or has no array at
+    ///   `items`. Class `hostile` means a limit was passed (R43).
     public static func split(
         _ body: [UInt8], at items: JSONPointer = .whole, id: JSONPointer? = nil, limits: HTTPLimits = HTTPLimits()
     ) throws(FetchFailure) -> PageContent {

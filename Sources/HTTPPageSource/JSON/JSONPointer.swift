@@ -1,4 +1,4 @@
-/// Names a place in a JSON document (RFC 6901): empty for the whole, else `/name/0/name`.
+/// A place in a JSON document (RFC 6901): empty for the whole document, else `/name/0/name`.
 public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     /// The whole document: the empty pointer.
     public static let whole = JSONPointer(tokens: [])
@@ -10,13 +10,14 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         self.tokens = tokens
     }
 
-    /// Nil when `text` is neither empty nor starts with a slash, or has a `~` that escapes nothing.
+    /// Returns nil when `text` is not empty and does not start with a slash, or when it has an invalid `~` escape.
     public init?(_ text: String) {
         guard !text.isEmpty else {
             tokens = []
             return
         }
-        // By code units: to Swift a slash with an accent behind it is one character, and no slash.
+        // The comparison is by code units. A slash with a combining accent is one `Character`, and not equal to a
+        // slash.
         guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         var tokens: [String] = []
         for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
@@ -43,7 +44,7 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
 
     func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
-    /// RFC 6901, 3: `~0` is a tilde, `~1` a slash.
+    /// `~0` is a tilde, and `~1` a slash (RFC 6901, 3).
     private static func unescape(_ part: Substring.UTF8View) -> String? {
         var token: [UInt8] = []
         var units = part.makeIterator()
@@ -63,7 +64,7 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension JSONDocument {
-    /// The value that `pointer` names, below `base`; nil when there is none.
+    /// The value at `pointer`, below `base`. Returns nil when there is none.
     func value(at pointer: JSONPointer, below base: JSONValue? = nil) -> JSONValue? {
         var value = base ?? root
         for token in pointer.tokens {
@@ -81,7 +82,7 @@ extension JSONDocument {
         return value
     }
 
-    /// RFC 6901, 4: digits without a leading zero.
+    /// Array indexes are digits without a leading zero (RFC 6901, 4).
     private func element(_ token: String, of array: JSONValue) -> JSONValue? {
         guard let index = Int(token), index >= 0, index < bytes.count, String(index) == token else { return nil }
         let elements = elements(of: array, atMost: index + 1)

@@ -1,9 +1,9 @@
 extension JSONText {
-    /// A whole number in any of JSON's spellings (`30`, `30.0`, `3e1`), with spaces around it; nil for everything else.
-    /// Numbers beyond `Int` are clamped: a total that large is a lie anyway (R44).
+    /// A whole number in any of JSON's spellings (`30`, `30.0`, `3e1`), with spaces around it. Returns nil for every
+    /// other text. Numbers beyond `Int` are clamped, because a total that large cannot be true (R44).
     ///
-    /// Nothing is rounded on the way, as it would be through `Double`: `1e400` is a large number and `1e-400` is no
-    /// whole one.
+    /// Unlike a conversion through `Double`, this one rounds nothing: `1e400` is a large number, and `1e-400` is not
+    /// whole.
     static func wholeNumber(_ text: String) -> Int? {
         var rest = Array(text.utf8)[...]
         while let last = rest.last, isSpace(last) { rest.removeLast() }
@@ -40,7 +40,7 @@ extension JSONText {
 
     private static func number(_ digits: ArraySlice<UInt8>, _ scale: Int, _ isNegative: Bool) -> Int {
         let clamped = isNegative ? Int.min : Int.max
-        // No number of 20 digits fits.
+        // No number of 20 digits fits into `Int`.
         guard digits.count < 20, scale < 20 - digits.count else { return clamped }
         var number = 0
         for digit in digits.map({ Int($0 - UInt8(ascii: "0")) }) + Array(repeating: 0, count: scale) {
@@ -56,12 +56,12 @@ extension JSONText {
         let isNegative = rest.first == UInt8(ascii: "-")
         if isNegative || rest.first == UInt8(ascii: "+") { rest.removeFirst() }
         guard let digits = takeDigits(&rest) else { return nil }
-        // More than any text has digits is as good as the number itself.
+        // A larger exponent than any text has digits has the same effect, so the exponent is capped.
         let size = digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1 << 40) }
         return isNegative ? -size : size
     }
 
-    /// One digit or more off the front.
+    /// Removes the digits at the front, at least one.
     private static func takeDigits(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         let digits = rest.prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
         rest = rest[digits.endIndex...]

@@ -1,18 +1,18 @@
-/// The few places where JSON text is turned into values.
+/// Conversions of JSON text into values.
 package enum JSONText {
-    /// What a string says, without its escapes.
+    /// The text of a string, without its escapes.
     package struct Unescaped {
-        /// UTF-8, where the string is. An escaped lone surrogate is no Unicode scalar; here it is U+FFFD.
+        /// UTF-8, if the input is. An escaped lone surrogate is not a Unicode scalar and becomes U+FFFD.
         package var bytes: [UInt8]
-        /// Whether there was such a one. Then other strings may come to the same text.
+        /// Whether the string had an escaped lone surrogate. Other strings may then have the same text.
         package var hasLoneSurrogate: Bool
     }
 
     /// Undoes the escapes of a string (RFC 8259, 7).
     ///
-    /// Nothing is read past the end, whatever the bytes are (R46): a backslash at the end stands for itself, and one
-    /// before a `u` without its four digits for nothing, nor does the `u`.
-    /// - Parameter raw: what stands between the quotes.
+    /// The function never reads past the end, for any bytes (R46). A backslash at the end stays in the text. An escape
+    /// `\u` without four digits is dropped.
+    /// - Parameter raw: the bytes between the quotes.
     package static func unescape(_ raw: UnsafeRawBufferPointer) -> Unescaped {
         var units: [UInt8] = []
         units.reserveCapacity(raw.count)
@@ -43,8 +43,8 @@ package enum JSONText {
         return Unescaped(bytes: units, hasLoneSurrogate: hasLoneSurrogate)
     }
 
-    /// The scalar that begins with `unit`, whose digits stand at `position`, which is moved behind them: behind both
-    /// escapes of a pair. Nil for a surrogate without its other half (RFC 8259, 8.2).
+    /// The scalar that starts with `unit`, whose four digits are at `position`. Moves `position` behind the escape, or
+    /// behind both escapes of a pair. Returns nil for a surrogate without its other half (RFC 8259, 8.2).
     private static func scalar(_ unit: UInt32, _ raw: UnsafeRawBufferPointer, _ position: inout Int) -> Unicode.Scalar?
     {
         position += 4
@@ -55,7 +55,7 @@ package enum JSONText {
         return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
     }
 
-    /// The number that four digits from `start` on are; nil where they are not there.
+    /// The value of the four hexadecimal digits at `start`. Returns nil when there are none.
     private static func hex(_ raw: UnsafeRawBufferPointer, _ start: Int) -> UInt32? {
         guard start + 4 <= raw.count else { return nil }
         var number: UInt32 = 0

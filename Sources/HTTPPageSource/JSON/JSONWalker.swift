@@ -1,15 +1,15 @@
-/// Steps from value to value through a text that has been checked, and over long ones by their marks.
+/// Steps from value to value through a checked text, and over long values by their marks.
 struct JSONWalker {
     let text: JSONBytes
     private let marks: UnsafeBufferPointer<JSONMark>
-    /// The first mark that may not lie in front of us.
+    /// The index of the first mark that may lie ahead.
     private var upcoming: Int
 
-    /// Stands at the start of what is inside of `container`.
+    /// Starts at the content of `container`.
     init(_ text: JSONBytes, _ marks: UnsafeBufferPointer<JSONMark>, inside container: JSONValue) {
         self.text = text
         self.marks = marks
-        // The first mark that starts behind the container's own start.
+        // Finds the first mark behind the start of the container.
         var (low, high) = (0, marks.count)
         while low < high {
             let middle = (low + high) / 2
@@ -18,7 +18,7 @@ struct JSONWalker {
         upcoming = low
     }
 
-    /// The end of the value at `start`. Values come in order; none may be left out.
+    /// The end of the value at `start`. Values must be passed in order, without leaving one out.
     mutating func skip(_ start: Int) -> Int {
         switch text[start] {
         case UInt8(ascii: "\""):

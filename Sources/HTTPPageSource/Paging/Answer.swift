@@ -1,17 +1,18 @@
 import PageModel
 
-/// A successful answer whose body is JSON: what detection and reading look at.
+/// A successful answer whose body is JSON. Detection and page reading work on it.
 struct Answer {
     let response: HTTPPageResponse
     let document: JSONDocument
-    /// The URL that was asked, without secrets.
+    /// The requested URL, without secrets.
     let url: OriginURL
-    /// Parameters that the caller keeps secret, and that an origin may echo.
+    /// Secret parameters of the caller that an origin may echo.
     let secrets: [OriginURL.Parameter]
-    /// Where next links may lead; nil is to nobody but the origin.
+    /// The policy for the targets of next links. `nil` admits only the origin itself.
     let policy: OriginPolicy?
 
-    /// - Throws: `undecodable` or `hostile`, in words that name what came instead.
+    /// - Throws: `FetchFailure` with class `undecodable` when the body is not JSON, or `hostile` when it nests too
+    ///   deeply. The message names the content that arrived instead.
     init(
         _ response: HTTPPageResponse, url: OriginURL, secrets: [OriginURL.Parameter] = [], policy: OriginPolicy? = nil,
         limits: HTTPLimits
@@ -39,7 +40,7 @@ struct Answer {
             document.value(at: pointer).flatMap { document.scalarText($0) }
                 ?? pointer.linkArray.flatMap { nextLink(in: $0) }
         case .header(let name):
-            // A Link header holds many links; the next one is meant.
+            // A `Link` header can hold many links. The one with `rel="next"` counts.
             name.lowercased() == "link"
                 ? response.header(name).flatMap { LinkHeader.target(rel: "next", in: $0) } : response.header(name)
         }
@@ -50,12 +51,12 @@ struct Answer {
         case .body(let pointer): return document.value(at: pointer).flatMap { document.integer($0) }
         case .header(let name):
             guard let field = response.header(name) else { return nil }
-            // Content-Range: items 0-24/66 (RFC 9110, 14.4).
+            // `Content-Range: items 0-24/66` (RFC 9110, 14.4).
             return JSONText.wholeNumber(field.split(separator: "/").last.map(String.init) ?? field)
         }
     }
 
-    /// The target of the link with `rel="next"`, in an array of links: `rel` may be a list of relations, too.
+    /// The target of the link with `rel="next"` in an array of links. `rel` may also hold a list of relations.
     private func nextLink(in pointer: JSONPointer) -> String? {
         guard let list = document.value(at: pointer) else { return nil }
         for link in document.elements(of: list, atMost: Answer.mostLinks) {
@@ -73,7 +74,7 @@ struct Answer {
         return nil
     }
 
-    /// More links than that are no way through a list.
+    /// The largest number of links that the search reads. Longer arrays hold other data than the links of a list.
     private static let mostLinks = 1_000
 
     private static func whatCame(_ response: HTTPPageResponse, _ position: Int) -> String {

@@ -1,19 +1,19 @@
 import PageModel
 
-/// A way to ask for more that an answer has to bear out, and how to tell whether it does.
+/// A possible way to request more pages, which the answer to a probe has to prove.
 enum Candidate: Hashable {
-    /// - `first`: what is asked for page one's first item: 0, or 1.
+    /// - `first`: the value that requests the first item of page one, 0 or 1.
     case offset(String, first: Int = 0)
-    /// - `first`: the number of page one, where the URL says it.
+    /// - `first`: the number of page one. `nil` means it is not known.
     case page(String, first: Int?)
-    /// The token into this parameter.
+    /// Puts the token into this parameter.
     case cursor(String)
-    /// The object's members into the query.
+    /// Turns the members of the token object into query parameters.
     case merge
-    /// The key of the last item into this parameter.
+    /// Puts the key of the last item into this parameter.
     case keyset(String, key: JSONPointer)
 
-    /// The parameter that it tries.
+    /// The parameter that a probe sets. `nil` for `merge`.
     var parameter: String? {
         switch self {
         case .offset(let name, _), .page(let name, _), .cursor(let name), .keyset(let name, _): name
@@ -22,19 +22,19 @@ enum Candidate: Hashable {
     }
 }
 
-/// What an answer to a probe shows, compared with page one.
+/// The result of a probe: its answer compared with page one.
 enum ProbeFinding: Equatable {
-    /// The page that was wanted.
+    /// The answer is the expected page.
     case proved
-    /// Page one again: the parameter is not heard.
+    /// The answer is page one again: the origin ignores the parameter.
     case pageOne
-    /// Something, but not what it would have to be.
+    /// The answer has items, but not the expected ones.
     case somethingElse
     case nothing
 
-    /// For an offset one short of page one's length: the answer must begin with page one's last item, and go on with
-    /// others. Nothing but a real offset does that, and it is one that need not be a multiple of anything (R21). A list
-    /// that has grown at its head meanwhile begins with two or more of them.
+    /// Judges the answer to an offset one short of page one's length. The answer must begin with the last item of page
+    /// one and continue with other items. Only a real offset does that, and one that need not be a multiple of the page
+    /// size (R21). When the list has grown at its head meanwhile, the answer begins with two or more items of page one.
     static func offset(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)
@@ -44,28 +44,28 @@ enum ProbeFinding: Equatable {
         return isBehind && second.dropFirst(again.count).allSatisfy { !known.contains($0) } ? .proved : .somethingElse
     }
 
-    /// How many of page one's items an answer begins with.
+    /// The number of page one's items at the start of an answer.
     static func overlap(_ first: [UInt64], _ second: [UInt64]) -> Int {
         let known = Set(first)
         return second.prefix { known.contains($0) }.count
     }
 
-    /// For anything else: mostly other items than page one's. Not all others: the list may have moved by an item
-    /// meanwhile.
+    /// Judges every other probe: most items must differ from those of page one. A few may be the same, because the list
+    /// may have moved by an item meanwhile.
     static func following(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)
         return second.count { known.contains($0) } * 2 < second.count ? .proved : .pageOne
     }
 
-    /// Whether a filter was asked for, and not a page: it would leave less than half of the list (as R20 doubts a
-    /// shrunk one).
+    /// Whether the probe filtered the list instead of paging it. A filter leaves less than half of the total. R20
+    /// doubts a shrunk list at the same threshold.
     static func isFiltered(_ first: Total, _ second: Total) -> Bool {
         guard let before = first.exactCount, let after = second.exactCount else { return false }
         return after < before / 2
     }
 
-    /// In a few words.
+    /// The result in a few words.
     var detail: String {
         switch self {
         case .proved: "brought the items that follow"

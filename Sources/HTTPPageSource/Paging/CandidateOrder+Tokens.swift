@@ -1,6 +1,6 @@
-// Which parameter takes a token: by what the token is called.
+// The order of parameters that may take a token, by the name of the token.
 extension CandidateOrder {
-    /// First the parameters of the URL that are such; then what the name suggests; then the usual ones.
+    /// Cursor parameters of the URL first, then the names that the token suggests, then the usual names.
     static func cursors(_ token: ContinuationToken, _ url: OriginURL) -> [String] {
         var names = url.parameters.map(\.plainName).filter { ParameterNames.isCursor($0) }
         switch EnvelopeMember.plain(token.name) {
@@ -14,8 +14,8 @@ extension CandidateOrder {
         return names.filter { seen.insert($0).inserted }
     }
 
-    /// `next_page_token` goes into `page_token`, else into a parameter of its own name, else into one that says where
-    /// to start.
+    /// Names derived from the name of the token. `next_page_token` suggests `page_token`, then a parameter of its own
+    /// name, then the siblings of the derived name.
     private static func derived(_ token: ContinuationToken) -> [String] {
         var name = Substring(token.name)
         var isHeader = false
@@ -34,7 +34,7 @@ extension CandidateOrder {
             + siblings(of: String(bare), like: token.name)
     }
 
-    /// A bare `cursor` or `token` is often said more fully on the way back.
+    /// Longer names for a bare `cursor` or `token`: some origins return the short name and expect the long one.
     private static func siblings(of bare: String, like name: String) -> [String] {
         let words: [String] =
             switch bare.lowercased() {
@@ -45,13 +45,12 @@ extension CandidateOrder {
         return words.map { joined([$0, bare.lowercased()], like: name) }
     }
 
-    /// The key that a page ended with, on its way back: by its own name, or as the one that the next page starts
-    /// behind.
+    /// Parameters for the last key of a page: its own name, then names for the key that the next page starts behind.
     private static func behindKey(_ name: String) -> [String] {
         [name, joined(["exclusive", "start", "key"], like: name), joined(["start", "key"], like: name)]
     }
 
-    /// Words written as `name` is: with underscores, or with capitals.
+    /// Joins words in the style of `name`: with underscores, or with capitals.
     private static func joined(_ words: [String], like name: String) -> String {
         if name.contains("_") { return words.joined(separator: "_") }
         let text = words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()

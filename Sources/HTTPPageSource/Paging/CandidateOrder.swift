@@ -1,10 +1,10 @@
-/// In which order ways to page are tried: what the answer and the URL suggest first, then what most origins use. There
-/// are eight requests in all, page one included; what comes last may not be tried.
+/// The order in which ways of paging are tried. Suggestions of the answer and the URL come first, then the most common
+/// ways. Detection spends eight requests at most, page one included, so the last candidates may stay untried.
 enum CandidateOrder {
     static let offsets = ["offset", "skip", "_start", "start", "from"]
     static let pages = ["page", "_page", "page_number", "pageNumber", "p"]
 
-    /// The offset that is worth a request where the list can be read without one.
+    /// The offset parameter to probe when the list can be read without one.
     static func offset(_ draft: DetectionDraft) -> Candidate {
         if let name = draft.description.offsetParameter {
             return .offset(name, first: draft.description.firstOffset ?? 0)
@@ -12,18 +12,18 @@ enum CandidateOrder {
         return hinted(draft) { if case .offset = $0 { true } else { false } }.first ?? .offset("offset")
     }
 
-    /// Hints of one kind.
+    /// The hints of one kind.
     static func hinted(_ draft: DetectionDraft, _ isWanted: (Candidate) -> Bool) -> [Candidate] {
         draft.evidence.hints.filter(isWanted)
     }
 
-    /// For an answer with a token that is no URL.
+    /// The candidates for an answer with a token that is not a URL.
     static func forToken(_ token: ContinuationToken, _ byOffset: [Candidate], _ draft: DetectionDraft, _ url: OriginURL)
         -> [Candidate]
     {
         if token.isMerged { return byOffset + [.merge] }
         var candidates = byOffset
-        // A token that counts what came, or the next page, is what it looks like: that is tried first.
+        // A token that equals the item count or the next page number is tried as such first.
         if let number = token.number, number > 0, number == draft.evidence.count || number == draft.evidence.count + 1 {
             candidates += own(draft).filter { if case .offset = $0 { true } else { false } }
             if number == draft.evidence.count { candidates += ["offset", "start", "skip"].map { .offset($0) } }
@@ -37,7 +37,7 @@ enum CandidateOrder {
         return unique(candidates + cursors(token, url).map { .cursor($0) })
     }
 
-    /// For an answer that shows no way on.
+    /// The candidates for an answer without a URL or token for the next page.
     static func forNothing(_ draft: DetectionDraft, _ configuration: HTTPSourceConfiguration, _ url: OriginURL)
         -> [Candidate]
     {
@@ -63,7 +63,7 @@ enum CandidateOrder {
                     + keyset(["last", "marker", "since_id"])
                     + offsets(["skip", "start", "from"]))
         }
-        // Who counts the list mostly lets it be entered anywhere.
+        // Origins that count the list mostly also accept any offset.
         if draft.evidence.exactTotal != nil {
             return unique(
                 parameters + [.offset("offset"), page] + offsets(["skip", "start", "from"]) + [
@@ -81,7 +81,7 @@ enum CandidateOrder {
         return own + ParameterNames.keyset.filter { !own.contains($0) }
     }
 
-    /// What the URL has, then `between`, then what the answer lets guess.
+    /// The parameters of the description, then `between`, then the hints of the answer.
     private static func own(_ draft: DetectionDraft, with between: [Candidate] = []) -> [Candidate] {
         var candidates: [Candidate] = []
         if let name = draft.description.offsetParameter {
@@ -93,7 +93,8 @@ enum CandidateOrder {
         return candidates + between + draft.evidence.hints
     }
 
-    /// Each question once: with another first page, or another first position, it is the same one.
+    /// Removes repeated requests. Candidates with the same parameter but another first page, or first position, are the
+    /// same request.
     static func unique(_ candidates: [Candidate]) -> [Candidate] {
         var seen: Set<Candidate> = []
         var pages: Set<String> = []

@@ -1,8 +1,8 @@
 import PageModel
 
-/// Enough about a credential to notice another one, and not enough to find it (R45): 24 bits of a salted hash. By
-/// accident another credential passes once in sixteen million times; whoever reads the store learns next to nothing
-/// about a credential of any length worth having, since every value of the check fits 2^(n−24) of them.
+/// A check that notices another credential without revealing it: 24 bits of a salted hash (R45). Another credential
+/// passes by accident once in sixteen million times. A reader of the store learns next to nothing about a credential of
+/// reasonable length. For n bits of credential, 2^(n−24) credentials fit every value of the check.
 struct CredentialCheck {
     private let salt: UInt64
     private let check: UInt64
@@ -12,7 +12,7 @@ struct CredentialCheck {
         check = CredentialCheck.check(credential, salt)
     }
 
-    /// Nil when `text` is not what `text` once was.
+    /// Returns nil when `text` is not the `text` of a check.
     init?(_ text: String) {
         let parts = text.split(separator: ":")
         guard parts.count == 2, let salt = UInt64(parts[0], radix: 16), let check = UInt64(parts[1], radix: 16) else {

@@ -1,12 +1,13 @@
 import PageModel
 
-/// What detection came to, before it is proved where it needs proof.
+/// The result of detection, before the parts that need a proof are proved.
 struct DetectionDraft {
     var description: SourceDescription
     var evidence = Evidence()
-    /// What people should hear of: contradictions, guesses.
+    /// Messages for people: contradictions and guesses.
     var warnings: [String] = []
-    /// The origin wants quiet, or is not well: nothing more is asked, and nothing concluded.
+    /// Whether the origin asked for a pause or is in trouble. Detection then sends no more requests and draws no
+    /// conclusions.
     var isInterrupted = false
 
     init(description: SourceDescription) {
@@ -22,49 +23,50 @@ struct DetectionDraft {
     }
 }
 
-/// What page one shows of how its list goes on.
+/// The evidence in page one of how the list continues.
 struct Evidence {
-    /// Items in page one.
+    /// The number of items in page one.
     var count = 0
-    /// Identities of items can be told apart by an id.
+    /// Whether an id tells the items apart.
     var hasIDs = false
-    /// The live next URL.
+    /// The next URL that the answer holds.
     var next: OriginURL?
     var token: ContinuationToken?
-    /// The origin's own word.
+    /// The origin's statement whether more items follow.
     var hasMore: Bool?
     var pageCount: Int?
-    /// What the body calls page one, where it says so.
+    /// The number that the body states for page one. `nil` when it states none.
     var pageNumber: Int?
     var total: Total = .unknown
-    /// The total may as well count the page: it equals a round number of items, and its name does not decide.
+    /// Whether the total may count the page instead of the list. It then equals the item count of a page that looks
+    /// full, and its name leaves both readings open.
     var isTotalWeak = false
-    /// Members that sort the list, as the URL says, and that differ in every item.
+    /// The member that the URL sorts by, when its value differs in every item.
     var sortKey: JSONPointer?
-    /// Ways on that the answer or the URL let guess, and show nowhere at work.
+    /// Ways to continue that the answer or the URL suggests without using them.
     var hints: [Candidate] = []
 
-    /// A total that can be gone by.
+    /// The exact total, unless it is weak.
     var exactTotal: Int? { isTotalWeak ? nil : total.exactCount }
 
-    /// The answer says that there is more.
+    /// Whether the answer states or shows that more items follow.
     var goesOn: Bool { next != nil || token != nil || hasMore == true || (pageCount ?? 1) > 1 }
 
-    /// It looks like a page that was cut off: people like round sizes, and some like dozens or powers of two.
+    /// Whether the page has the size of a page that was cut off: at least 10 items, and a multiple of 5, 8 or 12.
     var looksFull: Bool { count >= 10 && [5, 8, 12].contains { count.isMultiple(of: $0) } }
 }
 
-/// What an answer hands over for the next page, where that is no URL.
+/// The value that an answer holds for the request of the next page, when it is not a URL.
 struct ContinuationToken: Hashable {
     var place: HTTPSourceConfiguration.Place
     /// The last part of the place.
     var name: String
-    /// Nil for an object, whose members all become parameters.
+    /// The token. `nil` for an object whose members all become parameters.
     var text: String?
 
-    /// Whether it is an object of parameters.
+    /// Whether the token is an object of parameters.
     var isMerged: Bool { text == nil }
 
-    /// The token, when it is a count.
+    /// The token as a number. `nil` when it is not a whole number.
     var number: Int? { text.flatMap { Int($0) } }
 }

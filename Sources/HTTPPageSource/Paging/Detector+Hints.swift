@@ -1,18 +1,18 @@
 import PageModel
 
-// What lets guess of parameters that are nowhere seen at work. Each is tried before what is merely usual, and kept only
-// if it proves itself.
+// Hints at parameters that neither URL nor answer uses yet. Hints are tried before the merely common names, and kept
+// only after a proof.
 extension Detector {
     func findHints(_ draft: inout DetectionDraft, _ elements: [JSONValue]) {
         draft.evidence.hints = echoes() + partners() + ownKeys(elements)
     }
 
-    /// The answer repeats what it was asked, or would be: `start: 0`, `page: 1`, `pagination: {page: 1}`.
+    /// Parameters that the answer repeats, with their default values: `start: 0`, `page: 1`, `pagination: {page: 1}`.
     private func echoes() -> [Candidate] {
         var found: [Candidate] = []
         for member in members where member.kind == .number {
             guard let number = document.integer(member.value), number == 0 || number == 1 else { continue }
-            // Objects in a query are often written like this: JSON:API, and many a framework.
+            // Parameters of this nested form are common in JSON:API and many frameworks.
             let holder = member.parent.flatMap {
                 ["page", "pagination", "paging"].contains(EnvelopeMember.plain($0)) ? $0 : nil
             }
@@ -29,7 +29,7 @@ extension Detector {
         return found
     }
 
-    /// Whoever takes sizes by these names takes places by those.
+    /// Position parameters that usually go with a size parameter of this name.
     private static let partners: [(size: String, places: [Candidate])] = [
         ("$top", [.offset("$skip")]), ("top", [.offset("skip")]), ("take", [.offset("skip")]),
         ("rows", [.offset("start")]),
@@ -49,12 +49,12 @@ extension Detector {
         Detector.partners.filter { answer.url.value(of: $0.size).flatMap { Int($0) } != nil }.flatMap(\.places)
     }
 
-    /// Each item has with it what the list goes on behind: its sort value, or a cursor of its own.
+    /// Candidates from a key inside each item: its sort value, or a cursor of its own.
     private func ownKeys(_ elements: [JSONValue]) -> [Candidate] {
         let sortValue = JSONPointer(tokens: ["sort", "0"]), second = JSONPointer(tokens: ["sort", "1"]),
             cursor = JSONPointer(tokens: ["cursor"])
         guard elements.count > 1 else { return [] }
-        // Of several sort values, none alone says where the list goes on.
+        // With several sort values, no single one tells where the list continues.
         if isUnique(sortValue, elements), elements.allSatisfy({ document.value(at: second, below: $0) == nil }) {
             return [.keyset("search_after", key: sortValue)]
         }

@@ -1,6 +1,6 @@
 import PageModel
 
-// Where the items are, and what names each.
+// The place of the items, and the id of each item.
 extension Detector {
     private static let usualNames: Set<String> = [
         "items", "results", "data", "records", "entries", "values", "rows", "objects", "hits", "list", "elements",
@@ -8,11 +8,12 @@ extension Detector {
         "docs", "documents", "members", "member", "content", "entry",
     ]
 
-    /// The array of items. Usual names before others, arrays of objects before arrays of anything else, longer before
-    /// shorter, what stands nearer to the top, and first, before the rest.
-    /// - Returns: and another array that might be meant as well.
+    /// The array of items. Usual names rank before others, arrays of objects before other arrays, and longer arrays
+    /// before shorter ones. Among equals, the array nearest to the top and first in the text wins.
+    /// - Returns: the array, and a second array that is an equally plausible choice.
     func itemsPointer() -> (pointer: JSONPointer, rival: JSONPointer?)? {
-        // A wrong pointer is a wrong flag, and is told at once; an absent member may be an empty list.
+        // A wrong pointer of the caller fails at once. A missing member may be an empty list, which page reading
+        // decides.
         if let items = configuration.items { return (items, nil) }
         if document.kind(of: document.root) == .array { return (JSONPointer(tokens: []), nil) }
         var best: (member: EnvelopeMember, rank: Int, count: Int)?
@@ -25,7 +26,7 @@ extension Detector {
                 best = (member, rank, elements.count)
                 continue
             }
-            // Two unusual names with objects: either might be meant.
+            // Two arrays of objects with unusual names are equally plausible.
             if rank == 3, known.rank == 3 {
                 rival = elements.count > known.count ? known.member.pointer : rival ?? member.pointer
             }
@@ -40,7 +41,7 @@ extension Detector {
         let isUsual = Detector.usualNames.contains(name.lowercased())
         if elements.isEmpty { return isUsual ? 4 : 1 }
         if elements.allSatisfy({ document.kind(of: $0) == .object }) {
-            // Links are how the list goes on, not what is in it.
+            // An array of links tells how the list continues and holds no items.
             if elements.allSatisfy({ relation(of: $0) != nil }) { return -1 }
             return isUsual ? 5 : 3
         }
@@ -48,19 +49,19 @@ extension Detector {
         return elements.allSatisfy { document.scalarText($0) != nil } ? 2 : 0
     }
 
-    /// A member that names each item: scalar, in every item, different in every item of the page.
+    /// A member that identifies each item of the page: a scalar, present and different in every item.
     func idPointer(_ elements: [JSONValue]) -> JSONPointer? {
         guard let first = elements.first else { return nil }
         guard document.kind(of: first) == .object else {
             let itself = JSONPointer(tokens: [])
             return isUnique(itself, elements) ? itself : nil
         }
-        // Some origins say which member is the key.
+        // Some origins name the key member in the answer.
         var names: [String] = []
         for member in ["primary_keys", "primary_key", "primaryKey", "idField", "id_field"] {
             guard let value = document.member(member, of: document.root) else { continue }
             let keys = document.kind(of: value) == .array ? document.elements(of: value, atMost: 2) : [value]
-            // A key of several members is none of them alone.
+            // With a key of several members, no single member is the key.
             if keys.count == 1, let key = keys.first.flatMap({ document.string($0) }) { names.append(key) }
         }
         names += [
@@ -68,12 +69,13 @@ extension Detector {
             "slug", "sha", "urn", "uri",
             "url", "href",
         ]
-        // In hypermedia, an item may be named by its own address alone.
+        // In hypermedia, an item may have only its own address as its id.
         let addresses = [["_links", "self", "href"], ["links", "self"]].map { JSONPointer(tokens: $0) }
         return (names.map { JSONPointer(tokens: [$0]) } + addresses).first { isUnique($0, elements) }
     }
 
-    /// The member that the URL sorts by, when it tells every item of the page apart: a keyset may go on behind it.
+    /// The member that the URL sorts by, when its value differs in every item of the page. A keyset can continue behind
+    /// it.
     func sortKey(_ elements: [JSONValue]) -> JSONPointer? {
         for name in ["sort", "_sort", "sort_by", "sortBy", "order_by", "orderBy", "ordering", "order"] {
             guard let text = answer.url.value(of: name) else { continue }

@@ -1,6 +1,7 @@
 import PageModel
 
-// What the answer says of its own place in the list: whether there is more, and which page of how many it is (R24).
+// The answer's statements on its own place in the list: whether more items follow, the page number, and the number of
+// pages (R24).
 extension Detector {
     private static let moreNames: Set<String> = [
         "hasmore", "hasnext", "hasnextpage", "hasmoreitems", "hasmoreresults", "more", "moreresults", "moreavailable",
@@ -64,7 +65,8 @@ extension Detector {
             let isMore = Detector.moreNames.contains(name)
             guard isMore || Detector.lastNames.contains(name) else { continue }
             let hasMore = isMore ? truth : !truth
-            // R24: either would win over everything else; they cannot both be right.
+            // A live next and the origin's own statement each win over all other evidence (R24). Here they contradict
+            // each other.
             if !hasMore, draft.evidence.next != nil || draft.evidence.token != nil {
                 draft.warnings.append(
                     "\(member.pointer) says that there is no more, and a next page is named all the same; the next page is believed"
@@ -81,7 +83,7 @@ extension Detector {
 }
 
 extension JSONDocument {
-    /// A boolean, also one that is written as a string.
+    /// The value of a boolean, or of a string that spells one.
     func truth(_ value: JSONValue) -> Bool? {
         if let truth = boolean(value) { return truth }
         switch string(value)?.lowercased() {

@@ -1,10 +1,15 @@
 import PageModel
 
-// How the answer says the list goes on: a URL, else a token, else an object. What was found is proved later, by asking.
+// The answer's way to the next page: a URL, else a token, else an object. Probes prove it later.
 extension Detector {
-    /// In this order: the `Link` header; a header of the origin's own with a URL; a member of the body with a URL, or
-    /// an object with one; an array of links, the next among them; an object of parameters; a header with a token; a
-    /// member with one.
+    /// Finds the way to the next page in this order:
+    /// - the `Link` header,
+    /// - another header that holds a URL,
+    /// - a member of the body that holds a URL, or an object with one,
+    /// - an array of links with a next link,
+    /// - an object of parameters,
+    /// - a header that holds a token,
+    /// - a member that holds a token.
     func findNext(_ draft: inout DetectionDraft) {
         if let said = configuration.next {
             draft.description.next = said
@@ -28,7 +33,7 @@ extension Detector {
         }
     }
 
-    /// What the caller named may hold a URL, a token or an object.
+    /// Reads the place that the caller named. It may hold a URL, a token or an object.
     private func takeNext(_ place: HTTPSourceConfiguration.Place, _ draft: inout DetectionDraft) {
         let name: String
         switch place {
@@ -67,7 +72,7 @@ extension Detector {
         answer.response.header("Link").flatMap { LinkHeader.target(rel: "next", in: $0) }.map { _ in .header("Link") }
     }
 
-    /// A header of the origin's own, such as Next-Page, that holds a URL.
+    /// A header of the origin, such as `Next-Page`, that holds a URL.
     private func ownHeader() -> HTTPSourceConfiguration.Place? {
         answer.response.headers.first { field in
             field.name.lowercased().contains("next") && looksLikeURL(field.value, named: field.name)
@@ -107,7 +112,7 @@ extension Detector {
         return nil
     }
 
-    /// The relation of what looks like a link.
+    /// The relation of an element that looks like a link. Returns nil for every other element.
     func relation(of element: JSONValue) -> String? {
         guard ["href", "url", "uri"].contains(where: { document.member($0, of: element) != nil }) else { return nil }
         return ["rel", "relation"].lazy.compactMap { self.document.member($0, of: element) }.first.flatMap {
@@ -115,7 +120,8 @@ extension Detector {
         }
     }
 
-    /// A token in base 64 may begin with a slash, too: only under the name of a URL a path is one without a query.
+    /// Whether a text is a URL reference. A base 64 token may also begin with a slash. A path without a query is a URL
+    /// only under the name of one.
     private func looksLikeURL(_ text: String, named name: String) -> Bool {
         if text.hasPrefix("http://") || text.hasPrefix("https://") || text.hasPrefix("?") { return true }
         guard !text.contains(where: \.isWhitespace) else { return false }
@@ -127,7 +133,7 @@ extension Detector {
 
     // MARK: Tokens
 
-    /// Names of tokens, the plainest first.
+    /// Names of tokens, the clearest first.
     private static let tokenNames = [
         "nextcursor", "nextpagetoken", "nexttoken", "nextpagecursor", "nextcontinuationtoken", "continuationtoken",
         "nextcontinuation",
@@ -143,7 +149,7 @@ extension Detector {
         }.map { ContinuationToken(place: .body($0.pointer), name: $0.name, text: nil) }
     }
 
-    /// Parameters for the next request: scalars, and not too many.
+    /// Whether an object holds parameters for the next request: 1 to 16 scalars, and no link.
     private func isParameters(_ object: JSONValue) -> Bool {
         let parameters = document.members(of: object)
         return (1...16).contains(parameters.count) && parameters.allSatisfy { document.scalarText($0.value) != nil }
@@ -165,7 +171,7 @@ extension Detector {
                 guard let text = tokenText(member), !text.isEmpty, text != "0", text.utf8.count <= 4_096 else {
                     continue
                 }
-                // As a number, `offset` says where this page begins.
+                // As a number, `offset` is the position of this page, not of the next one.
                 if ["offset", "cursor", "after"].contains(name), member.kind == .number || Int(text) != nil {
                     continue
                 }
@@ -175,7 +181,7 @@ extension Detector {
         return nil
     }
 
-    /// A scalar; or the key that the page ended with, which goes back as the object that it is.
+    /// The text of a scalar. The last evaluated key may be an object, and is sent back as that object.
     private func tokenText(_ member: EnvelopeMember) -> String? {
         if member.kind == .object, member.plainName == "lastevaluatedkey" { return document.objectText(member.value) }
         return document.scalarText(member.value)
@@ -185,12 +191,12 @@ extension Detector {
 extension JSONPointer {
     private static let nextMark = "[rel=next]"
 
-    /// The next of the links in the array that this names; see `HTTPSourceConfiguration.Place`.
+    /// The next link in the array that this pointer names; see `HTTPSourceConfiguration.Place`.
     var next: JSONPointer {
         JSONPointer(tokens: tokens.dropLast() + [(tokens.last ?? "") + JSONPointer.nextMark])
     }
 
-    /// The array that `next` was made of; nil for any other pointer.
+    /// The array that `next` was derived from. `nil` for any other pointer.
     var linkArray: JSONPointer? {
         guard let last = tokens.last, last.hasSuffix(JSONPointer.nextMark) else { return nil }
         return JSONPointer(tokens: tokens.dropLast() + [String(last.dropLast(JSONPointer.nextMark.count))])

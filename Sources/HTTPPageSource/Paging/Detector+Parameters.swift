@@ -1,6 +1,6 @@
 import PageModel
 
-// Which parameters the URL of the next page, or the caller's own URL, gives away.
+// Paging parameters in the URL of the next page, or in the caller's own URL.
 extension Detector {
     func findParameters(_ draft: inout DetectionDraft) {
         let next = draft.evidence.next, count = draft.evidence.count
@@ -36,7 +36,8 @@ extension Detector {
         }
     }
 
-    /// A parameter of the next URL that counts exactly what this page holds, or one the first URL already has.
+    /// A parameter of the next URL that grows by exactly the item count of this page. Without a next URL, an offset
+    /// parameter of the caller's URL.
     private func offsetParameter(_ next: OriginURL?, count: Int) -> (name: String, first: Int)? {
         guard count > 0 else { return nil }
         for name in ParameterNames.offset {
@@ -53,7 +54,7 @@ extension Detector {
         .map { ($0, 0) }
     }
 
-    /// 1 where the answer says that page one begins with number 1; nil where that is not how it is counted.
+    /// 1 when the answer states 1 as the first position. `nil` when the parameter is not counted from 1.
     private func firstOffset(of name: String) -> Int? {
         ParameterNames.countedFromOne.contains(name)
             && members.contains { $0.name == name && document.integer($0.value) == 1 } ? 1 : nil
@@ -80,8 +81,8 @@ extension Detector {
             ?? ParameterNames.size(in: answer.url)
     }
 
-    /// What came of the size that page one was asked for in. What counts is what came; the caller is told where that is
-    /// less.
+    /// Compares the requested page size with the number of items in page one. The actual number counts. A warning
+    /// reports a difference.
     func findSize(_ draft: inout DetectionDraft) {
         let evidence = draft.evidence
         guard let name = draft.description.limitParameter, let asked = answer.url.value(of: name).flatMap({ Int($0) }),
@@ -102,7 +103,7 @@ extension Detector {
         }
     }
 
-    /// A cap that the body tells: by that name, or by repeating a size smaller than the one that was asked for.
+    /// A cap that the body states: under a name for one, or as a size smaller than the requested one.
     private func toldSize(below asked: Int, atLeast count: Int) -> (pointer: JSONPointer, size: Int)? {
         let names: Set<String> = [
             "maxperpage", "maxpagesize", "maxlimit", "limitmax", "perpagemax", "maxsize", "limit", "perpage",

@@ -1,6 +1,6 @@
 import PageModel
 
-// Where the answer counts the list (R44).
+// The total in the answer (R44).
 extension Detector {
     private struct Candidate {
         var place: HTTPSourceConfiguration.Place
@@ -8,8 +8,8 @@ extension Detector {
         var number: Int
         var member: EnvelopeMember?
         var isEstimate: Bool
-        /// The object that it stands in; of a number that is the only thing said of a total, the object around that.
-        /// Nil in headers.
+        /// The path of the object that holds the number. A number inside an object of the total has the path of the
+        /// outer object. `nil` in headers.
         var holder: [String]?
     }
 
@@ -53,9 +53,9 @@ extension Detector {
                 }
                 continue
             }
-            // With more to come, a number equal to the page's length counts the page and not the list.
+            // When more items follow, a number equal to the page's item count counts the page.
             if draft.evidence.goesOn, candidate.number == draft.evidence.count, candidate.number > 0 { continue }
-            // `results: 20` beside 20 items counts those.
+            // `results: 20` beside 20 items counts the page.
             if candidate.rank == 1, candidate.number == draft.evidence.count { continue }
             guard let known = best else {
                 best = candidate
@@ -71,8 +71,8 @@ extension Detector {
         return best
     }
 
-    /// What stands in the objects around the items counts them; what stands as plainly in one beside them, and is not
-    /// about the list as a whole, counts something else (`_shards`, `facets`).
+    /// Removes numbers that count other things than the list (`_shards`, `facets`). Numbers in the objects around the
+    /// items stay, and so do better ranked ones. So do numbers in an object whose name stands for the whole list.
     private func withoutStrangers(_ found: [Candidate], _ items: JSONPointer) -> [Candidate] {
         func isAround(_ candidate: Candidate) -> Bool {
             candidate.holder.map { items.tokens.starts(with: $0) } ?? true
@@ -87,7 +87,7 @@ extension Detector {
         }
     }
 
-    /// Everything that may count the list: the body, nearest to the top first, then headers, then `Content-Range`.
+    /// All numbers that may count the list: the body from the top down, then headers, then `Content-Range`.
     private func totals(_ draft: inout DetectionDraft) -> [Candidate] {
         var found: [Candidate] = []
         for member in members where member.kind == .number || member.kind == .string {
@@ -97,7 +97,7 @@ extension Detector {
             let parent = isValue ? member.parent.flatMap { Detector.rank($0) } : nil
             guard let rank = [own, parent].compactMap(\.self).max() else { continue }
             guard let number = document.integer(member.value), number >= 0 else {
-                // R44: told, where the name leaves no doubt that it was meant to be a total.
+                // A warning reports the wrong value when the name leaves no doubt that it is a total (R44).
                 if rank >= 4 { draft.warnings.append("\(member.pointer) is no number of items; the total is unknown") }
                 continue
             }
@@ -127,7 +127,7 @@ extension Detector {
         return found
     }
 
-    /// Where the headers of an answer count the list: for answers to HEAD, which have no body.
+    /// The header that counts the list in an answer to HEAD, which has no body.
     static func totalPlace(inHeaders answer: HTTPPageResponse, atLeast count: Int) -> HTTPSourceConfiguration.Place? {
         var best: (name: String, rank: Int)?
         for field in answer.headers {
@@ -142,11 +142,11 @@ extension Detector {
         return best.map { .header($0.name) }
     }
 
-    /// How much a name speaks for a total of items; nil when it does not.
+    /// The rank of a name as the name of a total, 1 to 4. Returns nil when the name is not one.
     private static func rank(_ name: String) -> Int? {
         var plain = EnvelopeMember.plain(name)
-        // `totalPages` counts pages, not items; `scannedCount` and `returnedCount` this page, `remainingCount` the
-        // others.
+        // `totalPages` counts pages. `scannedCount` and `returnedCount` count this page, and `remainingCount` counts
+        // the rest.
         if ["page", "length", "time", "rate", "limit", "remaining", "scanned", "returned"].contains(where: {
             plain.contains($0)
         }) {
@@ -171,7 +171,7 @@ extension Detector {
         return plain.contains("estimat") || plain.contains("approx")
     }
 
-    /// A member beside the total, or beside its object, that says whether it is an estimate.
+    /// The member beside the total, or beside its object, that states whether the total is an estimate.
     private func estimateMark(beside total: JSONPointer) -> JSONPointer? {
         let names: Set<String> = [
             "relation", "isestimate", "isestimated", "estimate", "estimated", "approximate", "isapproximate",

@@ -1,8 +1,8 @@
 import PageModel
 
-/// Works out from an origin's first answer where things stand in it, and what it shows of how its list goes on: pure,
-/// by evidence, never by name of a server. What the caller said is not questioned. What it comes to is told with its
-/// reason.
+/// Detects the layout of an answer, and its evidence of how the list continues, from an origin's first answer.
+/// Detection is pure, and uses evidence only, never the name of a server. Settings of the caller are not questioned.
+/// Every finding is recorded with its reason.
 struct Detector {
     let answer: Answer
     let configuration: HTTPSourceConfiguration
@@ -10,7 +10,7 @@ struct Detector {
     let members: [EnvelopeMember]
     var document: JSONDocument { answer.document }
 
-    /// - Throws: `undecodable` when there are no items to be found.
+    /// - Throws: `FetchFailure` with class `undecodable` when the answer has no items.
     static func describe(_ answer: Answer, _ configuration: HTTPSourceConfiguration) throws(FetchFailure)
         -> DetectionDraft
     {
@@ -56,7 +56,7 @@ struct Detector {
         return draft
     }
 
-    /// No array anywhere: an empty list, if a total of 0 or the origin's own word says so.
+    /// The draft for an answer without an array. The list is empty when a total of 0 or the origin's statement says so.
     private func withoutItems() throws(FetchFailure) -> DetectionDraft {
         var draft = DetectionDraft(
             description: SourceDescription(style: .none, url: answer.url.text, items: JSONPointer(tokens: ["items"])))
@@ -74,16 +74,16 @@ struct Detector {
     }
 }
 
-/// A member of what is wrapped around the items.
+/// A member of the JSON around the items.
 struct EnvelopeMember {
     var pointer: JSONPointer
     var name: String
     var value: JSONValue
     var kind: JSONKind
-    /// The name of the object it stands in; nil at the top.
+    /// The name of the object that holds the member. `nil` at the top.
     var parent: String?
 
-    /// The name without what differs between fashions of writing.
+    /// The name in lower case, without `_`, `-`, `@` and `$`.
     var plainName: String { EnvelopeMember.plain(name) }
 
     static func plain(_ name: String) -> String {
@@ -92,7 +92,7 @@ struct EnvelopeMember {
 }
 
 extension JSONDocument {
-    /// The members of the outermost object, then of the objects in it, two levels deep; nothing inside of arrays.
+    /// The members of the outermost object, then of the objects in it, two levels deep. Arrays are not searched.
     func envelope() -> [EnvelopeMember] {
         var found: [EnvelopeMember] = []
         var level: [(pointer: JSONPointer, name: String?, value: JSONValue)] = [(JSONPointer(tokens: []), nil, root)]

@@ -1,31 +1,31 @@
-/// One thing that was decided about an origin, and on what grounds: what `sync --explain` prints.
+/// One decision about an origin, with its reason. `sync --explain` prints it.
 public struct Explained: Codable, Hashable, Sendable, CustomStringConvertible {
-    /// What a decision stands on. The raw value is what is stored and printed.
+    /// The reason for a decision. The raw value is stored and printed.
     public enum Ground: String, Codable, CaseIterable, Sendable {
-        /// By the configuration, or in the URL itself.
+        /// The configuration or the URL states it.
         case said = "said by the caller"
-        /// In the answer that was looked at.
+        /// The first answer shows it.
         case seen = "evidence in page one"
-        /// A request was made for it, and its answer bears it out.
+        /// A probe was sent, and its answer proves it.
         case proved = "proved by a request"
-        /// The usual, for want of anything better.
+        /// The common case, used without evidence.
         case assumed = "assumed"
-        /// A request was made for it, and its answer does not bear it out.
+        /// A probe was sent, and its answer does not prove it.
         case failed = "tried, and not so"
     }
 
-    /// What it is about: `paging`, `items`, `id`, `total`, `next`, `more`, `size`, `offset`, `page`, `cursor`, `key` or
-    /// `link`.
+    /// The subject of the decision: `paging`, `items`, `id`, `total`, `next`, `more`, `size`, `offset`, `page`,
+    /// `cursor`, `key` or `link`.
     public var field: String
-    /// What was decided, or tried: a pointer, a header, the name of a parameter. Never a secret, nor a token of the
+    /// The decision, or the attempt: a pointer, a header, the name of a parameter. Never a secret or a token of the
     /// origin.
     public var value: String
-    /// What it stands on.
+    /// The reason for the decision.
     public var ground: Ground
-    /// What the answer was, in a few words; nil where the ground says it all.
+    /// The result in a few words. `nil` when the reason says everything.
     public var detail: String?
 
-    /// A decision; each parameter is the property of its name.
+    /// Makes a decision. Each parameter sets the property of its name.
     public init(_ field: String, _ value: String, _ ground: Ground, detail: String? = nil) {
         self.field = field
         self.value = value
@@ -33,7 +33,7 @@ public struct Explained: Codable, Hashable, Sendable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// One line for people. It holds text of the origin's: R46 is for whoever prints it.
+    /// One line for people. It holds text from the origin, so the caller has to make it printable (R46).
     public var description: String {
         "\(field): \(value) (\(ground.rawValue)\(detail.map { ": \($0)" } ?? ""))"
     }

@@ -1,36 +1,38 @@
-/// What the caller says about an origin. Everything but the URL is optional: what is left out is detected
+/// The caller's settings for an origin. Only the URL is required. Detection finds every other setting
 /// (Documentation/Detection.md).
 public struct HTTPSourceConfiguration: Sendable {
-    /// How pages follow one another. The raw value is what `--paging` takes.
+    /// The ways in which pages follow one another. The raw value is the argument of `--paging`.
     public enum Paging: String, CaseIterable, Sendable, Codable {
-        /// Look at the first answer, and decide.
+        /// Detect it from the first answer.
         case auto
         /// `offset` and `limit` parameters: pages in any order, and in parallel.
         case offset
         /// A page number, from 0 or from 1: pages in any order, and in parallel.
         case page
-        /// A token from the body or a header, put into a parameter; or an object of the body, whose members all become
-        /// parameters.
+        /// A token from the body or a header, sent back in a parameter. An object in the body is also possible: all its
+        /// members become parameters.
         case cursor
-        /// The last item's id or sort value, put into a parameter.
+        /// The last item's id or sort value, sent back in a parameter.
         case keyset
-        /// A URL in a header: `Link` with `rel="next"` (RFC 8288), or one of the origin's own.
+        /// A URL in a header: `Link` with `rel="next"` (RFC 8288), or another header of the origin.
         case link
         /// A URL in the body.
         case nextURL = "next-url"
-        /// There is one page.
+        /// The list has one page.
         case none
     }
 
-    /// Where a value stands in an answer.
+    /// The place of a value in an answer.
     public enum Place: Hashable, Sendable, CustomStringConvertible {
         /// In the body, at this pointer.
         case body(JSONPointer)
-        /// In a header of this name, however it is written.
+        /// In the header with this name, compared without regard to case.
         case header(String)
 
-        /// `/a/pointer`, or `header:Name`. Where a pointer to an array of links ends in `[rel=next]`, it names the URL
-        /// of the link with that relation, wherever it stands: `/links[rel=next]`.
+        /// Parses `/a/pointer` or `header:Name`. Returns nil for any other text.
+        ///
+        /// A pointer to an array of links may end in `[rel=next]`, such as `/links[rel=next]`. It names the URL of the
+        /// link with that relation, at any index.
         public init?(_ text: String) {
             if text.hasPrefix("header:") {
                 let name = text.dropFirst("header:".count)
@@ -50,58 +52,59 @@ public struct HTTPSourceConfiguration: Sendable {
         }
     }
 
-    /// The URL of page one; secrets in it are used, and not stored.
+    /// The URL of page one. Secrets in it are used and never stored.
     public var url: String
-    /// Default: `auto`.
+    /// How the origin pages. Defaults to `auto`.
     public var paging: Paging = .auto
-    /// Where the array of items is. Default: detected.
+    /// The place of the array of items. Defaults to nil: detected.
     public var items: JSONPointer?
-    /// Below each item.
+    /// The place of the id below each item. Defaults to nil: detected.
     public var id: JSONPointer?
-    /// Where the length of the list is. Default: detected.
+    /// The place of the total. Defaults to nil: detected.
     public var total: Place?
-    /// Where the next URL, the token or the object for the next page is.
+    /// The place of the next URL, or of the token or object for the next page. Defaults to nil: detected.
     public var next: Place?
-    /// A boolean that is true while there is more (R24).
+    /// The place of a boolean that is true while more items follow (R24). Defaults to nil: detected.
     public var hasMore: JSONPointer?
-    /// The parameter that takes how many items a page shall have. Default: detected.
+    /// The parameter for the number of items in a page. Defaults to nil: detected.
     public var limitParameter: String?
-    /// The parameter that takes the 0-based position of a page's first item. Default: detected.
+    /// The parameter for the 0-based position of a page's first item. Defaults to nil: detected.
     public var offsetParameter: String?
-    /// The parameter that takes the number of a page. Default: detected.
+    /// The parameter for the page number. Defaults to nil: detected.
     public var pageParameter: String?
-    /// The number of page one, 0 or 1.
+    /// The number of page one, 0 or 1. Defaults to nil: detected.
     public var firstPage: Int?
-    /// The parameter that takes the token, or the key of the last item.
+    /// The parameter for the token, or for the key of the last item. Defaults to nil: detected.
     public var cursorParameter: String?
-    /// Below each item: what a keyset goes on behind. Default: the item's id.
+    /// The place of a keyset's key below each item. Defaults to nil: a member that the URL sorts by, else the item's
+    /// id.
     public var key: JSONPointer?
-    /// Sent with every request to this origin, and to no other; never stored.
+    /// Headers that are sent with every request to this origin, and to no other. Never stored. Defaults to none.
     public var headers: [HTTPField] = []
-    /// Names of `headers` that are credentials, whatever they are called: they count for whose list it is, and are
-    /// looked for in what the origin sends (R45). Those called `Authorization`, `Cookie`, `X-Api-Key` and the like are
-    /// known. Default: none.
+    /// Names of `headers` that are credentials. Credentials decide whose list it is, and are searched for in the
+    /// origin's answers (R45). `Authorization`, `Cookie`, `X-Api-Key` and similar names are always credentials.
+    /// Defaults to none.
     public var secretHeaders: Set<String> = []
-    /// Hosts besides the URL's own that redirects and next links may lead to (R45): `files.example.com`, or with a port
-    /// that is not the usual one of its scheme, `files.example.com:8443`. They are asked like by a stranger: without
-    /// `headers`, without user and password, without secret parameters; and never by http where the URL is https.
-    /// Default: none.
+    /// Further hosts that redirects and next links may lead to (R45). An entry is `files.example.com`, or
+    /// `files.example.com:8443` for a port that is not the default of its scheme. Requests to these hosts carry no
+    /// `headers`, no user and password, and no secret parameters. An https URL never leads to an http one. Defaults to
+    /// none.
     public var allowedHosts: Set<String> = []
-    /// What the origin may not exceed (R43). Default: the defaults. A transport has limits of its own: give it the
-    /// same.
+    /// The limits for the origin's answers (R43). Defaults to `HTTPLimits()`. A transport has limits of its own, and
+    /// should be given the same ones.
     public var limits = HTTPLimits()
 
-    /// An origin of which nothing but the URL of page one is said.
+    /// Makes a configuration with the URL of page one only.
     public init(url: String) {
         self.url = url
     }
 
-    /// Paging parameters by name: which page it is, is no part of what a list is (R45).
+    /// The configured names of paging parameters. The position of a page is no part of the identity of a list (R45).
     var pagingParameters: [String] {
         [limitParameter, offsetParameter, pageParameter, cursorParameter].compactMap(\.self)
     }
 
-    /// Everything that was said and that a stored description might contradict, in one text; nil when that is nothing.
+    /// All settings that a stored description may contradict, in one text. `nil` when there are none.
     var saying: String? {
         var parts: [String] = []
         if paging != .auto { parts.append("paging=\(paging.rawValue)") }

@@ -1,13 +1,12 @@
-/// Hosts with letters of other scripts, as the network knows them (RFC 5891, 4): each such label in small letters, and
-/// as Punycode.
+/// Host names in other scripts in their network form: each such label in lower case, and in Punycode (RFC 5891, 4).
 ///
-/// What else IDNA does, to bring letters that look alike into one form and to refuse what nobody may register, is left
-/// to who typed the name: a host that is written in another form than it was registered in is not found.
+/// IDNA also normalises letters that look alike and refuses names that nobody may register. This type does neither. A
+/// host in another form than its registered one is not found.
 enum HostName {
-    /// Nil where a label gets longer than the network takes (RFC 1035, 2.3.4).
+    /// Returns nil when a label is longer than the network allows (RFC 1035, 2.3.4).
     static func ascii(_ host: String) -> String? {
         guard !host.utf8.allSatisfy({ $0 < 0x80 }) else { return host }
-        // UTS 46, 2.3: these full stops separate labels, too.
+        // These full stops separate labels, too (UTS 46, 2.3).
         let labels = host.lowercased().split(omittingEmptySubsequences: false) {
             [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"].contains($0)
         }
@@ -21,8 +20,8 @@ enum HostName {
         return written.joined(separator: ".")
     }
 
-    /// RFC 3492, 6.3: the plain letters, a hyphen, and for each other letter how far it is from the one before, in
-    /// numbers whose digits say themselves where they end.
+    /// Encodes a label in Punycode (RFC 3492, 6.3). The ASCII letters come first, then a hyphen, then one number for
+    /// each other letter. The number is the distance from the letter before, in digits that mark their own end.
     static func punycode(_ label: some StringProtocol) -> String {
         let letters = label.unicodeScalars.map(\.value)
         var written = String(String.UnicodeScalarView(label.unicodeScalars.filter(\.isASCII)))
@@ -30,7 +29,7 @@ enum HostName {
         if plain > 0 { written += "-" }
         var (done, letter, delta, bias) = (plain, UInt32(128), 0, 72)
         while done < letters.count {
-            // There is one that was not written yet.
+            // At least one letter is not written yet.
             guard let next = letters.filter({ $0 >= letter }).min() else { break }
             delta += Int(next - letter) * (done + 1)
             letter = next

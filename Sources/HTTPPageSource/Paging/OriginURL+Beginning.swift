@@ -1,8 +1,8 @@
-/// Parameters of a caller's URL that lead to a later page than the first.
+/// Parameters of a caller's URL that lead to a later page.
 extension OriginURL {
-    /// Takes them out, and returns what each may be tried as: a list is the same whichever of its pages somebody has
-    /// copied the URL of (R45: its key has no paging), and it is fetched from its beginning. What else such a name
-    /// might mean is kept, as in keys.
+    /// Removes these parameters, and returns the candidate that each one suggests. A list is the same for every page
+    /// URL that a caller copies: its key has no paging parameters (R45). It is fetched from its beginning. Parameters
+    /// whose name may mean something else are kept, as in keys.
     mutating func removePlace(_ configuration: HTTPSourceConfiguration) -> [Candidate] {
         guard configuration.paging != .none else { return [] }
         var found: [Candidate] = []
@@ -11,7 +11,7 @@ extension OriginURL {
             guard let number = Int(parameter.plainValue),
                 ParameterNames.isPaging(name) || configuration.pagingParameters.contains(name)
             else { return false }
-            // 1 may be the first page, and the first item.
+            // The value 1 may be the first page, or the first item.
             if name == configuration.pageParameter || ParameterNames.page.contains(name) {
                 guard number > 1 else { return false }
                 found.append(.page(name, first: configuration.firstPage))

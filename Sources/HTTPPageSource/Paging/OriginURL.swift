@@ -6,14 +6,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A URL taken apart so far that parameters can be set and taken away, with everything else kept as it was written.
+/// A URL whose parameters can be set and removed, while every other part keeps its spelling.
 ///
-/// Parameters stay percent-encoded as received (RFC 3986, 2.1): an origin's own spelling is what it is asked with.
+/// Parameters stay percent-encoded as received (RFC 3986, 2.1), so requests use the spelling of the origin.
 struct OriginURL: Hashable, Sendable {
     struct Parameter: Hashable, Sendable {
-        /// Encoded, as in the URL.
+        /// Percent-encoded, as in the URL.
         var name: String
-        /// Encoded; nil when there is no equals sign.
+        /// Percent-encoded. `nil` when the parameter has no equals sign.
         var value: String?
 
         var plainName: String { name.percentDecoded ?? name }
@@ -23,7 +23,7 @@ struct OriginURL: Hashable, Sendable {
     private var components: URLComponents
     var parameters: [Parameter]
 
-    /// Nil unless `text` is an absolute http or https URL with a host.
+    /// Returns nil unless `text` is an absolute http or https URL with a host.
     init?(_ text: String) {
         guard var components = URLComponents(string: text), let scheme = components.scheme?.lowercased(),
             scheme == "http" || scheme == "https", let host = components.host, OriginURL.isHost(host)
@@ -37,19 +37,19 @@ struct OriginURL: Hashable, Sendable {
         parameters = OriginURL.parse(components.percentEncodedQuery)
         components.percentEncodedQuery = nil
         self.components = components
-        // A host that cannot be written again (`http://%2F`) would make one and the same empty key of many lists (R45).
+        // A host that cannot be written back (`http://%2F`) would give many lists the same empty key (R45).
         if components.string == nil { return nil }
     }
 
-    /// Brackets stand around an address and nowhere else (RFC 3986, 3.2.2): `http://[` would end the process in the
-    /// HTTP client.
+    /// Brackets are valid only around an address (RFC 3986, 3.2.2). A URL such as `http://[` would crash the HTTP
+    /// client.
     private static func isHost(_ host: String) -> Bool {
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]") && host.count > 1
         let name = isBracketed ? host.dropFirst().dropLast() : host[...]
         return !name.isEmpty && !name.contains { $0 == "[" || $0 == "]" }
     }
 
-    /// `reference` as seen from this URL (RFC 3986, 5): absolute, or relative to it.
+    /// Resolves `reference` against this URL (RFC 3986, 5). It may be absolute or relative.
     func resolving(_ reference: String) -> OriginURL? {
         guard let base = URL(string: text), let url = URL(string: reference, relativeTo: base) else { return nil }
         return OriginURL(url.absoluteString)
@@ -66,16 +66,16 @@ struct OriginURL: Hashable, Sendable {
     }
 
     var scheme: String { components.scheme ?? "" }
-    /// In small letters, and as the network knows it. Where Foundation is in the program, `components` gives it in its
+    /// The host in lower case and in its network form. With Foundation in the program, `components` returns it in its
     /// own script.
     var host: String { (components.host.flatMap { HostName.ascii($0) } ?? "").lowercased() }
-    /// As it is written.
+    /// The percent-encoded path.
     var path: String { components.percentEncodedPath }
     var port: Int { components.port ?? usualPort }
     var hasUsualPort: Bool { port == usualPort }
     private var usualPort: Int { scheme == "https" ? 443 : 80 }
 
-    /// User and password in front of the host; a secret.
+    /// User and password in front of the host. A secret.
     var userInfo: String? {
         get { components.user.map { user in components.password.map { "\(user):\($0)" } ?? user } }
         set {
@@ -85,7 +85,7 @@ struct OriginURL: Hashable, Sendable {
         }
     }
 
-    /// Scheme, host and port (RFC 6454).
+    /// Compares scheme, host and port (RFC 6454).
     func hasSameOrigin(as other: OriginURL) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port
     }
@@ -94,7 +94,7 @@ struct OriginURL: Hashable, Sendable {
         parameters.first { $0.plainName == name }?.plainValue
     }
 
-    /// Sets a parameter in its place, or adds it.
+    /// Sets a parameter in its place, or appends it.
     mutating func set(_ name: String, _ value: String) {
         let encoded = Parameter(name: OriginURL.encode(name), value: OriginURL.encode(value))
         if let index = parameters.firstIndex(where: { $0.plainName == name }) {
@@ -108,7 +108,7 @@ struct OriginURL: Hashable, Sendable {
         parameters.removeAll(where: isUnwanted)
     }
 
-    /// The URL as a query key (R45): host in lower case, no default port, parameters sorted, no paging, no secrets.
+    /// The URL as a query key (R45): host in lower case, no default port, sorted parameters, no paging, no secrets.
     func canonicalText(without names: Set<String>) -> String {
         var url = self
         url.userInfo = nil
@@ -129,7 +129,7 @@ struct OriginURL: Hashable, Sendable {
     }
 
     private static func encode(_ text: String) -> String {
-        // RFC 3986, 2.3: what is not unreserved is encoded, so that no value can add a parameter.
+        // Every character outside the unreserved set is encoded, so that no value can add a parameter (RFC 3986, 2.3).
         var result = ""
         for byte in text.utf8 {
             switch byte {

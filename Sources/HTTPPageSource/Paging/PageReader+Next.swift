@@ -1,9 +1,9 @@
 import PageModel
 
-// How the list goes on behind an answer (R24). Every cursor is stored as the URL that is asked for it, without secrets
-// (R45): all that is needed to go on after a restart.
+// The way to the next page in an answer (R24). Every cursor is stored as the URL of its request, without secrets (R45).
+// The URL is all that a restart needs to continue.
 extension PageReader {
-    /// What the origin says itself: by a boolean, else by the number of pages.
+    /// The origin's own statement: a boolean, else the number of pages.
     var saysMore: Bool? {
         let document = answer.document
         if let said = description.hasMore.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) {
@@ -17,12 +17,12 @@ extension PageReader {
         else { return nil }
         let first = description.firstPage ?? 1
         let number = description.pageParameter.flatMap { answer.url.value(of: $0) }.flatMap { Int($0) } ?? first
-        // Whoever counts 0 pages may still have a first one.
+        // An origin that counts 0 pages may still have a first one.
         guard pages > 0, (0...Total.largest).contains(number) else { return nil }
         return number - first < pages - 1
     }
 
-    /// Whether the answer names a next page, in whatever form.
+    /// Whether the answer names a next page, in any form.
     var isNextLive: Bool {
         guard let place = description.next else { return false }
         if case .body(let pointer) = place, let value = answer.document.value(at: pointer),
@@ -33,7 +33,7 @@ extension PageReader {
         return answer.text(at: place).map { !$0.isEmpty && $0 != "0" } ?? false
     }
 
-    /// The way on; nil at the end, and for pages that are asked for by number.
+    /// The cursor of the next page. Returns nil at the end, and for pages that are requested by number.
     func next(behind content: PageContent) throws(FetchFailure) -> PageCursor? {
         switch description.style {
         case .offset, .page, .none:
@@ -44,13 +44,13 @@ extension PageReader {
         case .cursor:
             return cursor.map { PageCursor($0.text) }
         case .keyset:
-            // Where nothing else is said, the end of a keyset is an empty page: a short one may be the origin's choice.
+            // Without other evidence, a keyset ends with an empty page. A short page may be the origin's choice.
             guard !content.isEmpty, saysMore != false, !(isFirst && isWhole(content.count)),
                 let name = description.cursorParameter, let key = key(ofItemAt: content.count - 1)
             else { return nil }
             var next = base
             next.set(name, key)
-            // The same item for ever: the parameter is not honoured any more, or the list ends with it.
+            // The next URL equals this one: the origin ignores the parameter now, or the list ends with this item.
             return next.text == answer.url.text ? nil : PageCursor(next.text)
         }
     }
@@ -59,8 +59,8 @@ extension PageReader {
         PageReader.total(of: answer, description).total.exactCount.map { $0 <= count } ?? false
     }
 
-    /// The token, or the members of the object, as parameters of page one's URL. An object goes into one parameter as
-    /// it is, where one is known.
+    /// The token, or the members of the object, as parameters of page one's URL. An object goes into one parameter
+    /// unchanged when a cursor parameter is known.
     private var cursor: OriginURL? {
         guard isNextLive, let place = description.next else { return nil }
         var next = base
@@ -72,7 +72,7 @@ extension PageReader {
                 return next
             }
             for (name, value) in answer.document.members(of: value) {
-                // R45: what is the caller's own secret is put back in when it is asked, not by the origin.
+                // The caller's own secrets are added to the request, and are not taken from the origin (R45).
                 guard let text = answer.document.scalarText(value),
                     !answer.secrets.contains(where: { $0.plainName == name })
                 else { continue }
@@ -85,15 +85,15 @@ extension PageReader {
         return next
     }
 
-    /// The next URL in the form that is stored: without secrets, which are put back when it is asked (R45).
+    /// The next URL in its stored form: without secrets, which the request adds again (R45).
     func url(of text: String) throws(FetchFailure) -> String {
-        // RFC 3986, 5.1.3: where an answer was redirected, its links start from there.
+        // After a redirect, the links of an answer are relative to the final URL (RFC 3986, 5.1.3).
         let origin = answer.response.redirectedTo ?? answer.url
         guard var next = origin.resolving(text) else {
             throw FetchFailure(.undecodable, "the next link is not a URL", isRetryable: false)
         }
         if next.scheme == "http", origin.scheme == "https", next.host == origin.host {
-            // An origin behind a proxy that does not know it is spoken to in https.
+            // An origin behind a TLS proxy may write http links without knowing about https.
             next = OriginURL("https" + next.text.dropFirst(4)) ?? next
         }
         let policy = answer.policy ?? OriginPolicy(home: answer.url, allowed: [])
@@ -102,7 +102,7 @@ extension PageReader {
                 .hostile, "the next link leads to another origin, \(next.scheme)://\(next.host)", isRetryable: false)
         }
         next.userInfo = nil
-        // Only what is the caller's own secret: a continuation may well be called "token".
+        // Only the caller's own secrets are removed: a continuation may be called `token` as well.
         next.removeParameters { parameter in
             answer.secrets.contains { $0.plainName == parameter.plainName && $0.plainValue == parameter.plainValue }
         }

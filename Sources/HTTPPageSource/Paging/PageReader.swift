@@ -1,11 +1,11 @@
 import PageModel
 import PagedRepository
 
-/// Takes a page out of an answer, as the description says.
+/// Reads a page from an answer, as the description says.
 struct PageReader {
     let answer: Answer
     let description: SourceDescription
-    /// Page one as it would be asked now: what cursors and keys are put into.
+    /// The present URL of page one. Cursors and keys become parameters of it.
     let base: OriginURL
     let isFirst: Bool
     let limits: HTTPLimits
@@ -17,7 +17,7 @@ struct PageReader {
             content: content, total: PageReader.total(of: answer, description).total, hasMore: saysMore)
         page.next = try next(behind: all)
         if !description.isChain, description.style != .none, page.hasMore == nil, isNextLive {
-            // Asked for by number: all that a next page says is that there is more.
+            // Pages are requested by number. A next link only shows that more items follow.
             page.hasMore = true
         }
         page.validator = validator
@@ -29,9 +29,9 @@ struct PageReader {
     func content() throws(FetchFailure) -> PageContent {
         let document = answer.document
         guard let list = document.value(at: description.items) else {
-            // Some origins leave the member out when there is nothing to put in. Of page one that is believed when a
-            // total of 0, or the origin's own word, says so; behind it, an answer that does not speak of an error is
-            // the end.
+            // Some origins omit the member when the list has no items. On page one, a total of 0 or the origin's
+            // statement must confirm it. On later pages, an answer without the words of an error is the end of the
+            // list.
             if PageReader.total(of: answer, description).total == .exact(0) || saysMore == false {
                 return PageContent()
             }
@@ -58,7 +58,7 @@ struct PageReader {
         return try document.items(of: list, id: description.id, limits: limits)
     }
 
-    /// Some keysets begin with the very item that was named, and not behind it.
+    /// Removes the first item when the keyset begins with the item of the key. Most keysets begin behind it.
     private func withoutTheLast(_ content: PageContent) -> PageContent {
         guard description.style == .keyset, !isFirst, !content.isEmpty, let name = description.cursorParameter,
             let asked = answer.url.value(of: name), key(ofItemAt: 0) == asked
@@ -68,11 +68,11 @@ struct PageReader {
 
     // MARK: Total
 
-    /// What the answer says of the list's length (R44), and what is to be told of it where that is nonsense.
+    /// The total in an answer (R44), and a warning when the value is nonsense.
     static func total(of answer: Answer, _ description: SourceDescription) -> (total: Total, nonsense: String?) {
         guard let place = description.total, let text = answer.text(at: place) else { return (.unknown, nil) }
         guard let number = answer.number(at: place), number >= 0 else {
-            // `0-24/*`: the origin does not know it (RFC 9110, 14.4).
+            // `0-24/*`: the origin does not know the total (RFC 9110, 14.4).
             return (.unknown, text.hasSuffix("/*") ? nil : "\(place) is no number of items; the total is unknown")
         }
         let total = Total(claimed: number)
@@ -80,7 +80,7 @@ struct PageReader {
         return (total.count.map { .estimate($0) } ?? .unknown, nil)
     }
 
-    /// `relation: "gte"`, `isEstimate: true`: anything but a plain yes to being exact.
+    /// `relation: "gte"`, `isEstimate: true`: every value that does not clearly state an exact total.
     private static func isMarked(_ answer: Answer, _ mark: JSONPointer?) -> Bool {
         guard let value = mark.flatMap({ answer.document.value(at: $0) }) else { return false }
         if let truth = answer.document.truth(value) { return truth }
@@ -98,7 +98,7 @@ struct PageReader {
             request: answer.url.text, entityTag: entityTag, lastModified: lastModified, coversTotal: coversTotal)
     }
 
-    /// The key of an item, where a keyset goes on behind it.
+    /// The key of an item that a keyset continues behind.
     func key(ofItemAt index: Int) -> String? {
         guard let key = description.key ?? description.id, let list = answer.document.value(at: description.items)
         else { return nil }

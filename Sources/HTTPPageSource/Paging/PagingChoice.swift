@@ -1,8 +1,8 @@
 import PageModel
 
-/// Chooses how to page, by what page one shows: pure. The order is documented in Documentation/Detection.md.
+/// Chooses how to page by the evidence in page one. Pure. Documentation/Detection.md documents the order.
 enum PagingChoice {
-    /// Sets the style that holds if nothing better is proved, and names what is worth a request, best first.
+    /// Sets the style to use when no candidate is proved. Returns the candidates for probes, best first.
     static func decide(_ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration, url: OriginURL)
         -> [Candidate]
     {
@@ -56,8 +56,8 @@ enum PagingChoice {
         }
     }
 
-    /// Whether the list ends with page one, or has nothing to go by: how it would page cannot be seen, nor is it
-    /// needed. The next first answer is looked at again.
+    /// Whether the list ends with page one, or page one has no evidence at all. The way of paging cannot be seen then,
+    /// and is not needed. The next first answer is examined again.
     static func isWhole(_ evidence: Evidence) -> Bool {
         if evidence.next != nil || evidence.token != nil || evidence.hasMore == true { return false }
         if evidence.count == 0 || evidence.hasMore == false { return true }
@@ -74,7 +74,8 @@ enum PagingChoice {
             draft.description.isProvisional = true
             return []
         }
-        // Random access first: it allows pages in parallel, and one of them again. It takes a total to know how many.
+        // Random access comes first: pages load in parallel, and a single page can be fetched again. It needs a total
+        // to know the number of pages.
         if evidence.exactTotal != nil, draft.description.offsetParameter != nil {
             draft.description.style = .offset
             return []
@@ -90,7 +91,7 @@ enum PagingChoice {
             } else {
                 draft.description.style = .nextURL
             }
-            // Without items there is nothing to see of them: the next first answer is looked at again.
+            // Without items, the layout of an item is unknown. The next first answer is examined again.
             if evidence.count == 0 { draft.description.isProvisional = true }
             return byOffset
         }
@@ -106,17 +107,17 @@ enum PagingChoice {
         return CandidateOrder.forNothing(draft, configuration, url)
     }
 
-    /// One request to see whether a chain can be read in parallel as well: worth it, when more than three pages are to
-    /// come.
+    /// Whether one probe for offsets is worth its cost, so that a chain can be read in parallel as well. It is when the
+    /// total is at least four pages long.
     private static func isWorthAnOffset(_ evidence: Evidence) -> Bool {
         guard evidence.count > 0, let total = evidence.exactTotal else { return false }
         return total / evidence.count >= 4
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
-    /// A request has borne a candidate out.
-    /// - Parameter first: what page one, or its first item, is asked with, where that was found out.
+    /// Takes a candidate that a probe has proved.
+    /// - Parameter first: the number of page one, or of its first item, where the probe has found it out.
     static func accept(_ candidate: Candidate, first: Int?, _ draft: inout DetectionDraft) {
         switch candidate {
         case .offset(let name, let said):
@@ -153,7 +154,7 @@ enum PagingChoice {
         draft.evidence.total = .unknown
     }
 
-    /// No request has borne anything out: what is left is said, and not guessed away.
+    /// No candidate was proved. The description keeps what is known, and a warning names the rest.
     static func giveUp(_ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration) {
         let evidence = draft.evidence
         switch configuration.paging {
@@ -175,7 +176,7 @@ enum PagingChoice {
             break
         }
         guard draft.description.style == .none else { return }
-        // The next run looks again, when page one looks different.
+        // The next run detects again when page one looks different.
         draft.description.isProvisional = true
         draft.description.searched = SourceDescription.Searched(items: evidence.count, total: evidence.total.count)
         if let place = evidence.token?.place {
@@ -193,7 +194,7 @@ enum PagingChoice {
         }
     }
 
-    /// What the style needs besides its parameters.
+    /// Completes the description with the values that its style needs besides the parameters.
     static func complete(_ draft: inout DetectionDraft) {
         if draft.description.style == .page {
             draft.description.firstPage = draft.description.firstPage ?? 1

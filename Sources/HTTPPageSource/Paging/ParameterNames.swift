@@ -1,4 +1,4 @@
-/// Names of URL parameters by what they usually mean. Lists, in the order in which they are believed.
+/// Names of URL parameters by their usual meaning. In the arrays, earlier names win.
 enum ParameterNames {
     static let offset = [
         "offset", "skip", "start", "startIndex", "start_index", "startAt", "_start", "from", "first", "$skip",
@@ -15,9 +15,9 @@ enum ParameterNames {
         "hitsPerPage", "itemsPerPage", "resultRecordCount", "$top", "page[size]", "page[limit]", "pagination[pageSize]",
         "pagination[limit]", "rows", "take", "top", "n", "count",
     ]
-    /// Where some count positions from 1.
+    /// Parameters that some origins count from 1.
     static let countedFromOne: Set<String> = ["startIndex", "start_index", "start"]
-    /// What takes the last item's id or sort value.
+    /// Parameters for the last item's id or sort value.
     static let keyset = ["after", "starting_after", "last", "marker", "since_id", "search_after"]
     private static let cursor = [
         "cursor", "start_cursor", "_next", "_token", "page_token", "pageToken", "pagination_token", "next_token",
@@ -26,14 +26,15 @@ enum ParameterNames {
         "last",
     ]
 
-    /// Whether a parameter of a URL is worth trying first for a cursor: the caller has written it for a reason.
+    /// Whether a parameter in the caller's URL is a likely cursor. Its presence there is a strong hint.
     static func isCursor(_ name: String) -> Bool { cursor.contains(name) }
 
-    /// The parameter of a URL that says how long its pages are.
+    /// The parameter of a URL that holds the page size.
     static func size(in url: OriginURL) -> String? { limit.first { url.value(of: $0).flatMap { Int($0) } != nil } }
 
-    /// Left out of a query's key: which page it is and how long pages are is not what the list is. Names that other
-    /// APIs filter by (`from`, `first`, `count`, `n`, `p`, `last`…) are kept unless they are given as flags.
+    /// Whether a name is left out of a query's key. Page position and page size are no part of the identity of a list.
+    /// Names that other APIs filter by (`from`, `first`, `count`, `n`, `p`, `last`…) are kept unless the configuration
+    /// names them.
     static func isPaging(_ name: String) -> Bool {
         let ambiguous: Set<String> = [
             "start", "startAt", "from", "first", "p", "pg", "size", "rows", "take", "top", "n", "count", "last",
@@ -42,8 +43,8 @@ enum ParameterNames {
         return (offset + page + limit + cursor).contains(name) && !ambiguous.contains(name)
     }
 
-    /// Never stored, never logged (R45). Names that also have ordinary meanings (`key=DE`, `token=2`) count when the
-    /// value is as long as secrets are.
+    /// Whether a parameter is a secret, which is never stored and never logged (R45). A name that also has ordinary
+    /// meanings (`key=DE`, `token=2`) counts only with a value of at least 16 bytes.
     static func isSecret(_ parameter: OriginURL.Parameter) -> Bool {
         let plain = parameter.plainName.lowercased().filter { $0 != "_" && $0 != "-" }
         let ambiguous: Set<String> = ["token", "key", "sig", "sid", "session", "code"]
@@ -60,7 +61,7 @@ enum ParameterNames {
         return exact.contains(plain) || parts.contains { plain.contains($0) }
     }
 
-    /// Headers that say who is asking.
+    /// Whether a header identifies the caller.
     static func isCredentialHeader(_ name: String) -> Bool {
         let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
         return plain == "cookie" || ["auth", "token", "apikey", "secret", "session"].contains { plain.contains($0) }

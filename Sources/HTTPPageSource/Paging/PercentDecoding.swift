@@ -1,6 +1,6 @@
 extension StringProtocol {
-    /// The text with `%41` and its like replaced by what they stand for (RFC 3986, 2.1); nil where a percent sign
-    /// stands for nothing, or what comes out is not UTF-8.
+    /// The text with its percent escapes (`%41`) decoded (RFC 3986, 2.1). `nil` when an escape is malformed, or the
+    /// result is not UTF-8.
     var percentDecoded: String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)

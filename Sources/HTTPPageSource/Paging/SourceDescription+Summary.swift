@@ -1,5 +1,5 @@
 extension SourceDescription {
-    /// One line for people: what was decided.
+    /// The decisions in one line for people.
     var summary: String {
         var parts = [style.rawValue]
         switch style {

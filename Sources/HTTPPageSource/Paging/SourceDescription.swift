@@ -4,8 +4,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Everything that was decided about an origin: how to ask it, and where things stand in its answers. Stored with the
-/// query as JSON; holds no secrets.
+/// All decisions about an origin: how to request pages, and the layout of its answers. Stored with the query as JSON.
+/// Holds no secrets.
 struct SourceDescription: Codable, Hashable, Sendable {
     enum Style: String, Codable, Sendable {
         case offset, page, cursor, keyset, link
@@ -13,58 +13,58 @@ struct SourceDescription: Codable, Hashable, Sendable {
         case none
     }
 
-    /// What page one looked like when everything was tried, and nothing led on.
+    /// The look of page one when all candidates had failed.
     struct Searched: Codable, Hashable, Sendable {
         var items: Int
         var total: Int?
     }
 
     var style: Style
-    /// Page one, without secrets.
+    /// The URL of page one, without secrets.
     var url: String
     var items: JSONPointer
     var id: JSONPointer?
     var total: HTTPSourceConfiguration.Place?
-    /// The total stands on the answer to HEAD, and not on that to GET (R16).
+    /// Whether the total is in the answer to HEAD, and not in the answer to GET (R16).
     var isTotalByHead: Bool?
-    /// How often HEAD was asked whether it tells the total, and nobody was well enough to say.
+    /// The number of HEAD requests for the total that failed because the origin was in trouble.
     var unansweredHeads: Int?
-    /// What says whether the total is an estimate.
+    /// The member that states whether the total is an estimate.
     var estimateMark: JSONPointer?
-    /// Its name says that the total is one.
+    /// Whether the name of the total marks it as an estimate.
     var isEstimate: Bool?
     var next: HTTPSourceConfiguration.Place?
     var hasMore: JSONPointer?
     /// A boolean that is true on the last page.
     var isLast: JSONPointer?
-    /// How many pages there are (R24).
+    /// The place of the number of pages (R24).
     var pageCount: HTTPSourceConfiguration.Place?
     var limitParameter: String?
-    /// The origin was asked for a size, and did not keep to it: the parameter is sent on, and not relied on.
+    /// Whether the origin ignored the requested page size. The parameter is still sent, but not relied on.
     var ignoresSize: Bool?
-    /// The largest page that the origin says it gives.
+    /// The largest page size that the origin states.
     var largestSize: Int?
     var offsetParameter: String?
-    /// What is asked for page one's first item, where that is not 0.
+    /// The value that requests the first item of page one, where it is not 0.
     var firstOffset: Int?
     var pageParameter: String?
     var firstPage: Int?
     /// Items per page, where pages are numbered.
     var gridSize: Int?
-    /// What takes the token or the key.
+    /// The parameter for the token or the key.
     var cursorParameter: String?
-    /// Below each item: the key that a keyset goes on behind.
+    /// The place of a keyset's key below each item.
     var key: JSONPointer?
-    /// Parameters of page one that the next link leaves out, and that have to be put back.
+    /// Parameters of page one that the next link leaves out, and that requests put back.
     var carried: [String]?
-    /// Who asked: see `CredentialCheck`.
+    /// The check of the caller's credential: see `CredentialCheck`.
     var credential: String?
-    /// What the caller said when this was found out: see `HTTPSourceConfiguration.saying`.
+    /// The caller's settings at the time of detection: see `HTTPSourceConfiguration.saying`.
     var said: String?
-    /// Too little was seen to go by it; the next first answer is looked at again.
+    /// Whether the evidence was too weak. The next first answer is examined again.
     var isProvisional: Bool?
     var searched: Searched?
-    /// Each decision, and why.
+    /// Each decision with its reason.
     var reasons: [Explained]?
 
     init(style: Style, url: String, items: JSONPointer) {
@@ -76,7 +76,7 @@ struct SourceDescription: Codable, Hashable, Sendable {
     var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and numbers only: encoding cannot fail.
+        // Only strings, numbers and booleans are encoded, so encoding cannot fail.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
@@ -90,20 +90,20 @@ struct SourceDescription: Codable, Hashable, Sendable {
         self = known
     }
 
-    /// Nil for what is not to be gone by: too little was seen, or something else was said then than now.
+    /// Returns nil when the stored description is provisional, or the settings have changed since.
     init?(usable json: String, saying: String?) {
         self.init(json: json)
         if isProvisional == true || !fits(saying) { return nil }
     }
 
-    /// Whether HEAD is to be asked with page one again. An origin that never answers it is left alone after some runs:
-    /// each may cost the time of a whole request.
+    /// Whether page one needs another HEAD. After five unanswered ones, HEAD is no longer sent: each one may cost the
+    /// time of a whole request.
     var awaitsHead: Bool { (1..<5).contains(unansweredHeads ?? 0) }
 
-    /// Who says nothing goes by what was said before.
+    /// Whether the stored description fits the caller's settings. A caller without settings accepts every description.
     func fits(_ saying: String?) -> Bool { saying == nil || saying == said }
 
-    /// Whether pages lead on by what the page before handed over.
+    /// Whether each page holds the way to the next one.
     var isChain: Bool {
         switch style {
         case .cursor, .keyset, .link, .nextURL: true

@@ -4,15 +4,15 @@ import NIOHTTP1
 import NIOHTTPCompression
 import PageModel
 
-/// Stands in a connection on both sides of its decompressor, and stops an answer as soon as it is too large, inflates
-/// too much, or turns out to be more than it announced.
+/// Stops an answer as soon as it is too large, inflates too much, or exceeds its announced length. Its handlers sit on
+/// both sides of the decompressor of a connection.
 ///
 /// ```
 /// socket ▶ parser ▶ received side ▶ decompressor ▶ inflated side ▶ client
 /// ```
 ///
-/// State, all of it touched on the connection's event loop only: the tally of the answer that is coming; the end of an
-/// answer, held back until the bytes that came with it are parsed; whether this connection is done for. They go with
+/// State, used only on the connection's event loop: the tally of the present answer, the end of an answer, and whether
+/// the connection is stopped. The end is held back until the bytes that arrived with it are parsed. The state ends with
 /// the connection.
 final class AnswerGuard {
     private let limits: HTTPLimits
@@ -25,7 +25,7 @@ final class AnswerGuard {
         tally = AnswerTally(limits)
     }
 
-    /// To be called once for each connection, when its own handlers are in place.
+    /// Adds the handlers to a connection. Call it once for each connection, after its own handlers are in place.
     static func stand(in channel: any Channel, _ limits: HTTPLimits) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
@@ -44,7 +44,7 @@ final class AnswerGuard {
         context.close(promise: nil)
     }
 
-    /// Sees the parts of an answer as they were sent.
+    /// Reads the parts of an answer as they were sent.
     private final class ReceivedSide: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
         typealias InboundOut = HTTPClientResponsePart
@@ -63,8 +63,8 @@ final class AnswerGuard {
                 if let failure = shared.tally.receive(bytes.readableBytes) { return shared.stop(failure, context) }
                 context.fireChannelRead(data)
             case .end:
-                // Whoever hears of the end may take the body for whole, and use the connection for the next request.
-                // First it is seen whether more has come than was announced: the parser tells in the same breath.
+                // The client may reuse the connection once it receives the end. The end is held back until the parser
+                // has read the remaining bytes, so that excess bytes are noticed first.
                 shared.end = Self.unwrapInboundIn(data)
             }
         }
@@ -73,11 +73,11 @@ final class AnswerGuard {
             guard !shared.isStopped else { return }
             let isOfParser = error is HTTPParserError || error is NIOHTTPDecoderError
             guard shared.end != nil, isOfParser else {
-                // A connection that breaks behind a whole answer takes nothing from it.
+                // A broken connection does not invalidate a complete answer before it.
                 passEnd(context)
                 return context.fireErrorCaught(error)
             }
-            // RFC 9112, 6.3: bytes behind an answer that nobody asked for. What was announced may have been too little.
+            // Unrequested bytes follow the answer (RFC 9112, 6.3). The announced length may have been too small.
             shared.stop(FetchFailure(.transport, "the origin sent more than it announced", isRetryable: true), context)
         }
 
@@ -103,7 +103,7 @@ final class AnswerGuard {
         }
     }
 
-    /// Sees the parts of an answer as they come out of the decompressor.
+    /// Reads the parts of an answer as the decompressor returns them.
     private final class InflatedSide: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
 

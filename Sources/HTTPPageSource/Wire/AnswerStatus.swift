@@ -1,34 +1,34 @@
 import PageModel
 
-/// What the status of an answer says about the page that was asked for (RFC 9110, 15; R24, R27).
+/// The meaning of an answer's status for the requested page (RFC 9110, 15; R24, R27).
 enum AnswerStatus: Equatable {
     /// The page is in the body.
     case page
-    /// There is a page, and nothing on it.
+    /// The page exists and has no items.
     case empty
-    /// The page is as it was.
+    /// The page has not changed.
     case notModified
-    /// There is nothing at that place any more.
+    /// The position is past the end of the list.
     case pastEnd
     case failure(FetchFailure)
 
     /// - Parameters:
-    ///   - isConditional: whether a validator was sent.
-    ///   - isBeyondFirst: whether a place in the list was asked for; page one is never beyond the end.
-    ///   - now: what counts as now where the answer has no `Date`.
+    ///   - isConditional: whether the request carried a validator.
+    ///   - isBeyondFirst: whether the request named a position in the list. Page one is never past the end.
+    ///   - now: the present time for answers without a `Date` field.
     init(_ response: HTTPPageResponse, isConditional: Bool, isBeyondFirst: Bool, now: Timestamp) {
         func refusal(_ failureClass: FetchFailure.Class, _ message: String) -> AnswerStatus {
             .failure(FetchFailure(failureClass, message, isRetryable: false, httpStatus: response.status))
         }
         switch response.status {
         case 200, 203:
-            // 203: a proxy has changed something. It is what there is.
+            // 203: a proxy has changed the answer. The changed page is used.
             self = .page
         case 204, 205:
             self = .empty
         case 206:
-            // Some APIs take a page for a part of the list, and say which (14.4). A part in bytes is a cut body: nobody
-            // asked for one.
+            // Some APIs answer with 206 when a page is a part of the list, and name its range (RFC 9110, 14.4). A range
+            // in bytes is a cut body, which no request of this source asks for.
             let range = response.header("Content-Range")?.trimmingSpaces().lowercased()
             self =
                 range.map { !$0.hasPrefix("bytes") } ?? false
@@ -47,7 +47,7 @@ enum AnswerStatus: Equatable {
         default:
             var failure = FetchFailure.status(response.status, retryAfter: AnswerStatus.pause(response, now))
             if response.status == 403, let pause = AnswerStatus.pause(response, now) {
-                // Some origins say "too many" with 403: and when to come again, or that nothing is left.
+                // Some origins answer 403 for too many requests, with a time to wait or a remaining count of 0.
                 failure = FetchFailure(
                     .throttled, failure.message, isRetryable: true, httpStatus: 403, retryAfter: pause)
             }

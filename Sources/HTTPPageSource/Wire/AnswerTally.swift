@@ -1,20 +1,20 @@
 import PageModel
 
-/// How much of one answer has come, and whether it is more than may come (R43).
+/// Counts the bytes of one answer, and compares them with the limits (R43).
 struct AnswerTally {
-    /// What inflates less than this in all is no bomb, at whatever ratio.
+    /// Bytes. A body that inflates to no more than this is never a bomb, at any ratio.
     static let harmless = 1 << 20
 
     private let limits: HTTPLimits
-    /// Bytes of the body as they came over the wire.
+    /// Bytes of the body as received over the wire.
     private(set) var received = 0
-    /// Bytes of the body as they came out of the decompressor.
+    /// Bytes of the body as returned by the decompressor.
     private(set) var inflated = 0
 
     init(_ limits: HTTPLimits) { self.limits = limits }
 
-    /// The header has come, and with it what the body is said to be.
-    /// - Parameter announced: `Content-Length`, if there is one.
+    /// Checks the header, and the length that it announces for the body.
+    /// - Parameter announced: the value of `Content-Length`. `nil` means the header has none.
     static func refusal(ofHeader fields: [HTTPField], announced: Int?, _ limits: HTTPLimits) -> FetchFailure? {
         let size = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         if size > limits.header { return .headerTooLarge(limits) }

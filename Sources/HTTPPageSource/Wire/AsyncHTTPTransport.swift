@@ -11,24 +11,25 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The real network, through AsyncHTTPClient. Close it when done: its connections are kept open between requests.
+/// A transport over the network, through AsyncHTTPClient. It keeps connections open between requests, so close it after
+/// use.
 ///
-/// It speaks HTTP/1.1 to http and https origins and to no other, follows no redirect, takes no cookie, sends what it is
-/// given and nothing that was not asked for, and leaves no trace of its requests with a tracer, whose spans would hold
-/// whole URLs (R45). One request is one attempt: trying again is the ledger's business, and counted (R26).
+/// It speaks HTTP/1.1 to http and https origins only. It follows no redirects, accepts no cookies, and sends no headers
+/// beyond the request's own and those of HTTP. Tracing is off, because spans would record whole URLs (R45). One request
+/// is one attempt: the ledger decides about retries and counts them (R26).
 ///
-/// A body is whole, or it is a failure: a connection that ends too soon, and an answer that is longer than it said, are
-/// failures of class `transport`; what passes a limit of size is `hostile`, what passes one of time `timeout` (R43; see
-/// `HTTPLimits`).
+/// A body is complete, or the request fails. A connection that ends too soon, or an answer longer than announced, fails
+/// with class `transport`. An answer past a limit of size fails with class `hostile`, and one past a limit of time with
+/// class `timeout` (R43; see `HTTPLimits`).
 public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
     private let limits: HTTPLimits
     private let executor = EventLoopExecutor()
     private let deadlines = RequestDeadlines()
 
-    /// A transport with connections of its own. One thread serves all of them: that is a processor's worth of
-    /// decrypting and of unpacking, and who needs more has several transports.
-    /// - Parameter limits: those of size and time are kept here (R43). Default: the defaults.
+    /// Makes a transport with its own connections. One thread serves all of them, and decrypts and decompresses at the
+    /// rate of one processor. Use several transports for more.
+    /// - Parameter limits: the limits of size and time (R43). Defaults to `HTTPLimits()`.
     public init(limits: HTTPLimits = HTTPLimits()) {
         var configuration = HTTPClient.Configuration()
         configuration.httpVersion = .http1Only
@@ -43,14 +44,16 @@ public final class AsyncHTTPTransport: HTTPTransport {
         self.limits = limits
     }
 
-    /// Ends all connections, and whatever is still under way on them.
+    /// Closes all connections, and ends the requests on them.
     public func close() async {
         try? await client.shutdown()
     }
 
-    /// Brings the whole answer, or throws: a `FetchFailure`, or `CancellationError` as soon as the task is cancelled.
+    /// Returns the complete answer.
     ///
-    /// The deadline is our own and covers everything: a body that drips a byte at a time ends with it, and before.
+    /// The deadline covers the whole request. A body that drips a byte at a time ends at the deadline, or earlier by
+    /// its throughput.
+    /// - Throws: `FetchFailure`, or `CancellationError` as soon as the task is cancelled.
     public func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
         guard OriginURL(request.url) != nil else {
             throw FetchFailure(.refused, "not an http or https URL", isRetryable: false)
@@ -75,7 +78,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = HTTPMethod(rawValue: request.method)
         for field in request.headers { outgoing.headers.add(name: field.name, value: field.value) }
-        // Not "deflate": half of the world means another format by it.
+        // `deflate` is left out: many servers mean another format by it.
         if !outgoing.headers.contains(name: "Accept-Encoding") {
             outgoing.headers.add(name: "Accept-Encoding", value: "gzip")
         }
@@ -85,7 +88,7 @@ public final class AsyncHTTPTransport: HTTPTransport {
         var headers = response.headers.map { HTTPField($0.name, $0.value) }
         let announced = response.headers.first(name: "Content-Length").flatMap { Int($0) }
         if let refusal = AnswerTally.refusal(ofHeader: headers, announced: announced, limits) { throw refusal }
-        // R45, and RFC 6265: nobody here keeps cookies.
+        // Cookies are never kept (R45, RFC 6265).
         headers.removeAll { ["set-cookie", "set-cookie2"].contains($0.name.lowercased()) }
         let hasBody = request.method != "HEAD" && ![204, 304].contains(response.status.code)
         let encodings = response.headers[canonicalForm: "Content-Encoding"].map { $0.lowercased() }.filter {

@@ -1,19 +1,20 @@
-/// Whether a body comes fast enough (R43): an origin that drips a byte at a time is as good as silent, and costs more.
+/// Measures whether a body arrives fast enough (R43). An origin that drips a byte at a time is as useless as a silent
+/// one, and costs more.
 ///
-/// Windows follow one another from the moment of the header on; each is judged by itself when it is over. Times are
-/// counted from the beginning of the request.
+/// Windows follow one another, starting with the header. Each window is judged alone when it is over. Times are
+/// measured from the start of the request.
 struct BodyPace {
     enum Verdict: Equatable {
-        /// Nothing to say before then.
+        /// The present window is not over before this time.
         case lookAgain(at: Duration)
         case tooSlow
-        /// There is nothing to look at.
+        /// The limits set no minimum throughput.
         case never
     }
 
     private let leastPerSecond: Int
     private let window: Duration
-    /// When the window began; nil before the header has come.
+    /// The start of the window. `nil` before the header has arrived.
     private var began: Duration?
     private var bytes = 0
 
@@ -33,8 +34,7 @@ struct BodyPace {
         guard leastPerSecond > 0, window > .zero else { return .never }
         guard let began else { return .lookAgain(at: now + window) }
         guard now - began >= window else { return .lookAgain(at: began + window) }
-        // Whoever looks late has seen more time go by, and expects more. In floating point: limits are anybody's
-        // numbers.
+        // A late look covers more time, and expects more bytes. Floating point avoids an overflow with extreme limits.
         guard Double(bytes) >= Double(leastPerSecond) * ((now - began) / .seconds(1)) else { return .tooSlow }
         begin(at: now)
         return .lookAgain(at: now + window)

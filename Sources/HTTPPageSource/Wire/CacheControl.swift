@@ -1,12 +1,12 @@
-/// What `Cache-Control` and `Age` say to a private cache (RFC 9111, 5.1 and 5.2.2).
+/// The directives of `Cache-Control` and `Age` for a private cache (RFC 9111, 5.1 and 5.2.2).
 ///
-/// Directives for shared caches (`s-maxage`, `private`, `public`, `proxy-revalidate`) say nothing to one.
+/// Directives for shared caches (`s-maxage`, `private`, `public`, `proxy-revalidate`) are ignored.
 struct CacheControl: Equatable {
-    /// `no-store`: nothing of the answer may be kept.
+    /// `no-store`: no part of the answer may be stored.
     private(set) var isNoStore = false
-    /// `no-cache`: kept, and asked about before each use. With names of fields, too: that is the stricter reading.
+    /// `no-cache`: the answer is stored and validated before each use. With field names, this is the stricter reading.
     private(set) var isNoCache = false
-    /// `max-age` in seconds, 0…2^31; nil when there is none.
+    /// `max-age` in seconds, 0…2^31. `nil` means there is none.
     private(set) var maxAge: Int?
 
     /// - Parameter fields: the values of all `Cache-Control` fields, in order.
@@ -16,18 +16,18 @@ struct CacheControl: Equatable {
             case "no-store": isNoStore = true
             case "no-cache": isNoCache = true
             case "max-age":
-                // 4.2.1: of several, the first one counts; and what is no number of seconds makes the answer stale.
+                // The first of several values counts, and an invalid number makes the answer stale (RFC 9111, 4.2.1).
                 maxAge = maxAge ?? directive.value.flatMap { DeltaSeconds.parse($0) } ?? 0
             default: break
             }
         }
     }
 
-    /// For how long the answer is fresh from now on; nil when the origin does not say.
-    /// - Parameter age: the values of all `Age` fields: so long it has been kept on its way already.
+    /// The time for which the answer stays fresh from now on. Returns nil when the origin states none.
+    /// - Parameter age: the values of all `Age` fields, the time already spent in caches on the way.
     func freshFor(age: [String] = []) -> Duration? {
         if isNoCache { return .zero }
-        // 5.1: of several, the first one counts; what is no number says nothing.
+        // The first of several values counts, and an invalid number is ignored (RFC 9111, 5.1).
         let spent = age.first?.split(separator: ",").first.flatMap { DeltaSeconds.parse($0.trimmingSpaces()) } ?? 0
         return maxAge.map { .seconds(max($0 - spent, 0)) }
     }
@@ -45,7 +45,7 @@ struct CacheControl: Equatable {
                 value = takeValue(&rest)
             }
             found.append((name.trimmingSpaces().lowercased(), value))
-            // To the next comma; what stands between is nobody's.
+            // Skips to the next comma. Text before it belongs to no directive.
             rest = rest.drop(while: { $0 != "," }).dropFirst()
         }
         return found

@@ -1,9 +1,9 @@
 import PageModel
 import Synchronization
 
-/// The time that one request takes, and how its body comes along.
+/// The elapsed time of one request, and the pace of its body.
 ///
-/// State: the pace, and what ended it before its answer did, under a mutex.
+/// State, behind a mutex: the pace, and the failure that ended the request before its answer.
 final class ClockedRequest: Sendable {
     private struct State {
         var pace: BodyPace
@@ -19,14 +19,14 @@ final class ClockedRequest: Sendable {
         state = Mutex(State(pace: BodyPace(limits)))
     }
 
-    /// Why it was ended, if its time was over, or its body came too slowly.
+    /// The reason for ending the request: no time was left, or the body was too slow. `nil` while neither holds.
     var verdict: FetchFailure? { state.withLock { $0.verdict } }
 
-    /// The header has come.
+    /// Starts the pace when the header has arrived.
     func begin() { state.withLock { $0.pace.begin(at: spent) } }
     func receive(_ count: Int) { state.withLock { $0.pace.receive(count) } }
 
-    /// When to look again; nil when it has to end.
+    /// The time of the next look. Returns nil when the request has to end.
     func look() -> ContinuousClock.Instant? {
         let (spent, end) = (spent, limits.requestTimeout.bounded)
         return state.withLock { state in
@@ -49,6 +49,6 @@ final class ClockedRequest: Sendable {
 }
 
 extension Duration {
-    /// 1 millisecond…24 hours: no timer overflows.
+    /// The duration limited to 1 millisecond…24 hours, so that no timer overflows.
     var bounded: Duration { min(max(self, .milliseconds(1)), .seconds(24 * 60 * 60)) }
 }

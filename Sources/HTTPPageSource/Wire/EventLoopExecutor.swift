@@ -2,12 +2,11 @@
 import NIOCore
 import NIOPosix
 
-/// Runs the tasks that talk with one event loop on that loop's thread: otherwise every answer, and each part of a body,
-/// would wake a thread of the pool, and every request the loop's.
+/// Runs tasks that use one event loop on the thread of that loop. Otherwise every answer, and every part of a body,
+/// would wake a thread of the pool. Every request would wake the thread of the loop.
 ///
-/// The loops are of this module alone, a few for the whole process, and never end: on one that others share, whoever
-/// blocks it would keep deadlines and cancelled requests from being told (R43). What runs here must never wait for
-/// anything but the network.
+/// The loops belong to this module, at most four for the process, and never end. On a shared loop, other code that
+/// blocks it could delay deadlines and cancellations (R43). Code that runs here must wait for the network only.
 final class EventLoopExecutor: TaskExecutor {
     let loop: any EventLoop
     private static let loops = MultiThreadedEventLoopGroup(numberOfThreads: min(4, System.coreCount))

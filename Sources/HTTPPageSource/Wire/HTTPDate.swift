@@ -4,11 +4,12 @@ import PageModel
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Reads the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete ones that a recipient must know,
-    /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`; nil for anything else.
+    /// Parses the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete forms that recipients must
+    /// accept. These are `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. Returns nil for every other
+    /// text.
     static func parse(_ text: String) -> Timestamp? {
         var parts = text.split(whereSeparator: { " ,:-".contains($0) }).map(String.init)
-        // The form of C has the month before the day, and the year last.
+        // The form of C's `asctime` has the month before the day, and the year at the end.
         if parts.count == 7 { parts = [parts[0], parts[2], parts[1], parts[6], parts[3], parts[4], parts[5], "GMT"] }
         guard parts.count == 8, parts[7] == "GMT", let month = months.firstIndex(of: parts[2]).map({ $0 + 1 }),
             let year = year(parts[3]), let day = number(parts[1], in: 1...length(of: month, in: year)),
@@ -23,7 +24,8 @@ enum HTTPDate {
         DeltaSeconds.parse(text).flatMap { range.contains($0) ? $0 : nil }
     }
 
-    /// Two digits are a year from 1970 to 2069: a form that nobody should send any more is not worth a clock.
+    /// A year of two digits lies in 1970 to 2069. The form is obsolete, so a reading that depends on the clock is not
+    /// worth it.
     private static func year(_ text: String) -> Int? {
         guard text.utf8.count == 2 else { return number(text, in: 1900...9999) }
         return number(text, in: 0...99).map { $0 < 70 ? 2_000 + $0 : 1_900 + $0 }
@@ -37,7 +39,7 @@ enum HTTPDate {
         }
     }
 
-    /// The Gregorian calendar counted in years that begin in March, so that the leap day comes last.
+    /// Counts the Gregorian calendar in years that begin in March, so that the leap day is the last day.
     private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let era = shifted / 400

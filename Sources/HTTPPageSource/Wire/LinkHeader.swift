@@ -1,6 +1,6 @@
 /// The `Link` header field (RFC 8288).
 enum LinkHeader {
-    /// The target of the first link with this relation, as it is written: possibly a relative reference.
+    /// The target of the first link with this relation, as it is written. It may be a relative reference.
     static func target(rel wanted: String, in field: String) -> String? {
         var rest = Substring(field)
         while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
@@ -8,7 +8,7 @@ enum LinkHeader {
             rest = rest[rest.index(after: close)...]
             var relations: [Substring] = []
             while let parameter = nextParameter(&rest) {
-                // RFC 8288, 3.3: only the first rel counts; it may hold several relations.
+                // Only the first `rel` counts, and it may hold several relations (RFC 8288, 3.3).
                 if parameter.name == "rel", relations.isEmpty {
                     relations = parameter.value.split(separator: " ")
                 }
@@ -20,7 +20,8 @@ enum LinkHeader {
         return nil
     }
 
-    /// Takes `; name=value` or `; name="value"` off the front; nil at the comma before the next link, or at the end.
+    /// Removes `; name=value` or `; name="value"` from the front. Returns nil at the comma before the next link, or at
+    /// the end.
     private static func nextParameter(_ rest: inout Substring) -> (name: String, value: String)? {
         rest = rest.drop(while: { $0 == " " || $0 == "\t" })
         guard rest.first == ";" else { return nil }
@@ -37,7 +38,7 @@ enum LinkHeader {
         rest = rest.dropFirst()
         var value = ""
         while let character = rest.popFirst(), character != "\"" {
-            // RFC 9110, 5.6.4: a backslash makes the next character plain.
+            // A backslash makes the next character plain (RFC 9110, 5.6.4).
             if character == "\\", let escaped = rest.popFirst() {
                 value.append(escaped)
             } else {

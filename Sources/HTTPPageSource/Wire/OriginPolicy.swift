@@ -1,11 +1,11 @@
-/// Where a source may go, and who is told the caller's secrets (R45).
+/// The origins that a source may send requests to, and the ones that receive the caller's secrets (R45).
 struct OriginPolicy: Sendable {
     enum Verdict: Equatable {
-        /// The origin itself: it is asked with everything the caller configured.
+        /// The origin itself: requests carry all that the caller configured.
         case home
-        /// Another one that the caller allowed: it is asked like a stranger.
+        /// Another origin that the caller allowed: requests carry no secrets.
         case elsewhere
-        /// Nobody is asked; why.
+        /// The URL must not be requested, with the reason.
         case refused(String)
     }
 
@@ -19,20 +19,21 @@ struct OriginPolicy: Sendable {
         self.allowed = Set(allowed.map { $0.lowercased() })
     }
 
-    /// Whether credentials may be sent there: the same scheme, host and port (RFC 6454), or the same host by https.
+    /// Whether credentials may be sent to a URL: it has the same scheme, host and port (RFC 6454), or the same host by
+    /// https.
     func isHome(_ url: OriginURL) -> Bool {
         if url.hasSameOrigin(as: home) { return true }
-        // Another port may be another's service, unless it is the usual one of https.
+        // Another port may belong to another service, unless it is the default port of https.
         return home.scheme == "http" && url.scheme == "https" && url.host == home.host
             && (url.port == home.port || (home.port == 80 && url.port == 443))
     }
 
-    /// Whether it may be asked at all.
+    /// Whether a URL may be requested at all.
     func admits(_ url: OriginURL) -> Bool {
         isHome(url) || allowed.contains("\(url.host):\(url.port)") || (url.hasUsualPort && allowed.contains(url.host))
     }
 
-    /// What is to be thought of a redirect.
+    /// The verdict on a redirect or link from `current` to `next`.
     func verdict(on next: OriginURL, from current: OriginURL) -> Verdict {
         if current.scheme == "https", next.scheme != "https" {
             return .refused("the origin redirects from https to http")

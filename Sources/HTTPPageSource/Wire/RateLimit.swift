@@ -1,15 +1,15 @@
 import PageModel
 
-/// What an origin says of the requests that are left to the caller, where it does not say `Retry-After`:
-/// `RateLimit-Remaining` and `RateLimit-Reset`, with an `X-` in front as often as not.
+/// The rate limit fields of an answer, for origins that send no `Retry-After`: `RateLimit-Remaining` and
+/// `RateLimit-Reset`, often with the prefix `X-`.
 enum RateLimit {
-    /// How long nothing is left; nil where something is, or the answer does not say.
-    /// - Parameter now: the moment of the answer, by its own `Date` field where it has one.
+    /// The time until requests are available again. Returns nil when requests remain, or the fields are missing.
+    /// - Parameter now: the time of the answer, from its own `Date` field where it has one.
     static func pause(_ response: HTTPPageResponse, now: Timestamp) -> Duration? {
         guard number("Remaining", response) == 0 else { return nil }
-        // Nobody says until when: then it is for our own back-off (R28).
+        // The answer states no reset time, so the back-off schedule decides (R28).
         guard let reset = number("Reset", response) else { return .zero }
-        // Some count from now, some from 1970; no limit is set for thirty years.
+        // Some origins count seconds from now, and others from 1970. No limit lasts for thirty years.
         guard reset >= 1_000_000_000 else { return .seconds(reset) }
         return max(Timestamp(milliseconds: Int64(min(reset, 1 << 50)) * 1_000) - now, .zero)
     }

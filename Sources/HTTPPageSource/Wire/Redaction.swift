@@ -1,4 +1,4 @@
-// R45: what holds secrets does not show them, however it is printed: `print`, a log line, a failed expectation, `dump`.
+// Types with secrets never show them in print: `print`, a log line, a failed expectation, `dump` (R45).
 
 extension HTTPField: CustomStringConvertible, CustomReflectable {
     public var description: String { "\(name): …" }
@@ -25,7 +25,7 @@ extension HTTPPageSource: CustomStringConvertible, CustomReflectable {
 }
 
 extension OriginURL {
-    /// Scheme, host and path: what can be shown of a URL without knowing which of its parameters are secret.
+    /// Scheme, host and path: the parts of a URL that are shown without knowing its secret parameters.
     static func place(of text: String) -> String {
         guard var url = OriginURL(text) else { return "?" }
         url.userInfo = nil

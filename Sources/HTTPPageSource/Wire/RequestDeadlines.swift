@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Ends requests whose time is over, or whose bodies come too slowly (R43).
+/// Ends requests that take too long, or whose bodies arrive too slowly (R43).
 ///
-/// One task for all of them, which ends at its next look after the last of them: a timer for each would wake a thread
-/// when it is set, and stay behind until its time when the answer has long been there.
+/// One task serves all requests, and ends at its next look after the last of them. A timer for each request would wake
+/// a thread when it is set. It would also outlive its answer until its time.
 ///
-/// State: who is under way, and when the task looks next, under a mutex.
+/// State, behind a mutex: the requests under way, and the time of the task's next look.
 final class RequestDeadlines: Sendable {
     private struct UnderWay {
         var request: ClockedRequest
@@ -15,21 +15,21 @@ final class RequestDeadlines: Sendable {
     private struct State {
         var underWay: [Int: UnderWay] = [:]
         var entered = 0
-        /// Nil when there is no task.
+        /// `nil` means there is no task.
         var nextLook: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
 
-    /// Looks after a request from now on.
-    /// - Parameter end: called when its time is over; then it has a verdict.
-    /// - Returns: what to `leave` with.
+    /// Watches a request from now on.
+    /// - Parameter end: called when the time of the request is over. The request then has a verdict.
+    /// - Returns: the number to pass to `leave`.
     func enter(_ request: ClockedRequest, end: @escaping @Sendable () -> Void) -> Int {
         let look = request.look()
         let (number, isFirst) = state.withLock { state in
             state.entered += 1
             state.underWay[state.entered] = UnderWay(request: request, end: end)
-            // All have the same limits: who comes later is looked at later, and the task need not be woken.
+            // All requests have the same limits. A later request has a later look, so the task need not be woken.
             let isFirst = state.nextLook == nil
             if isFirst { state.nextLook = look ?? .now }
             return (state.entered, isFirst)
@@ -46,12 +46,12 @@ final class RequestDeadlines: Sendable {
 
     private static func watch(_ deadlines: () -> RequestDeadlines?) async {
         while let moment = deadlines()?.look() {
-            // Nobody cancels it: it ends with its last request, or with the transport.
+            // The task is never cancelled. It ends with its last request, or with the transport.
             try? await Task.sleep(until: moment, clock: .continuous)
         }
     }
 
-    /// When to look again; nil when nobody is under way.
+    /// The time of the next look. Returns nil when no request is under way.
     private func look() -> ContinuousClock.Instant? {
         let underWay = state.withLock { $0.underWay }
         var nextLook: ContinuousClock.Instant?
@@ -64,7 +64,7 @@ final class RequestDeadlines: Sendable {
             nextLook = min(moment, nextLook ?? moment)
         }
         return state.withLock { state in
-            // Who came meanwhile is looked at when they would have been, had they been there.
+            // A request that was entered meanwhile gets its look at the time that was due anyway.
             state.nextLook = state.underWay.isEmpty ? nil : nextLook ?? .now
             return state.nextLook
         }

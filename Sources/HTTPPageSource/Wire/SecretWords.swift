@@ -4,31 +4,31 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the caller proves itself with, to be recognised wherever an origin echoes it (R45).
+/// The caller's secrets in a form that finds them wherever an origin echoes them (R45).
 ///
-/// Short ones are not looked for: they would be found by accident, in paths and numbers that have nothing to do with
-/// them. Letter case does not matter: a host that is made of a token comes back in lower case.
+/// Short secrets are not searched for: they would match paths and numbers by accident. Letter case is ignored, because
+/// a host made of a token is returned in lower case.
 struct SecretWords: Sendable {
-    /// Bytes from which on a secret is looked for.
+    /// Bytes. Shorter secrets are not searched for.
     static let shortest = 8
-    /// The same for a user's name, which is a secret where it is a token, and else an ordinary word.
+    /// Bytes. The same limit for a user name, which is a secret only where it is a token.
     static let shortestUser = 16
 
     private let words: [[UInt8]]
 
-    /// - Parameter headers: those that hold credentials.
+    /// - Parameter headers: the headers that hold credentials.
     init(headers: [HTTPField], parameters: [OriginURL.Parameter]) {
         var found = parameters.flatMap { [$0.value ?? "", $0.plainValue] }
         for field in headers {
             found.append(field.value)
             if field.name.lowercased() == "cookie" {
-                // RFC 6265, 4.2.1: pairs of a name and a value.
+                // Pairs of a name and a value (RFC 6265, 4.2.1).
                 found += field.value.split(separator: ";").compactMap { pair in
                     pair.firstIndex(of: "=").map { String(pair[$0...].dropFirst()) }
                 }
                 continue
             }
-            // RFC 9110, 11.4: a scheme, and then the credential.
+            // A scheme, followed by the credential (RFC 9110, 11.4).
             guard let space = field.value.firstIndex(of: " ") else { continue }
             let credential = field.value[space...].trimmingSpaces()
             found.append(credential)
@@ -39,12 +39,12 @@ struct SecretWords: Sendable {
             if let user = parts.first, user.utf8.count >= SecretWords.shortestUser { found.append(user) }
             if parts.count > 1 { found.append(parts[1]) }
         }
-        // The longest first: a whole header is hidden before its parts are.
+        // The longest secret first, so that a whole header is hidden before its parts.
         words = Set(found.map { SecretWords.folded($0.trimmingSpaces()) }).filter { $0.count >= SecretWords.shortest }
             .sorted { $0.count > $1.count }
     }
 
-    /// Whether the text has a secret in it, as it is or percent-encoded.
+    /// Whether the text contains a secret, plain or percent-encoded.
     func isIn(_ text: String) -> Bool {
         guard !words.isEmpty else { return false }
         let spellings = [text, text.percentDecoded].compactMap { $0.map { SecretWords.folded($0) } }
@@ -61,13 +61,13 @@ struct SecretWords: Sendable {
             }
         }
         let result = String(decoding: bytes, as: UTF8.self)
-        // Spelled in another way: then nothing of it is worth telling.
+        // The secret is in another encoding, so the whole text is hidden.
         return isIn(result) ? "[a text with a secret in it]" : result
     }
 
     private static func folded(_ text: String) -> [UInt8] { folded(Array(text.utf8)) }
 
-    /// Byte for byte, so that places stay where they are: only the letters of ASCII change.
+    /// Lower case for ASCII letters only, byte for byte, so that positions stay the same.
     private static func folded(_ bytes: [UInt8]) -> [UInt8] {
         bytes.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
     }

@@ -12,8 +12,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The network's errors in the words of the ledger (R26, R27). Such texts end up on terminals: they are one line each,
-/// name no types, and hold nothing of the request.
+/// Maps the network's errors to the failures of the ledger (R26, R27). Their messages may be printed on terminals. Each
+/// is one line, names no types, and holds no part of the request.
 enum TransportFailure {
     static let cut = FetchFailure(
         .transport, "the connection was closed before the answer was whole", isRetryable: true)
@@ -60,7 +60,7 @@ enum TransportFailure {
         case .invalidURL, .emptyHost, .emptyScheme:
             FetchFailure(.refused, "the URL cannot be asked", isRetryable: false)
         default:
-            // RFC 9110, 5.5: a header of the caller's that would break the request, and the like.
+            // A header of the caller that would break the request, and similar errors (RFC 9110, 5.5).
             error.shortDescription.hasPrefix("Invalid header")
                 ? FetchFailure(.refused, "a header cannot be sent", isRetryable: false)
                 : FetchFailure(.transport, error.shortDescription.lowercased(), isRetryable: true)
@@ -84,7 +84,7 @@ enum TransportFailure {
             }
         }
         if let error = error as? ChannelError, case .connectTimeout = error { return "no connection in time" }
-        // Whatever a library says of itself, in one line.
+        // The library's own description, in one line.
         let text = "\(error)".unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }
         return String(String(text).prefix(200))
     }

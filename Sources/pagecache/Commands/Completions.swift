@@ -1,7 +1,7 @@
 #if Tool
 import ArgumentParser
 
-/// `pagecache completions`: what a shell needs to complete commands, options and queries.
+/// `pagecache completions`: a shell script that completes commands, options and queries.
 struct Completions: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions",

@@ -11,7 +11,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// `pagecache demo`: the whole story on an embedded origin.
+/// `pagecache demo`: a demonstration with an embedded origin.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -35,7 +35,7 @@ struct Demo: AsyncParsableCommand {
             "pagecache-demo-\(UUID().uuidString)"
         ).path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // One request in forty fails, and one is asked to wait: what an ordinary API does on an ordinary day.
+        // One request in forty fails, and one is throttled, as with an ordinary API.
         let origin = DemoOrigin(count: 10_000, latency: .milliseconds(40)) { number, _ in
             number == 55 ? .status(429, retryAfter: 1) : number % 40 == 17 ? .status(500, retryAfter: nil) : nil
         }
@@ -51,7 +51,7 @@ struct Demo: AsyncParsableCommand {
     }
 }
 
-/// The chapters of the demo, each with real processes on a real store, and what each cost.
+/// The chapters of the demo, with real processes on a real store, and the requests that each one cost.
 private final class DemoStory {
     private struct Row {
         var what: String
@@ -190,7 +190,7 @@ private final class DemoStory {
 
     private func count(_ number: Int) -> String { SizeText.count(number) }
 
-    /// Shows what the origin is being asked, for as long as it takes to see it.
+    /// Shows the number of requests so far, and pauses briefly.
     private func watch(_ what: String) async throws {
         terminal.progress("   \(what): \(origin.requests.count) requests so far")
         try await Task.sleep(for: .milliseconds(20))

@@ -4,7 +4,7 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// `pagecache errors`: what fails, in all queries.
+/// `pagecache errors`: the failing pages of all queries.
 struct Errors: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "errors",

@@ -22,7 +22,7 @@ struct Export: AsyncParsableCommand {
               pagecache export 4k2m9xqa | jq -r .name | head
             """)
 
-    /// How often a file is begun again because the list moved while it was read.
+    /// The largest number of times that an export starts again because the list changed during it.
     private static let restarts = 3
 
     @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
@@ -56,8 +56,8 @@ struct Export: AsyncParsableCommand {
         for attempt in 0... {
             guard let list = try await store.outline(of: record.id) else { throw moved("was removed") }
             let result = try await write(list, from: store, to: sink)
-            // R4: every piece was read under the version that the list had at the beginning, or all of it is done
-            // again.
+            // Every piece must be read under the version that the list had at the start (R4). Otherwise the export
+            // starts again.
             if let result { return try finish(result, list, sink) }
             guard attempt < Export.restarts, sink.rewind() else { throw moved("was changed") }
             Terminal.standard.note("pagecache: the list was changed while it was read; beginning again")
@@ -82,7 +82,7 @@ struct Export: AsyncParsableCommand {
 
     // MARK: Reading and writing
 
-    /// What was written.
+    /// The result of writing.
     private struct Written {
         var items: Int
         var itemsCutShort: Int
@@ -91,8 +91,8 @@ struct Export: AsyncParsableCommand {
         var damaged: [Range<Int>] = []
     }
 
-    /// Nil when the list moved meanwhile. Each piece is a transaction of its own: one that lasts as long as a slow
-    /// reader takes would keep the store's log from ever being emptied.
+    /// Writes the list in pieces. Returns nil when the list changed meanwhile. Each piece is a transaction of its own.
+    /// A transaction as long as a slow reader would keep the store's log from being truncated.
     private func write(_ list: ListOutline, from store: PageStore, to sink: ByteSink) async throws -> Written? {
         var encoder = ItemEncoder(format: common.outputFormat, fields: fields.flatMap(FieldPointer.list))
         var written = Written(items: 0, itemsCutShort: 0)
@@ -128,7 +128,7 @@ struct Export: AsyncParsableCommand {
         return try await store.window(of: query, range)
     }
 
-    // MARK: What there is to say
+    // MARK: Messages
 
     private func finish(_ written: Written, _ list: ListOutline, _ sink: ByteSink) throws {
         try sink.finish()
@@ -142,7 +142,7 @@ struct Export: AsyncParsableCommand {
             let count = SizeText.count(written.itemsCutShort)
             terminal.warn("\(count) items have members for which there is no column; --fields names columns")
         }
-        // R12: what is missing is said, never closed up.
+        // Missing positions are reported, and a hole is never closed up (R12).
         let gaps = Coverage(written.held + written.damaged).gaps(below: list.length)
         if !written.damaged.isEmpty {
             let missing = gaps.reduce(0) { $0 + $1.count }

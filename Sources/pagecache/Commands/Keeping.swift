@@ -21,7 +21,7 @@ struct Pin: AsyncParsableCommand {
     func run() async throws { try await setPinned(true, query, common) }
 }
 
-/// `pagecache unpin`: lets a query be evicted again.
+/// `pagecache unpin`: makes a query evictable again.
 struct Unpin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",

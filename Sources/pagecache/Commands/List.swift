@@ -4,7 +4,7 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// `pagecache list`: what is in the store.
+/// `pagecache list`: the queries in the store.
 struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -24,7 +24,7 @@ struct List: AsyncParsableCommand {
             (try await store.summaries(), try await store.damagedQueries())
         }
         if damaged > 0 {
-            // A list that is not shown is not a list that is not there.
+            // Damaged lists are not shown, so a warning reports that they exist.
             Terminal.standard.warn(
                 "\(damaged) \(damaged == 1 ? "query is" : "queries are") damaged and not shown; 'pagecache verify' says more, 'pagecache verify --repair' mends"
             )

@@ -1,7 +1,7 @@
 #if Tool
 import ArgumentParser
 
-/// `pagecache man`: the manual page, for packaging; the checked-in `Documentation/pagecache.1` is this.
+/// `pagecache man`: the manual page, for packaging. `Documentation/pagecache.1` is its checked-in output.
 struct Manual: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "man",

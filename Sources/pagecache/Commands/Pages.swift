@@ -4,7 +4,7 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// `pagecache pages`: every page of a query, with its ledger.
+/// `pagecache pages`: every page of a query, with its ledger entry.
 struct Pages: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pages",
@@ -30,7 +30,7 @@ struct Pages: AsyncParsableCommand {
         ResultTable(columns: Pages.columns, rows: Pages.rows(list, now: now)).render(common.outputFormat, to: .standard)
     }
 
-    /// For people cells that fit their terminal; for programs the stretches as they are.
+    /// Draws cells that fit the terminal for people, and the plain stretches for programs.
     private func draw(_ map: CoverageMap) {
         let terminal = Terminal.standard
         switch common.outputFormat {
@@ -68,8 +68,8 @@ struct Pages: AsyncParsableCommand {
         .init(name: "lease_owner"),
     ]
 
-    /// Pages and ledger entries together, by offset. A page may have no entry (a splice made it), and an entry no page
-    /// (it never arrived).
+    /// Pages and ledger entries, merged by offset. A page without an entry comes from a splice, and an entry without a
+    /// page never arrived.
     private static func rows(_ list: ListOutline, now: Timestamp) -> [[ResultTable.Cell]] {
         let pages = Dictionary(list.pages.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
         let entries = Dictionary(list.ledger.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })

@@ -4,7 +4,7 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// `pagecache purge`: removes queries with all they hold.
+/// `pagecache purge`: removes queries with all their pages.
 struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
@@ -101,7 +101,7 @@ struct Purge: AsyncParsableCommand {
             ("dry_run", .bool(consent.dryRun)), ("queries", .int(report.queries)), ("pages", .int(report.pages)),
             ("bytes", .int(report.bytes)), ("may_remain_in_log", .bool(report.mayRemainInLog)),
         ]
-        // Which they are is what somebody who looks first wants to know.
+        // A dry run lists the queries, so that users can see which ones would be removed.
         for query in consent.dryRun && common.outputFormat == .table ? doomed : [] {
             let key = query.outline.record.key
             terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")

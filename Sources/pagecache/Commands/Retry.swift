@@ -5,7 +5,7 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// `pagecache retry`: what failed is tried again now.
+/// `pagecache retry`: fetches failed pages now.
 struct Retry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
@@ -40,12 +40,12 @@ struct Retry: AsyncParsableCommand {
     var wait = DurationArgument(argument: "30s")!
     @OptionGroup var common: CommonOptions
 
-    /// What was done for one query.
+    /// The work on one query.
     private struct Deed {
         var key: QueryKey
-        /// Pages that are due now.
+        /// The number of pages that are due now.
         var pages: Int
-        /// Nil where nothing was fetched.
+        /// The result of the fetch. `nil` when no fetch took place.
         var result: SyncRendering?
     }
 
@@ -94,7 +94,7 @@ struct Retry: AsyncParsableCommand {
         options.reportsOutline = true
         options.concurrency = concurrency
         options.retry.attempts = retries
-        // The list is in the store because somebody asked for it: see `sync --respect-no-store`.
+        // The user asked for the list to be stored: see `sync --respect-no-store`.
         options.storesDespiteNoStore = true
         options.patience = wait.duration
         var due: [DueWork] = []

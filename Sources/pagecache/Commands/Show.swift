@@ -24,7 +24,7 @@ struct Show: AsyncParsableCommand {
               pagecache show 4k2m9xqa | jq -r .name
             """)
 
-    /// Items read at a time, so that a long list needs no more memory than a short one.
+    /// The number of items that are read at a time, so that memory does not grow with the list.
     private static let stride = 1_000
 
     @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
@@ -104,7 +104,8 @@ struct Show: AsyncParsableCommand {
         }
     }
 
-    /// The stretches in which there are pages: a length comes from an origin, and may be any number.
+    /// The stretches that contain pages. The length alone is no safe bound: it comes from an origin, and may be any
+    /// number.
     private static func pieces(of list: ListOutline, _ asked: Range<Int>) -> [Range<Int>] {
         Coverage(list.pages.map(\.range)).runs.flatMap { run in
             let run = run.clamped(to: asked)
@@ -114,7 +115,8 @@ struct Show: AsyncParsableCommand {
         }
     }
 
-    /// The pages in a range. Of a few items only these pages are read; else all pages, since they are shown anyway.
+    /// The pages in a range. A short range reads only these pages. A long one reads all pages, because they are shown
+    /// anyway.
     private func outline(of query: QueryID, _ range: Range<Int>, in store: PageStore) async throws -> ListOutline {
         let found =
             range.count <= 10 * Show.stride
@@ -127,7 +129,8 @@ struct Show: AsyncParsableCommand {
             .notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' shows what there is")
     }
 
-    /// What tells how long the list is: its record and its last page. Of a list of unknown length, every page.
+    /// The part of the list that determines its length: its record and its last page. Every page when the length is
+    /// unknown.
     private func tail(of record: QueryRecord, in store: PageStore) async throws -> ListOutline {
         let known = record.end ?? record.total.count
         guard let list = try await store.excerpt(of: record.id, known.map { max(0, $0 - 1)..<Int.max } ?? 0..<Int.max)
@@ -165,7 +168,7 @@ struct Show: AsyncParsableCommand {
         try ItemWriter(format: common.namedFormat, fields: fields.flatMap(FieldPointer.list), terminal: terminal)
     }
 
-    /// R12: what is missing is said, never closed up.
+    /// Missing positions are reported, and a hole is never closed up (R12).
     private func note(_ list: ListOutline, _ held: Coverage, _ range: Range<Int>, _ terminal: Terminal) {
         let gaps = held.gaps(in: range.clamped(to: 0..<list.length))
         if let first = gaps.first {

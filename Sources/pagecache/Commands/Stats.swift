@@ -4,7 +4,7 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// `pagecache stats`: what a store holds, takes up and spares.
+/// `pagecache stats`: the contents, the size and the savings of a store.
 struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",

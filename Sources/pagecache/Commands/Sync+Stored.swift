@@ -4,9 +4,9 @@ import PageModel
 import PageStore
 import PagedRepository
 
-// What is done by what the store knows, and by nothing that the origin has to say first.
+// Work that starts from the store alone, without an answer of the origin.
 extension Sync {
-    /// `--due`: whatever the ledger, and the age of pinned lists, say.
+    /// `--due`: the work that is due by the ledger and by the age of pinned lists.
     func syncDue() async throws {
         try await common.withStore(.mustExist, checkingPlace: true) { store in
             var options = options
@@ -22,14 +22,14 @@ extension Sync {
         }
     }
 
-    /// What is left to do for a list when page one may be as old as that (R13, `refreshIfStale`); nil when that is
-    /// nothing.
+    /// The remaining work for a list when page one may be as old as `age` (R13, `refreshIfStale`). Returns nil when
+    /// there is none.
     func work(for list: ListOutline, by age: DurationArgument, now: Timestamp) -> SyncOptions.Work? {
         guard list.freshness(FreshnessPolicy(operatorSays: age), now: now) == .fresh else { return options.work }
         return refresh || list.isComplete ? nil : .positions(0..<Int.max)
     }
 
-    /// `--offline`: what is there, without asking anybody.
+    /// `--offline`: the stored list, without a request.
     func tellOffline(_ target: String, _ key: QueryKey, _ known: QueryRecord?, _ store: DeferredStore) async throws {
         guard let known, let list = try await store.outline(of: known.id), list.record.validatedAt != nil else {
             throw ToolFailure(
@@ -39,7 +39,7 @@ extension Sync {
         try await tell(list, target, key, store)
     }
 
-    /// The result of a run that had nothing to ask.
+    /// Renders the result of a run that had no request to send.
     func tell(_ list: ListOutline, _ target: String, _ key: QueryKey, _ store: DeferredStore) async throws {
         if explain { tell(HTTPPageSource.explanation(inStored: list.record.source)) }
         var report = SyncReport(stored: list)

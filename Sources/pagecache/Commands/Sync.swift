@@ -11,7 +11,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// `pagecache sync`: brings a paginated API into the store, or up to date.
+/// `pagecache sync`: fetches a paginated API into the store, or updates it.
 struct Sync: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
@@ -83,7 +83,7 @@ struct Sync: AsyncParsableCommand {
             throw ValidationError(
                 "--due decides for itself what to do; it takes no --refresh, --sweep, --offline, --key or --scope")
         }
-        // Nobody could name such a query.
+        // A query with an empty key could not be named.
         if source.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
         if let maxPages, maxPages < 1 { throw ValidationError("--max-pages must be at least 1") }
         guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
@@ -132,7 +132,7 @@ struct Sync: AsyncParsableCommand {
         } catch {
             result = .failure(error)
         }
-        // Connections are closed before the process ends, whatever happened.
+        // Connections are closed before the process ends, after a failure as well.
         await transport.close()
         try result.get()
     }
@@ -159,7 +159,7 @@ struct Sync: AsyncParsableCommand {
                 hint: "give it a list of its own with --scope or --key, or purge \(key.shortID)")
         }
         let progress = SyncProgress(terminal: .standard) { origin.usage.requests }
-        // Also when the store fails: no line is left behind.
+        // The progress line is removed after a failure of the store as well.
         defer { progress.finish() }
         let gate = rate.map { OriginGate(concurrency: concurrency, requestsPerSecond: $0.perSecond) }
         let sync = ListSync(
@@ -184,18 +184,18 @@ struct Sync: AsyncParsableCommand {
         if refresh { options.work = .refresh }
         options.overlap = overlap
         options.retry.attempts = retries
-        // Whoever types `sync` asks for a copy, as with a download; a library that answers others does not decide that
-        // for them.
+        // The user of `sync` asks for a copy, as with a download. A library that serves other users does not make that
+        // choice for them.
         options.storesDespiteNoStore = !respectNoStore
         options.patience = wait?.duration ?? options.patience
         options.checksStoredBytes = !due
         options.reportsOutline = true
-        // A URL that is mistyped leaves no trace.
+        // A mistyped URL leaves no query in the store.
         options.registersFirst = false
         return options
     }
 
-    /// The URL to ask and the query it belongs to: from a URL, or from what the store knows.
+    /// The URL to request and its query, from a URL or from a query in the store.
     private func resolve(_ target: String, in store: DeferredStore) async throws -> (url: String, key: QueryKey) {
         if let scheme = target.firstRange(of: "://").map({ target[..<$0.lowerBound].lowercased() }) {
             guard scheme == "http" || scheme == "https",
@@ -211,8 +211,9 @@ struct Sync: AsyncParsableCommand {
         return (HTTPPageSource.url(inStored: query.source) ?? query.key.text, query.key)
     }
 
-    /// `--explain`: each decision about the origin and its grounds, a line each. Asked for, so it is said with
-    /// `--quiet`, too; and on standard error, so that the result stays one document.
+    /// Prints each decision about the origin with its reason, one line each, for `--explain`. The lines appear even
+    /// with `--quiet`, because the user asked for them. They go to standard error, so that the result stays one
+    /// document.
     func tell(_ explanation: [Explained]) {
         if explanation.isEmpty { return Terminal.standard.complain("nothing is known of how this origin pages") }
         for line in explanation { Terminal.standard.complain(line.description) }

@@ -10,7 +10,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// `pagecache verify`: is everything in the store what was stored?
+/// `pagecache verify`: checks that the store holds exactly the data that was stored.
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -55,7 +55,7 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    /// What cannot be looked at, or not changed: to be told to look at it would lead nowhere.
+    /// The error for a store that cannot be examined or changed. Its hint does not suggest `verify`, which just failed.
     private func unreadable(_ error: StorageError) -> ToolFailure {
         ToolFailure(
             .unusableData, error.code.description, error.message,
@@ -135,7 +135,7 @@ struct Verify: AsyncParsableCommand {
         if mended.pagesDropped > 0 { terminal.note("the next 'pagecache sync' fetches them again") }
     }
 
-    /// A row for each finding; none where all is sound.
+    /// One row for each finding. Empty when the store is sound.
     private func findings(_ report: VerifyReport, _ names: [QueryID: String]) -> ResultTable {
         ResultTable(
             columns: ["kind", "query", "offset", "count", "message"].map { .init(name: $0) },

@@ -5,7 +5,7 @@ import PageStore
 import PagedRepository
 import Synchronization
 
-/// `pagecache watch`: what is happening in a store, whoever does it.
+/// `pagecache watch`: the events in a store, from all processes.
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -36,7 +36,8 @@ struct Watch: AsyncParsableCommand {
         await store.close()
     }
 
-    /// Watching needs the file by which processes tell each other of commits; whoever may write makes it.
+    /// Opens the store for writing where that is permitted. Watching needs the file through which processes notify each
+    /// other of commits, and only a writer can create it.
     private func open() async throws -> PageStore {
         do {
             return try await common.openStore(.mustExist)
@@ -46,10 +47,10 @@ struct Watch: AsyncParsableCommand {
     }
 }
 
-/// State: what was seen last of each list, and the view; all of it belongs to the one task that looks. The others only
-/// collect what there is to look at, under the mutex.
+/// State: the last outline of each list, and the view. Only the task that looks uses both. The other tasks add queries
+/// to look at, behind the mutex.
 private final class Watching {
-    /// As long as people take for "at once"; a busy store is not read more often than that.
+    /// The delay that people still perceive as immediate. A busy store is read no more often than that.
     private static let pause = Duration.milliseconds(100)
 
     private let store: PageStore
@@ -61,11 +62,11 @@ private final class Watching {
     private var view = WatchView()
     private let todo = Todo()
 
-    /// Queries that may have changed since the last look, and the bell that calls for one.
+    /// Queries that may have changed since the last look, and the signal that starts a look.
     private final class Todo: Sendable {
         let bell: AsyncStream<Void>
         private let ring: AsyncStream<Void>.Continuation
-        // Nil: nothing was told since the last look.
+        // `nil` means no notice has arrived since the last look.
         private let queries = Mutex<Set<QueryID>?>(nil)
 
         init() { (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
@@ -96,7 +97,7 @@ private final class Watching {
     func run() async throws {
         var only: QueryID?
         if let name { only = try await QuerySelector.find(name, in: store).id }
-        // First the ear, then the eye: what is committed in between is looked at twice, and not missed.
+        // Notices start before the first read. A commit in between is read twice, and not missed.
         let notices = store.notices(of: only)
         if let only {
             seen[only] = try await store.outline(of: only)
@@ -134,7 +135,7 @@ private final class Watching {
         }
     }
 
-    /// Ages grow by themselves: the view says so once a second.
+    /// Redraws the view once a second, because the displayed ages grow.
     private func tick(_ todo: Todo) -> Task<Void, Never>? {
         guard showsView else { return nil }
         return Task {
@@ -148,7 +149,7 @@ private final class Watching {
     private func look(at queries: Set<QueryID>, only: QueryID?) async throws {
         var queries = queries
         if only == nil {
-            // Who is gone is not named in a notice.
+            // Notices do not name removed queries.
             let all = Set(try await store.records().map(\.id))
             queries.formUnion(Set(seen.keys).subtracting(all))
             queries.formUnion(all.subtracting(seen.keys))

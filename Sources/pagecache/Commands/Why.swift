@@ -4,7 +4,7 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// `pagecache why`: explains the state of a list, or of a place in it.
+/// `pagecache why`: explains the state of a list, or of a position in it.
 struct Why: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "why",
@@ -55,7 +55,7 @@ struct Why: AsyncParsableCommand {
         switch common.outputFormat {
         case .table:
             terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
-            // At a terminal no word is cut in two.
+            // On a terminal, lines break between words.
             let width = terminal.outputIsTerminal ? terminal.width : .max
             for sentence in explanation.sentences {
                 for line in TableLayout.wrapped(Printable.text(sentence.text), width: width) { terminal.print(line) }

@@ -1,7 +1,7 @@
 #if Tool
-/// Takes bytes in small pieces and hands them on in large ones: to standard output, or to a file.
+/// Collects bytes in small pieces, and writes them in large ones to standard output or a file.
 ///
-/// State: the memory of one large piece, and how much of it is filled; both die with the value. One task uses it.
+/// State: the memory of one large piece, and its filled length. Both end with the value. One task uses it.
 final class ByteSink {
     private static let capacity = 1 << 18
 
@@ -10,13 +10,13 @@ final class ByteSink {
     private var count = 0
     private var file: AtomicFile?
     private let isFile: Bool
-    /// Somebody reads along: lines are shown as they come, and cannot do anything to the terminal (R46).
+    /// Whether the output is a terminal. Lines are then printed one by one, with control characters made visible (R46).
     private let isWatched: Bool
     private var line: [UInt8] = []
-    /// Bytes taken so far.
+    /// The number of bytes appended so far.
     private(set) var written = 0
 
-    /// - Parameter path: the file to write; nil for standard output.
+    /// - Parameter path: the file to write. `nil` means standard output.
     init(path: String?, terminal: Terminal) throws(ToolFailure) {
         self.terminal = terminal
         isFile = path != nil
@@ -56,15 +56,15 @@ final class ByteSink {
         try result.get()
     }
 
-    /// Forgets everything.
-    /// - Returns: false where some of it is in other hands already.
+    /// Discards all bytes.
+    /// - Returns: false when some of them cannot be taken back.
     func rewind() -> Bool {
         guard isFile, file?.rewind() ?? false else { return false }
         (count, written) = (0, 0)
         return true
     }
 
-    /// Writes what is left, and puts the file in its place.
+    /// Writes the remaining bytes, and puts the file in its place.
     func finish() throws(ToolFailure) {
         if !line.isEmpty { show([UInt8(ascii: "\n")]) }
         try flush()

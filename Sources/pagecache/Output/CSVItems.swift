@@ -2,22 +2,21 @@
 import HTTPPageSource
 import PageModel
 
-/// Items as rows of CSV (RFC 4180, lines ended by a line feed): a column for each member, or for each field that was
-/// named.
+/// Items as rows of CSV (RFC 4180, with line feeds at the ends): one column for each member, or for each named field.
 struct CSVItems {
     private enum Columns {
         /// Top-level members by name.
         case members([[UInt8]])
         case fields([FieldPointer])
-        /// Items are no objects: the whole item is the only column.
+        /// Items are not objects. The whole item is the only column.
         case whole
     }
 
     private let columns: Columns
     private let names: [[UInt8]]
-    // The values of the row that is being written; kept for its memory.
+    // The values of the present row. The array is kept to reuse its memory.
     private var row: [UnsafeRawBufferPointer?]
-    /// Items that had members for which there is no column.
+    /// The number of items with members that have no column.
     private(set) var itemsCutShort = 0
 
     init(fields: [FieldPointer]) {
@@ -26,8 +25,7 @@ struct CSVItems {
         row = Array(repeating: nil, count: fields.count)
     }
 
-    /// Takes every member of the page's items that is neither an object nor an array, in the order in which they come
-    /// up.
+    /// Makes a column for each scalar member of the page's items, in the order of their first appearance.
     init(firstPage content: PageContent) {
         var found: [[UInt8]] = []
         var known: Set<[UInt8]> = []
@@ -54,7 +52,7 @@ struct CSVItems {
         try sink.append(UInt8(ascii: "\n"))
     }
 
-    /// A list without items has no columns; a reader still gets a line of names.
+    /// Writes the header of a list without items, which has no columns. A reader still gets one line of names.
     static func noItems(_ sink: ByteSink) throws(ToolFailure) { try sink.append("payload\n") }
 
     mutating func write(_ payload: UnsafeRawBufferPointer, to sink: ByteSink) throws(ToolFailure) {
@@ -72,7 +70,7 @@ struct CSVItems {
 
     private mutating func pick(_ names: [[UInt8]], of payload: UnsafeRawBufferPointer) {
         for index in row.indices { row[index] = nil }
-        // Items of one list have their members in one order, mostly: the next one is where it was last time.
+        // Items of one list mostly have their members in the same order, so the next name is compared first.
         var next = 0
         var isCutShort = false
         JSONBytes.eachMember(of: payload) { name, value in
@@ -87,7 +85,7 @@ struct CSVItems {
                 if JSONBytes.isScalar(value) { isCutShort = true }
                 return true
             }
-            // The first of two members of one name counts, as everywhere here.
+            // The first of two members with the same name counts, as everywhere in the tool.
             if row[place] == nil { row[place] = value }
             next = place + 1
             return true
@@ -112,7 +110,7 @@ struct CSVItems {
         }
     }
 
-    /// An empty line would be no row to most readers.
+    /// Writes an empty value. A row with a single column gets quotes, because most readers skip an empty line.
     private func writeNothing(to sink: ByteSink) throws(ToolFailure) {
         if names.count == 1 { try sink.append("\"\"") }
     }
@@ -133,7 +131,7 @@ struct CSVItems {
         try sink.append(quote)
         var start = 0
         for index in text.indices where text[index] == quote {
-            // Up to the quote, and the quote; it is said once more at the start of what follows.
+            // The piece ends with the quote, and the next piece starts with it again. CSV doubles quotes.
             try sink.append(UnsafeRawBufferPointer(rebasing: text[start...index]))
             start = index
         }

@@ -1,10 +1,9 @@
 #if Tool
-/// An item cut down to some of its fields: an object with a member for each, in the order in which they were named and
-/// under the names by which they were asked for. The values are the item's own bytes (R7); what an item does not have
-/// is null.
+/// An item reduced to some of its fields. It is an object with a member for each field, named by its pointer, in the
+/// order of the pointers. The values are the item's own bytes (R7). A missing field is null.
 struct FieldObject {
     private let fields: [FieldPointer]
-    /// What stands before each value: `{"/id":`, `,"/owner/name":`.
+    /// The text before each value: `{"/id":`, `,"/owner/name":`.
     private let openings: [[UInt8]]
 
     init(_ fields: [FieldPointer]) {
@@ -14,8 +13,8 @@ struct FieldObject {
         }
     }
 
-    /// - Parameter isLine: whether it has to stay on one line; line breaks, which in JSON are only white space, become
-    ///   spaces then.
+    /// - Parameter isLine: whether the object has to stay on one line. Line breaks, which are only white space in JSON,
+    ///   become spaces then.
     func write(_ payload: UnsafeRawBufferPointer, isLine: Bool, to sink: ByteSink) throws(ToolFailure) {
         for (opening, field) in zip(openings, fields) {
             try sink.append(opening)

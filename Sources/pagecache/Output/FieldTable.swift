@@ -2,21 +2,21 @@
 import HTTPPageSource
 import PageModel
 
-/// Fields of items as a table for people. How wide the columns are is decided by what comes first, so that a long list
-/// needs no more memory than a short one.
+/// Fields of items as a table for people. The first window determines the column widths, so that memory does not grow
+/// with the list.
 struct FieldTable {
     private let fields: [FieldPointer]
     private let width: Int
     private var layout: TableLayout?
     private var isFirst = true
 
-    /// - Parameter width: columns of the terminal; `Int.max` where there is none.
+    /// - Parameter width: the columns of the terminal. `Int.max` without a terminal.
     init(_ fields: [FieldPointer], width: Int) {
         self.fields = fields
         self.width = width
     }
 
-    /// The lines of what lies in this window; the headings come with the first.
+    /// The lines for the items of a window. The first call also returns the heading.
     mutating func lines(_ window: ListWindow, bold: (String) -> String = { $0 }) -> [String] {
         let rows = window.parts.flatMap(rows)
         let layout = layout ?? TableLayout(columns(rows), rows: rows, width: width)
@@ -53,7 +53,7 @@ struct FieldTable {
         return [.init(heading: "OFFSET", isNumber: true)] + named
     }
 
-    /// A string without its quotes and escapes; anything else as it was sent.
+    /// A string without its quotes and escapes. Other values as they were sent.
     private static func text(_ value: UnsafeRawBufferPointer?) -> String {
         guard let value, let first = value.first, first != UInt8(ascii: "n") else { return TableLayout.nothing }
         guard first == UInt8(ascii: "\""), value.count >= 2 else {

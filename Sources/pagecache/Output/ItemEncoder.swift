@@ -9,25 +9,26 @@ import Musl
 import Darwin
 #endif
 
-/// Writes items in a format, window by window, from their bytes: nothing is decoded.
+/// Writes the bytes of items in a format, window by window, without decoding them.
 struct ItemEncoder {
     private let format: OutputFormat
     private var rows: CSVItems?
     private let object: FieldObject?
     private var isFirst = true
-    /// Items written so far.
+    /// The number of items written so far.
     private(set) var count = 0
 
     /// - Parameters:
-    ///   - fields: what is written of each item, and the columns of CSV; nil writes whole items, and takes the columns
-    ///     from the first page.
+    ///   - format: the format. `table` is written as `ndjson`.
+    ///   - fields: the written fields of each item, and the columns of CSV. `nil` writes whole items, and takes the
+    ///     columns from the first page.
     init(format: OutputFormat, fields: [FieldPointer]?) {
         self.format = format
         rows = fields.map { CSVItems(fields: $0) }
         object = fields.map { FieldObject($0) }
     }
 
-    /// Items that had members for which CSV has no column.
+    /// The number of items with members that have no CSV column.
     var itemsCutShort: Int { rows?.itemsCutShort ?? 0 }
 
     mutating func begin(_ sink: ByteSink) throws(ToolFailure) {
@@ -60,14 +61,14 @@ struct ItemEncoder {
     {
         switch format {
         case .json:
-            // One a line, so that what reads lines can read it, too; between elements JSON does not mind.
+            // One item a line, so that line readers can process the array as well.
             try each(content, bytes) { payload throws(ToolFailure) in
                 if !isFirst { try sink.append(",\n") }
                 isFirst = false
                 if let object { try object.write(payload, isLine: false, to: sink) } else { try sink.append(payload) }
             }
         case .table, .ndjson:
-            // Most pages have no line breaks in them, and are looked through once.
+            // Most pages contain no line breaks, so one search covers the whole page.
             let isPlain = !ItemEncoder.hasLineBreak(bytes)
             try each(content, bytes) { payload throws(ToolFailure) in
                 if let object {
@@ -75,7 +76,7 @@ struct ItemEncoder {
                 } else if isPlain || !ItemEncoder.hasLineBreak(payload) {
                     try sink.append(payload)
                 } else {
-                    // Line breaks, which in JSON are only white space, are all that is rewritten.
+                    // Only line breaks are rewritten, which are white space in JSON.
                     try sink.append(payload.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 })
                 }
                 try sink.append(UInt8(ascii: "\n"))

@@ -1,19 +1,19 @@
 #if Tool
 import PageModel
 
-/// Writes the items that `show` shows, in a format, as they are read.
+/// Writes the items of `show` in a format, as they are read.
 struct ItemWriter {
-    /// In which way.
+    /// The form of the output.
     private enum Way {
-        /// Whole items, a line each; at a terminal cut to its width.
+        /// Whole items, one line each, cut to the width of a terminal.
         case lines
         /// Whole items as elements of one array.
         case array
         /// Whole items beside their positions and ids.
         case rows
-        /// Some of their fields, for people.
+        /// Some fields of the items, for people.
         case table(FieldTable)
-        /// Some of their fields, for programs.
+        /// Some fields of the items, for programs.
         case encoded(ItemEncoder, ByteSink)
     }
 
@@ -22,8 +22,8 @@ struct ItemWriter {
     private var isFirst = true
 
     /// - Parameters:
-    ///   - format: nil where nobody said: lines for people at a terminal, and for programs in a pipe.
-    ///   - fields: nil for whole items.
+    ///   - format: the named format. `nil` means lines for people on a terminal, and for programs in a pipe.
+    ///   - fields: the fields to write. `nil` means whole items.
     init(format: OutputFormat?, fields: [FieldPointer]?, terminal: Terminal) throws(ToolFailure) {
         self.terminal = terminal
         switch (format, fields) {
@@ -40,7 +40,7 @@ struct ItemWriter {
         isCut = format != .ndjson && terminal.outputIsTerminal
     }
 
-    /// Lines are cut to the terminal's width.
+    /// Whether lines are cut to the terminal's width.
     private let isCut: Bool
 
     mutating func begin() throws(ToolFailure) {
@@ -90,8 +90,7 @@ struct ItemWriter {
             let line = Printable.text("\(position)  \(String(decoding: payload, as: UTF8.self))")
             terminal.print(TextWidth.cut(line, to: terminal.width))
         case .lines:
-            // One item a line: line breaks inside a payload, where JSON has only white space, are all that is
-            // rewritten.
+            // One item a line. Only line breaks are rewritten, which are white space in JSON.
             if payload.contains(where: { $0 == 0x0A || $0 == 0x0D }) {
                 terminal.write(raw: payload.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }[...])
             } else {
@@ -102,7 +101,7 @@ struct ItemWriter {
             if !isFirst { terminal.write(raw: [UInt8(ascii: ",")]) }
             terminal.write(raw: payload)
         case .rows:
-            // Exactly, line breaks included: RFC 4180 quotes them.
+            // The exact bytes, line breaks included: RFC 4180 quotes them.
             terminal.write(
                 raw: Array(
                     "\(position),\(CSV.field(id ?? "")),\(CSV.field(String(decoding: payload, as: UTF8.self)))".utf8)[

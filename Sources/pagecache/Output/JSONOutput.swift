@@ -1,5 +1,5 @@
 #if Tool
-/// JSON that is written: members in the order of the documentation, nulls included.
+/// JSON output: members in the documented order, nulls included.
 enum JSONOutput: Sendable {
     case null
     case bool(Bool)
@@ -54,7 +54,8 @@ enum JSONOutput: Sendable {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            // All of them have four digits: what a terminal must not see is still JSON (RFC 8259, 7; R46).
+            // Every such scalar has at most four hexadecimal digits. Characters that are unsafe on a terminal stay
+            // valid JSON as escapes (RFC 8259, 7; R46).
             case _ where Printable.isDangerous(scalar):
                 let hex = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex

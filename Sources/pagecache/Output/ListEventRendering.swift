@@ -1,14 +1,13 @@
 #if Tool
 import PageModel
 
-/// One event of `watch`, in any of the formats.
+/// One event of `watch` in every format.
 struct ListEventRendering {
     let event: ListEvent
     let key: QueryKey
     let at: Timestamp
 
-    /// The members of the JSON object, in the order of the documentation; those that say nothing about this event are
-    /// null.
+    /// The members of the JSON object in the documented order. Members that do not apply to this event are null.
     var json: JSONOutput { .object(members) }
     var csv: String { members.map { CSV.field($0.1) }.joined(separator: ",") }
     static let csvNames = [

@@ -1,10 +1,10 @@
 #if Tool
-/// The manual page, in the macros of man(7), made from what `--help` is made of.
+/// The manual page in the macros of man(7), generated from the same descriptions as `--help`.
 struct ManualPage {
     let tool: CommandDescription
     let version: String
 
-    /// What the environment does; not part of any command's help.
+    /// The environment variables, which the help of no command describes.
     private static let environment = [
         ("PAGECACHE_STORE", "The store file, where --store does not name one."),
         (
@@ -59,7 +59,7 @@ struct ManualPage {
         return page.text
     }
 
-    /// The options that all commands with results have; told once.
+    /// The options of all commands with results, described once.
     private var common: [CommandDescription.Option] {
         tool.shownCommands.first { $0.commandName == "list" }?.shownArguments ?? []
     }
@@ -91,7 +91,7 @@ struct ManualPage {
         if option.kind == "positional" {
             head = "\\fI\(Roff.escaped(option.valueName ?? ""))\\fR"
         } else {
-            // Short names first, as in --help.
+            // Short names first, as in `--help`.
             let names = (option.names ?? []).sorted { ($0.kind == "long" ? 1 : 0) < ($1.kind == "long" ? 1 : 0) }
             head = names.map { "\\fB\(Roff.escaped($0.text))\\fR" }.joined(separator: ", ")
             if option.kind == "option" { head += " \\fI\(Roff.escaped(option.valueName ?? "value"))\\fR" }
@@ -119,7 +119,7 @@ struct Roff {
     }
 
     mutating func section(_ title: String) { request("SH", title) }
-    /// - Parameter title: with escapes of troff's own in it.
+    /// - Parameter title: may contain troff escapes.
     mutating func subsection(_ title: String) { text += ".SS \(title)\n" }
     mutating func paragraph() { text += ".PP\n" }
 
@@ -128,14 +128,14 @@ struct Roff {
         text += Roff.protected(isEscaped ? line : Roff.escaped(line)) + "\n"
     }
 
-    /// A term and what it means.
-    /// - Parameter term: with escapes of troff's own in it.
+    /// A term and its meaning.
+    /// - Parameter term: may contain troff escapes.
     mutating func item(_ term: String, _ meaning: String) {
         text += ".TP\n\(term)\n"
         line(meaning.isEmpty ? "\\&" : Roff.escaped(meaning), isEscaped: true)
     }
 
-    /// Text that is filled; empty lines part paragraphs.
+    /// Filled text. Empty lines separate paragraphs.
     mutating func paragraphs(_ lines: [String]) {
         var isOpen = false
         for line in lines {
@@ -149,7 +149,7 @@ struct Roff {
         }
     }
 
-    /// Lines as they are.
+    /// Lines without filling.
     mutating func verbatim(_ lines: [String]) {
         let shown = lines.drop { $0.isEmpty }.reversed().drop { $0.isEmpty }.reversed()
         guard !shown.isEmpty else { return }
@@ -158,12 +158,12 @@ struct Roff {
         text += ".fi\n"
     }
 
-    /// Backslashes and the hyphens that must stay hyphens (groff_char(7)); other letters go as they are, in UTF-8.
+    /// Escapes backslashes, and hyphens that must stay hyphens (groff_char(7)). Other characters stay in UTF-8.
     static func escaped(_ text: String) -> String {
         text.map { $0 == "\\" ? "\\e" : $0 == "-" ? "\\-" : String($0) }.joined()
     }
 
-    /// A full stop or a quote at the beginning of a line would be a request.
+    /// Protects a full stop or a quote at the start of a line, which would be a request.
     private static func protected(_ line: String) -> String {
         line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
     }

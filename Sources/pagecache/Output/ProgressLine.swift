@@ -2,11 +2,11 @@
 import PageModel
 import PagedRepository
 
-/// What a synchronisation has come to, as one line. A pure value: time, width and the count of requests are arguments.
+/// The progress of a synchronisation as one line. A pure value: time, width and the number of requests are arguments.
 struct ProgressLine {
-    /// Nothing is shown before: what is small is over by then, and a flash helps nobody.
+    /// The time before the first line. Short runs end within it, and need no line.
     static let quietTime = Duration.milliseconds(300)
-    /// How far back the speed is measured, so that it is today's and not that of an hour ago.
+    /// The time over which the speed is measured, so that it is the present speed.
     private static let memory = Duration.seconds(10)
 
     private let startedAt: Timestamp
@@ -15,7 +15,7 @@ struct ProgressLine {
     private var pageSize = 0
     private var failing: Set<Int> = []
     private var waitingUntil: Timestamp?
-    /// When how much was held; the oldest is where speed is measured from.
+    /// The number of held items at several times. The speed is measured from the oldest sample.
     private var samples: [(at: Timestamp, held: Int)] = []
 
     init(startedAt: Timestamp) { self.startedAt = startedAt }
@@ -31,7 +31,7 @@ struct ProgressLine {
             failing.remove(range.lowerBound)
             waitingUntil = nil
             if samples.isEmpty { samples = [(startedAt, 0)] }
-            // Several a second would only cost memory.
+            // More than a few samples a second would only cost memory.
             if samples.count > 1, now - samples[samples.count - 2].at < .milliseconds(250) { samples.removeLast() }
             samples.append((now, held))
             while samples.count > 2, now - samples[1].at > ProgressLine.memory { samples.removeFirst() }
@@ -41,12 +41,13 @@ struct ProgressLine {
         }
     }
 
-    /// Whether it has taken long enough to be worth a line.
+    /// Whether the run has lasted long enough to show a line.
     func isWorthShowing(at now: Timestamp) -> Bool { now - startedAt >= ProgressLine.quietTime }
 
-    /// The line, in at most `width` columns: what matters most is in it, in an order that does not change.
+    /// The line, in at most `width` columns. The most important parts are kept, and the order of the parts does not
+    /// change.
     ///
-    /// - Parameter requests: how many were sent so far; nil where nobody counts.
+    /// - Parameter requests: the number of requests sent so far. `nil` means it is not counted.
     func text(width: Int, requests: Int?, now: Timestamp) -> String {
         var parts = [Part(rank: 0, text: how(width))]
         if let bar = bar { parts.insert(Part(rank: 7, text: bar), at: 0) }
@@ -66,21 +67,21 @@ struct ProgressLine {
         return ProgressLine.fit(parts, into: width)
     }
 
-    // MARK: What is in it
+    // MARK: Parts
 
     private struct Part {
-        /// 0 is never left out.
+        /// The priority. The part with rank 0 is never left out.
         var rank: Int
         var text: String
     }
 
     private var hasPages: Bool { pageSize > 0 && (length ?? 0) > 0 }
 
-    /// How far it has come: pages where it is known how long they are, else items.
+    /// The progress so far: in pages when the page size is known, else in items.
     private func how(_ width: Int) -> String {
         guard let length, length > 0 else { return "\(SizeText.count(held)) items" }
         guard pageSize > 0 else { return short("\(SizeText.count(held))/\(SizeText.count(length)) items", width) }
-        // A page that brings an overlap is one item shorter than the others: rounded up there would be a page too many.
+        // A page with an overlap adds one item less than the others. Rounding up there would count a page too many.
         let pages = (length + pageSize - 1) / pageSize
         let done = held >= length ? pages : min(held / pageSize, pages - 1)
         return short("\(SizeText.count(done))/\(SizeText.count(pages)) pages", width)
@@ -101,7 +102,7 @@ struct ProgressLine {
         return String(repeating: "█", count: filled) + String(repeating: "░", count: 10 - filled)
     }
 
-    /// Items a second, lately; nil as long as nothing came.
+    /// Items a second within the recent samples. `nil` before the first page is stored.
     private func rate(at now: Timestamp) -> Double? {
         guard let first = samples.first, samples.count > 1 else { return nil }
         let seconds = Double((now - first.at).wholeMilliseconds) / 1_000
@@ -110,7 +111,7 @@ struct ProgressLine {
 
     private func timeLeft(at now: Timestamp) -> Duration? {
         guard let rate = rate(at: now), rate > 0, let length, held < length else { return nil }
-        // A wait that is known is time, too.
+        // A known wait is part of the remaining time.
         let wait = waitingUntil.map { max(.zero, $0 - now) } ?? .zero
         return .milliseconds(Int64(min(Double(length - held) / rate * 1_000, 1e12))) + wait
     }

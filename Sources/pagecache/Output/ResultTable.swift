@@ -1,13 +1,13 @@
 #if Tool
-/// Results as rows, in any of the formats.
+/// Results as rows, in every format.
 struct ResultTable {
-    /// One column: its name in JSON, its heading for people, and how it is shown to them.
+    /// One column: its name in JSON, its heading for people, and its layout.
     struct Column {
         var name: String
-        /// Nil: not shown in the table, only in the other formats.
+        /// `nil` means the column is left out of the table, but not of the other formats.
         var heading: String?
         var isNumber = false
-        /// Nobody can do anything with a part of it: an id, a moment.
+        /// Whether a part of the value is useless, as for an id or a time.
         var isWhole = false
         /// As in `TableLayout.Column`.
         var least = TableLayout.narrowest
@@ -15,7 +15,7 @@ struct ResultTable {
         var isMinor = false
     }
 
-    /// One value: for machines, and for people.
+    /// One value, in a form for programs and a form for people.
     struct Cell {
         var value: JSONOutput
         var text: String
@@ -49,7 +49,7 @@ struct ResultTable {
         }
     }
 
-    /// A result that is one object, and for people one sentence.
+    /// Renders a result that is one object, or one sentence for people.
     static func render(
         one members: [(String, JSONOutput)], _ format: OutputFormat, sentence: String, to terminal: Terminal = .standard
     ) {
@@ -71,14 +71,14 @@ struct ResultTable {
             terminal.colour(1, $0)
         }
         for line in lines { terminal.print(styled: line) }
-        // Nobody misses what he does not know of.
+        // The note tells users about columns that do not fit.
         if !leftOut.isEmpty {
             terminal.note("… \(leftOut.joined(separator: ", ")): on a wider terminal, or with --json", fitting: true)
         }
     }
 
-    /// The lines of the table in so many columns, and the headings of what does not fit.
-    /// - Parameter bold: makes a heading of a text.
+    /// The lines of the table for a width in columns, and the headings of the columns that do not fit.
+    /// - Parameter bold: formats a text as a heading.
     func lines(width: Int, bold: (String) -> String = { $0 }) -> (lines: [String], leftOut: [String]) {
         let headed = columns.indices.filter { columns[$0].heading != nil }
         let texts = rows.map { row in headed.map { Printable.text(row[$0].text) } }
@@ -99,7 +99,7 @@ struct ResultTable {
     }
 }
 
-/// RFC 4180.
+/// CSV fields (RFC 4180).
 enum CSV {
     static func field(_ value: JSONOutput) -> String {
         switch value {

@@ -2,10 +2,10 @@
 import PageModel
 import PageStore
 
-/// Statistics of a store, in any of the formats.
+/// The statistics of a store in every format.
 struct StatsRendering {
     let statistics: StoreStatistics
-    /// Where the store is.
+    /// The path of the store.
     let path: String
 
     func render(_ format: OutputFormat, to terminal: Terminal) {
@@ -43,7 +43,7 @@ struct StatsRendering {
         .init(name: "bytes_received", heading: "RECEIVED", isNumber: true),
     ]
 
-    /// The last line is that of the store as a whole; its query and key are null.
+    /// The last row is for the whole store. Its query and key are null.
     private var table: ResultTable {
         let rows = statistics.queries.map { query in
             let outline = query.summary.outline
@@ -104,7 +104,7 @@ struct StatsRendering {
 
     // MARK: For people
 
-    /// What the columns do not say.
+    /// The facts that the columns do not show.
     private var summary: [String] {
         let tally = statistics.tally
         let size = """

@@ -3,11 +3,11 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// Shows what a synchronisation is doing: one line that redraws on a terminal, a plain line every few seconds
-/// elsewhere. A sync of something small shows nothing.
+/// Shows the progress of a synchronisation. On a terminal it redraws one line; elsewhere it prints a plain line every
+/// few seconds. A short run shows no line.
 ///
-/// State, guarded by the mutex: the line, and whether it is over; the line is drawn under it, so that none comes after
-/// the last. The task that draws dies with `finish`, or with the value.
+/// State, behind the mutex: the line, and whether the run is over. The line is drawn while the mutex is held, so that
+/// none follows the end. The drawing task ends with `finish`, or with the value.
 final class SyncProgress: Sendable {
     private static let redraw = Duration.milliseconds(100)
     private static let plainLine = Duration.seconds(5)
@@ -23,13 +23,14 @@ final class SyncProgress: Sendable {
     private let clock = SystemClock()
     private let state: Mutex<State>
 
-    /// - Parameter requests: how many were sent so far; nil where nobody counts.
+    /// - Parameter requests: returns the number of requests sent so far, or nil when it is not counted.
     init(terminal: Terminal, requests: @escaping @Sendable () -> Int? = { nil }) {
         self.terminal = terminal
         self.requests = requests
         state = Mutex(State(line: ProgressLine(startedAt: clock.now())))
         let pause = terminal.showsProgress ? SyncProgress.redraw : SyncProgress.plainLine
-        // Redrawn by the clock and not by events: an origin that does not answer is when people want to see something.
+        // The clock triggers the drawing, not the events. People want to see progress most while an origin does not
+        // answer.
         let task = Task { [weak self] in
             while !Task.isCancelled {
                 do { try await Task.sleep(for: pause) } catch { return }
@@ -47,7 +48,7 @@ final class SyncProgress: Sendable {
         state.withLock { $0.line.note(event, at: now) }
     }
 
-    /// Takes the line away; nothing is shown afterwards.
+    /// Removes the line. No line is shown afterwards.
     func finish() {
         state.withLock { state in
             guard !state.isFinished else { return }

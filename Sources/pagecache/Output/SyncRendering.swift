@@ -2,14 +2,14 @@
 import PageModel
 import PagedRepository
 
-/// What a synchronisation did, for people or as the documented JSON object, and the exit code that goes with it.
+/// The result of a synchronisation for people or as the documented JSON object, and its exit code.
 struct SyncRendering {
     let report: SyncReport
     let key: QueryKey
     let url: String
     let common: CommonOptions
 
-    /// Writes the result, or throws what ends the tool.
+    /// Writes the result. Throws the error that ends the tool when the status is not 0.
     func render() throws {
         if let failure { throw failure }
         write(.standard)
@@ -17,7 +17,7 @@ struct SyncRendering {
         if status != .done { throw ToolProcess.Ended(status: status) }
     }
 
-    /// How the tool ends because of it.
+    /// The exit status for this result.
     var status: ExitStatus {
         if let failure { return failure.status }
         return switch report.outcome {
@@ -27,7 +27,7 @@ struct SyncRendering {
         }
     }
 
-    /// Where there is nothing to serve, or page one cannot be used: an error instead of a result.
+    /// The error in place of a result, when no items are cached or page one cannot be used.
     var failure: ToolFailure? {
         switch report.outcome {
         case .complete, .limited, .unproven, .damaged, .purged: return nil
@@ -44,7 +44,7 @@ struct SyncRendering {
         }
     }
 
-    /// What is said on standard error of a result that is not all there could be.
+    /// The message on standard error about an incomplete result.
     var complaint: String? {
         switch report.outcome {
         case .complete, .limited, .failed:
@@ -71,7 +71,7 @@ struct SyncRendering {
     }
 
     private var isCached: Bool { report.list?.record.validatedAt != nil }
-    /// The query's key says where it was asked, and holds no secrets.
+    /// The query's key names the URL, and holds no secrets.
     private var shownURL: String { key.text }
     private var held: Int { report.list?.coverage.count ?? 0 }
 
@@ -101,7 +101,7 @@ struct SyncRendering {
         }
     }
 
-    /// A line each, for formats that know no lists in lists: of those it says how many there are.
+    /// One row for each result, for formats without nested lists. A list becomes the number of its elements.
     static func table(_ results: [SyncRendering]) -> ResultTable {
         let rows = results.map(\.members)
         return ResultTable(

@@ -2,12 +2,12 @@
 import PageModel
 import PagedRepository
 
-/// What came of several lists, and the exit code that goes with the worst of them.
+/// The results of several lists, and the exit code of the worst of them.
 struct SyncResults {
     let results: [ListRunner.Result]
     let common: CommonOptions
 
-    /// Writes the results; throws what ends the tool with another code than 0.
+    /// Writes the results. Throws the error that ends the tool when the status is not 0.
     func render() throws {
         let terminal = Terminal.standard
         let renderings = renderings
@@ -20,7 +20,7 @@ struct SyncResults {
         try end()
     }
 
-    /// What is said to it on standard error, and the end.
+    /// Writes the messages to standard error, and throws when the status is not 0.
     func end() throws {
         for one in renderings {
             let line = one.failure.map { "\($0.message)\($0.hint.map { " (\($0))" } ?? "")" } ?? one.complaint
@@ -34,7 +34,7 @@ struct SyncResults {
         results.map { SyncRendering(report: $0.report, key: $0.key, url: $0.key.text, common: common) }
     }
 
-    /// What only people can mend comes before what passes.
+    /// Failures that only people can fix rank above temporary ones.
     private static func rank(_ status: ExitStatus) -> Int {
         switch status {
         case .done: 0

@@ -1,44 +1,43 @@
 #if Tool
-/// Rows of texts laid out for people, in so many columns of a terminal: pure.
+/// Lays out rows of texts for people, within the columns of a terminal. Pure.
 ///
-/// What is cut off must not mislead: numbers and ids are shown whole, and only texts are cut, each to a few characters
-/// at least. Columns that do not fit then are left out, those that say nothing first, then the minor ones, then from
-/// the right. Where not even three of them fit, nothing is left out and nothing is cut: the rows stand one below
-/// another, a line or more for each value.
+/// A cut value must not mislead: numbers and ids stay whole, and only texts are cut, down to a minimum length. When the
+/// columns still do not fit, some are left out: empty columns first, then minor ones, then from the right. When even
+/// three columns do not fit, the table shows all columns uncut. Each value then has its own line or lines.
 struct TableLayout {
     struct Column: Equatable {
         var heading: String
-        /// Stands at the right, so that digits stand below one another.
+        /// Whether values are aligned to the right, so that digits line up.
         var isNumber = false
-        /// Means something else, or nothing, when it is cut off.
+        /// Whether a cut value would be useless or misleading.
         var isWhole = false
-        /// A text is not cut below this.
+        /// The shortest length to which a text is cut.
         var least = TableLayout.narrowest
-        /// What is left out is left out of its middle.
+        /// Whether texts are cut in the middle.
         var isCutInside = false
-        /// Missed less than others.
+        /// Whether the column is left out before others.
         var isMinor = false
     }
 
-    /// A text is not cut below this, unless its column says otherwise.
+    /// The default for the shortest length of a cut text.
     static let narrowest = 6
-    /// A table of fewer columns, of those that there are, is none.
+    /// The fewest columns of a table, unless it has fewer in all.
     private static let fewest = 3
-    /// What stands where there is nothing to say.
+    /// The text of an empty value.
     static let nothing = "–"
 
     private let columns: [Column]
     private let width: Int
-    /// Of each column, how wide it is.
+    /// The width of each column.
     private var widths: [Int]
-    /// The columns that are shown, in order.
+    /// The shown columns, in order.
     private(set) var shown: [Int]
-    /// Whether rows stand one below another.
+    /// Whether each value has its own line.
     let isStacked: Bool
 
     /// - Parameters:
-    ///   - rows: what decides how wide the columns are; texts that are fit for a terminal (R46).
-    ///   - width: columns of the terminal; `Int.max` where there is none.
+    ///   - rows: the rows that determine the column widths. Their texts must be safe for a terminal (R46).
+    ///   - width: the columns of the terminal. `Int.max` without a terminal.
     init(_ columns: [Column], rows: [[String]], width: Int) {
         self.columns = columns
         self.width = width
@@ -62,7 +61,7 @@ struct TableLayout {
         }
         isStacked = sum(least, shown) > width
         self.shown = isStacked ? Array(columns.indices) : shown
-        // From the widest text, which is the one with the most to spare.
+        // The widest text shrinks first, because it has the most to spare.
         while !isStacked, sum(widths, shown) > width,
             let widest = shown.filter({ widths[$0] > least[$0] }).max(by: { widths[$0] < widths[$1] })
         {
@@ -70,11 +69,11 @@ struct TableLayout {
         }
     }
 
-    /// Headings of what is left out.
+    /// The headings of the columns that are left out.
     var leftOut: [String] { columns.indices.filter { !shown.contains($0) }.map { columns[$0].heading } }
 
-    /// The line above a table; nil above rows that stand one below another.
-    /// - Parameter bold: makes a heading of a text.
+    /// The line above a table. `nil` when each value has its own line.
+    /// - Parameter bold: formats a text as a heading.
     func heading(bold: (String) -> String = { $0 }) -> String? {
         isStacked ? nil : bold(line(columns.map(\.heading)))
     }
@@ -106,7 +105,7 @@ struct TableLayout {
         return line
     }
 
-    /// A text in lines, broken at spaces where there are any; those behind the first stand two columns in.
+    /// Breaks a text into lines, at spaces where possible. Lines after the first are indented by two columns.
     static func wrapped(_ text: String, width: Int) -> [String] {
         var lines: [String] = []
         var rest = text[...]
@@ -115,12 +114,12 @@ struct TableLayout {
             let room = max(1, width - margin.count)
             guard TextWidth.columns(rest) > room else { return lines + [margin + rest] }
             let piece = TextWidth.prefix(rest, columns: room)
-            // A space right behind the line is as good as one in it.
+            // A space right behind the line is a valid break, too.
             if let space = rest[...piece.endIndex].lastIndex(of: " "), space > rest.startIndex {
                 lines.append(margin + rest[..<space])
                 rest = rest[rest.index(after: space)...]
             } else {
-                // What is wider than the terminal has a line of its own all the same.
+                // A character wider than the terminal still gets its own line.
                 let piece = piece.isEmpty ? rest.prefix(1) : piece
                 lines.append(margin + piece)
                 rest = rest[piece.endIndex...]

@@ -9,16 +9,16 @@ import Musl
 import Darwin
 #endif
 
-// Everything that is no result: lines on standard error.
+// Messages on standard error: all output that is not a result.
 extension Terminal {
-    /// Something people should know; not said with `--quiet`.
-    /// - Parameter fitting: whether it is cut to the width of a terminal, because more of it would only be in the way.
+    /// Prints a note, unless `--quiet` is given.
+    /// - Parameter fitting: whether the line is cut to the width of the terminal.
     func note(_ line: String, fitting: Bool = false) {
         guard !state.withLock({ $0.isQuiet }) else { return }
         say(fitting && errorIsTerminal ? TextWidth.cut(Printable.text(line), to: errorWidth) : line)
     }
 
-    /// What only those want to know who look closer: said with `--verbose`.
+    /// Prints a detail, only with `--verbose`.
     func detail(_ line: String) {
         guard isVerbose else { return }
         say("pagecache: \(line)")
@@ -26,7 +26,7 @@ extension Terminal {
 
     func warn(_ line: String) { say("pagecache: warning: \(line)") }
 
-    /// Why the tool does not end with 0, where that is no error with a code of its own.
+    /// Prints the reason for an exit status other than 0 that has no error code of its own.
     func complain(_ line: String) { say("pagecache: \(line)") }
 
     func fail(_ failure: ToolFailure) {

@@ -9,10 +9,10 @@ import Musl
 import Darwin
 #endif
 
-// What stands on a terminal and is taken away again: a view, a progress line, a question.
+// Temporary output on the terminal: a view, a progress line, a question.
 extension Terminal {
-    /// Fills the screen with these lines; whatever in them came from outside must be `Printable` already. The screen
-    /// comes back as it was with `finish` or `restore`.
+    /// Fills the screen with these lines. Foreign text in them must be `Printable` already. `finish` and `restore`
+    /// bring back the former screen.
     func draw(_ lines: [String]) {
         screen.withLock { _ in
             let (isFirst, isSuspended) = state.withLock { state in
@@ -20,19 +20,19 @@ extension Terminal {
                 return (!state.hasView, state.isSuspended)
             }
             guard !isSuspended else { return }
-            // The other screen and no cursor, which others may have shown; then line by line over what stood there, so
-            // that nothing flickers.
+            // Selects the alternate screen, and hides the cursor, which other programs may have shown. The lines then
+            // overwrite the old ones without flicker.
             let opening = isFirst ? "\u{1b}[?1049h" : ""
             let text = lines.map { $0 + "\u{1b}[K" }.joined(separator: "\r\n")
             put(Array("\(opening)\u{1b}[?25l\u{1b}[H\(text)\u{1b}[J".utf8), to: STDOUT_FILENO)
         }
     }
 
-    /// Whom to call when the view has to be drawn anew: the terminal has another size, or was somebody else's
-    /// meanwhile.
+    /// Sets the action that redraws the view after a change of the terminal's size, or after another program used the
+    /// terminal.
     func onRedraw(_ action: (@Sendable () -> Void)?) { state.withLock { $0.redraw = action } }
 
-    /// Replaces the progress line; an empty one takes it away. Nothing where nobody can see it.
+    /// Replaces the progress line, or removes it when `line` is empty. Does nothing without a terminal.
     func progress(_ line: String) {
         guard showsProgress else { return }
         screen.withLock { _ in
@@ -47,7 +47,7 @@ extension Terminal {
         }
     }
 
-    /// Asks for a yes; anything else is a no.
+    /// Asks a question. Only `y` or `yes` returns true.
     func confirm(_ question: String) -> Bool {
         let question = "\(Printable.text(question)) [y/N] "
         put(Array(question.utf8), to: STDERR_FILENO)
@@ -59,7 +59,7 @@ extension Terminal {
 
     // MARK: The end
 
-    /// Leaves the terminal as it was, and writes nothing else: for ends that cannot wait.
+    /// Restores the terminal, and writes nothing else. For exits that cannot wait.
     func restore() {
         let was = state.withLock { state in
             defer { (state.hasProgressLine, state.hasView, state.question) = (false, false, nil) }
@@ -74,9 +74,9 @@ extension Terminal {
         if was.question != nil { put([UInt8(ascii: "\n")], to: STDERR_FILENO) }
     }
 
-    // MARK: Stopped, and going on
+    // MARK: Suspension
 
-    /// Gives the terminal back for a while: as it was, and nothing is drawn until `resume`.
+    /// Restores the terminal for other programs. Drawing stops until `resume`.
     func suspend() {
         screen.withLock { _ in
             let was = state.withLock { state in
@@ -87,7 +87,7 @@ extension Terminal {
         }
     }
 
-    /// Takes the terminal again: asks again what was asked, and has the view drawn anew.
+    /// Takes the terminal back: repeats an open question, and redraws the view.
     func resume() {
         let question = state.withLock { state in
             state.isSuspended = false
@@ -97,7 +97,7 @@ extension Terminal {
         redraw()
     }
 
-    /// Has the view drawn anew, if there is one.
+    /// Redraws the view, if there is one.
     func redraw() {
         let action = state.withLock { $0.redraw }
         action?()

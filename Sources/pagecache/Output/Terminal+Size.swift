@@ -7,23 +7,23 @@ import Musl
 import Darwin
 #endif
 
-// What is at the other end, and how large it is.
+// The kind and the size of the terminal.
 extension Terminal {
     var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
     var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Columns of the terminal that results go to; 80 where there is none.
+    /// The columns of the terminal for results. 80 without a terminal.
     var width: Int { Terminal.size(of: STDOUT_FILENO).columns }
-    /// Columns and rows of the terminal that results go to; 80 and 24 where there is none.
+    /// The columns and rows of the terminal for results. 80 and 24 without a terminal.
     var size: (columns: Int, rows: Int) { Terminal.size(of: STDOUT_FILENO) }
-    /// Columns of the terminal that everything else goes to; 80 where there is none.
+    /// The columns of the terminal for messages. 80 without a terminal.
     var errorWidth: Int { Terminal.size(of: STDERR_FILENO).columns }
 
-    /// Whether a view that redraws can stand where results go.
+    /// Whether a view that redraws can replace the results.
     var showsViews: Bool { outputIsTerminal && !Terminal.isDumb }
 
-    /// A terminal that knows no escapes (terminfo(5), "dumb").
+    /// Whether the terminal knows no escapes (terminfo(5), "dumb").
     static var isDumb: Bool { getenv("TERM").map { String(cString: $0) == "dumb" } ?? false }
 
     private static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {

@@ -9,20 +9,20 @@ import Musl
 import Darwin
 #endif
 
-/// The only place that writes to standard output and standard error: results on the one, everything else on the other.
+/// Writes results to standard output, and all other text to standard error. No other code writes to them.
 final class Terminal: Sendable {
     static let standard = Terminal()
 
-    // Guarded by the mutex: what stands on the terminal and must be taken away again (`Terminal+Screen`), and what the
-    // options said.
+    // State behind the mutex: the temporary output on the terminal (`Terminal+Screen`), and the settings of the
+    // options.
     struct State {
         var hasProgressLine = false
         var hasView = false
         /// The question that waits for an answer.
         var question: String?
-        /// Between Ctrl-Z and its end the screen is somebody else's.
+        /// Whether other programs use the screen, between Ctrl-Z and the continuation.
         var isSuspended = false
-        /// What draws the view anew.
+        /// The action that redraws the view.
         var redraw: (@Sendable () -> Void)?
         var buffer: [UInt8] = []
         var isQuiet = false
@@ -33,14 +33,14 @@ final class Terminal: Sendable {
     }
 
     let state = Mutex(State())
-    // Held while the view or the progress line is drawn or taken away, so that nothing is drawn on a screen that was
-    // just given back. Ends that cannot wait do not take it.
+    // Held while the view or the progress line is drawn or removed, so that none is drawn on a screen just given back.
+    // Exits that cannot wait do not take it.
     let screen = Mutex(())
-    // How many calls began that may wait for a reader or a person, and how many came back.
+    // The numbers of calls that may wait for a reader or a person: those begun, and those ended.
     private let callsBegun = Atomic<Int>(0)
     private let callsEnded = Atomic<Int>(0)
 
-    /// Said once, by the options of the command.
+    /// Applies the options of the command.
     func configure(quiet: Bool, json: Bool, colour: Bool, verbose: Bool = false, mayAsk: Bool = true) {
         state.withLock {
             $0.isQuiet = quiet
@@ -51,22 +51,22 @@ final class Terminal: Sendable {
         }
     }
 
-    /// Whether `detail` says anything.
+    /// Whether `detail` prints its lines.
     var isVerbose: Bool { state.withLock { $0.isVerbose } }
-    /// Whether there is somebody who can be asked, and wants to be.
+    /// Whether a question can be asked: on a terminal, and without `--no-input`.
     var canAsk: Bool { inputIsTerminal && errorIsTerminal && state.withLock { $0.mayAsk } }
 
-    /// Whether lines can be taken back: a terminal that knows the usual escapes, and somebody who wants to see them.
+    /// Whether lines can be removed again: on a terminal that knows the usual escapes, without `--quiet`.
     var showsProgress: Bool { errorIsTerminal && !Terminal.isDumb && !state.withLock { $0.isQuiet } }
 
     // MARK: Results
 
-    /// A line of results. Control characters are made visible (R46).
+    /// Prints a line of results. Control characters are made visible (R46).
     func print(_ line: String) {
         write(Array(Printable.text(line).utf8) + [UInt8(ascii: "\n")])
     }
 
-    /// Bytes exactly as they are, into a pipe or file; made visible on a terminal.
+    /// Writes the exact bytes into a pipe or file. On a terminal they are made visible.
     func write(raw bytes: ArraySlice<UInt8>) {
         guard outputIsTerminal else { return write(Array(bytes)) }
         write(Array(Printable.text(String(decoding: bytes, as: UTF8.self)).utf8))
@@ -74,17 +74,17 @@ final class Terminal: Sendable {
 
     func newline() { write([UInt8(ascii: "\n")]) }
 
-    /// Text of our own, as it is.
+    /// Writes text of the tool itself unchanged.
     func write(text: String) { write(Array(text.utf8)) }
 
-    /// A large piece of results that is written at once, exactly as it is: for pipes and files.
+    /// Writes a large piece of results at once, unchanged. For pipes and files.
     func write(piece: UnsafeRawBufferPointer) {
         flush()
         put(piece, to: STDOUT_FILENO)
     }
 
     private func write(_ bytes: [UInt8]) {
-        // Somebody who watches sees each line as it comes; a pipe is fed in large pieces.
+        // A terminal gets each line at once, and a pipe gets large pieces.
         let isWatched = outputIsTerminal
         let full = state.withLock { state -> [UInt8] in
             state.buffer += bytes
@@ -95,33 +95,33 @@ final class Terminal: Sendable {
         put(full, to: STDOUT_FILENO)
     }
 
-    /// The text in colour, where colours are wanted.
+    /// The text in colour, where colours are enabled.
     func colour(_ code: Int, _ text: String) -> String {
         guard outputIsTerminal, state.withLock({ $0.allowsColour }) else { return text }
         return "\u{1b}[\(code)m\(text)\u{1b}[0m"
     }
 
-    /// A line of results with colour codes of our own in it; whatever came from outside must be `Printable` already.
+    /// Prints a line of results with the tool's own colour codes. Foreign text in it must be `Printable` already.
     func print(styled line: String) {
         write(Array(line.utf8) + [UInt8(ascii: "\n")])
     }
 
     // MARK: The end
 
-    /// Writes what is left, and leaves the terminal as it was.
+    /// Writes the remaining output, and restores the terminal.
     func finish() {
         restore()
         flush()
     }
 
-    /// Names the call that waits for a reader or a person right now; nil when there is none. The same name twice means
-    /// that it is still waiting.
+    /// A number for the call that waits for a reader or a person now. `nil` when there is none. An unchanged number
+    /// means the same call is still waiting.
     var pendingCall: Int? {
         let ended = callsEnded.load(ordering: .sequentiallyConsistent)
         return callsBegun.load(ordering: .sequentiallyConsistent) > ended ? ended : nil
     }
 
-    /// Writes what is held back, for readers who wait for each line.
+    /// Writes the buffered output, for readers that wait for each line.
     func flush() {
         let rest = state.withLock { state in
             defer { state.buffer = [] }
@@ -145,14 +145,14 @@ final class Terminal: Sendable {
             }
             if errno == EINTR { continue }
             if errno == EAGAIN {
-                // Somebody made it non-blocking: wait until there is room.
+                // The descriptor is non-blocking: wait until it accepts bytes.
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = waiting { poll(&ready, 1, 1_000) }
                 continue
             }
             let isGone = errno == EPIPE
             restore()
-            // The reader has gone (`| head`): there is nobody left to write to, and nothing wrong.
+            // The reader has ended (`| head`), which is no error.
             exit(isGone ? ExitStatus.done.rawValue : ExitStatus.inputOutput.rawValue)
         }
     }

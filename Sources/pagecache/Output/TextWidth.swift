@@ -1,18 +1,18 @@
 #if Tool
-/// How many columns of a terminal a text takes up: pure. For texts that are `Printable` already.
+/// The width of a text in terminal columns. Pure. The text must be `Printable` already.
 ///
-/// Terminals advance by scalar: two columns for what is wide in East Asian typography (Unicode Standard Annex 11), none
-/// for marks and joiners that belong to what stands before them, else one. A picture made of several scalars takes up
-/// two, whatever it is made of (Unicode Technical Standard 51); old terminals that draw its parts one by one are not
-/// asked for. What is wide only in some fonts ("ambiguous") takes up one column, as it does outside East Asian locales.
+/// Terminals advance by scalar. A scalar that is wide in East Asian typography takes two columns (Unicode Standard
+/// Annex 11). A mark or joiner of the character before it takes none. Every other scalar takes one. A picture of
+/// several scalars takes two columns (Unicode Technical Standard 51). Old terminals that draw its parts one by one are
+/// not supported. A scalar of ambiguous width takes one column, as outside East Asian locales.
 enum TextWidth {
     static func columns(_ text: some StringProtocol) -> Int {
-        // Mostly, it is ASCII.
+        // Most texts are ASCII.
         let bytes = text.utf8
         return bytes.allSatisfy { $0 < 0x80 } ? bytes.count : text.reduce(0) { $0 + columns($1) }
     }
 
-    /// The longest beginning that fits into so many columns; no character is cut in two.
+    /// The longest prefix that fits into `room` columns. No character is split.
     static func prefix<Text: StringProtocol>(_ text: Text, columns room: Int) -> Text.SubSequence {
         var used = 0
         let end = text.indices.first { index in
@@ -22,12 +22,12 @@ enum TextWidth {
         return text[..<(end ?? text.endIndex)]
     }
 
-    /// The text, or as much of it as fits, and "…".
+    /// The text, or its longest prefix that fits, followed by "…".
     static func cut(_ text: String, to room: Int) -> String {
         columns(text) <= room ? text : prefix(text, columns: room - 1) + "…"
     }
 
-    /// The same with its beginning and its end: what tells one URL from another mostly stands there.
+    /// Like `cut`, but keeps the beginning and the end. URLs mostly differ there.
     static func cutInside(_ text: String, to room: Int) -> String {
         guard columns(text) > room else { return text }
         let beginning = prefix(text, columns: (room - 1) / 3)
@@ -42,8 +42,8 @@ enum TextWidth {
         return character.unicodeScalars.reduce(0) { $0 + columns($1) }
     }
 
-    /// Whether both begin one picture: the first is one by itself, or the second makes it one (Unicode Technical
-    /// Standard 51, "emoji presentation sequence", "emoji modifier sequence").
+    /// Whether two scalars start a picture. Either the first is one alone, or the second makes it one ("emoji
+    /// presentation sequence", "emoji modifier sequence" in Unicode Technical Standard 51).
     private static func isPicture(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
         second.value == 0xFE0F || second.properties.isEmojiModifier || columns(first) == 2
     }
@@ -51,11 +51,11 @@ enum TextWidth {
     private static func columns(_ scalar: Unicode.Scalar) -> Int {
         switch scalar.value {
         case 0x20..<0x7F: 1
-        // A soft hyphen is a format character, and terminals show it.
+        // A soft hyphen is a format character, but terminals show it.
         case 0xAD: 1
-        // Half of a flag: two of them take up two columns.
+        // Half of a flag. A whole flag takes two columns.
         case 0x1F1E6...0x1F1FF: 1
-        // Vowels and final consonants of a Hangul syllable stand in the cell of its first consonant.
+        // Vowels and final consonants of a Hangul syllable share the cell of its first consonant.
         case 0x1160...0x11FF, 0xD7B0...0xD7FF: 0
         case _ where isMark(scalar): 0
         case _ where scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) }: 2
@@ -70,12 +70,12 @@ enum TextWidth {
         }
     }
 
-    /// What is wide (W) or fullwidth (F) in EastAsianWidth.txt of Unicode 16, without what `isEmojiPresentation` says
-    /// of itself: all of that is wide. Ranges include what between them is not assigned.
+    /// The wide (W) and fullwidth (F) ranges of EastAsianWidth.txt in Unicode 16. Scalars with `isEmojiPresentation`
+    /// are left out, because all of them are wide. Ranges include unassigned scalars between assigned ones.
     private static let wide: [ClosedRange<UInt32>] = [
         // Hangul; angle brackets; trigrams.
         0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F,
-        // Radicals, punctuation, kana, bopomofo, Hangul again, enclosed letters, ideographs, Yi.
+        // Radicals, punctuation, kana, bopomofo, more Hangul, enclosed letters, ideographs, Yi.
         0x2E80...0x303E, 0x3040...0x3247, 0x3250...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
         // Vertical and small forms, fullwidth letters and signs.
         0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6,

@@ -1,8 +1,8 @@
 #if Tool
 import Logging
 
-/// What the libraries log, for `--verbose`: lines on standard error, like everything that is no result. Without it
-/// nothing is logged at all. The lines name lists by their short ids, and never hold keys, URLs or items (R45).
+/// The log of the libraries for `--verbose`, as lines on standard error. Without the option, logging is off. The lines
+/// name lists by their short ids, and never hold keys, URLs or items (R45).
 struct ToolLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?

@@ -1,13 +1,13 @@
 #if Tool
 import PageModel
 
-/// The screen of `watch`: a line for each query, and what happened last below. A pure value; size, colour and time are
+/// The screen of `watch`: one line for each query, and the latest events below. A pure value: size, colour and time are
 /// arguments.
 struct WatchView {
-    /// What happened, newest last.
+    /// The latest events, newest last.
     private(set) var log: [ListEventRendering] = []
 
-    /// No more than fits any screen.
+    /// The largest number of kept events, more than fit on any screen.
     private static let memory = 200
 
     mutating func note(_ event: ListEventRendering) {
@@ -15,10 +15,9 @@ struct WatchView {
         if log.count > WatchView.memory { log.removeFirst(log.count - WatchView.memory) }
     }
 
-    /// The lines of the screen; at most `rows`, each of at most `columns`. Nothing in them can do harm to a terminal
-    /// (R46).
+    /// The lines of the screen: at most `rows`, each of at most `columns`. They are safe for a terminal (R46).
     ///
-    /// - Parameter bold: makes a heading of a text.
+    /// - Parameter bold: formats a text as a heading.
     func lines(
         _ lists: [ListOutline], columns: Int, rows: Int, now: Timestamp, bold: (String) -> String = { $0 }
     ) -> [String] {

@@ -1,21 +1,21 @@
 #if Tool
 import PageModel
 
-/// A list from its first position to its last, by what there is to say of each stretch: pure. What it costs depends on
-/// the pages that are held and the ledger, never on a total that somebody claims (R44).
+/// The state of every position of a list, from the first to the last. Pure. Its cost depends on the held pages and the
+/// ledger, never on a claimed total (R44).
 struct CoverageMap: Equatable {
-    /// What is shown of a stretch where several things hold is the first of these.
+    /// The states by rank. A stretch with several states shows the first of them.
     enum State: String, CaseIterable {
-        /// The fetch that would bring it, or bring it up to date, fails.
+        /// The fetch of the position, or its refresh, fails.
         case failing
-        /// Not held.
+        /// The position is not held.
         case gap
-        /// Readable still, from before the list was replaced (R19).
+        /// Still readable, but from before the list was replaced (R19).
         case old
-        /// Held, and believed rather than proven to follow what lies before it (G1), where a sweep could prove it:
-        /// pages that only the origin's own cursors join count by their age.
+        /// Held, but its order behind the page before it is assumed and not proven (G1), and a sweep could prove it.
+        /// Pages that only the origin's own cursors join are shown by their age instead.
         case inferred
-        /// Held, and older than it should be.
+        /// Held, and older than the policy allows.
         case stale
         case fresh
 
@@ -28,12 +28,12 @@ struct CoverageMap: Equatable {
         var state: State
     }
 
-    /// Maximal stretches, ascending, without holes between them.
+    /// Maximal stretches in ascending order, without holes between them.
     let stretches: [Stretch]
-    /// Whether the list may go on behind the last of them (R24).
+    /// Whether the list may continue behind the last stretch (R24).
     let isOpen: Bool
 
-    /// How many positions there are.
+    /// The number of positions.
     var length: Int { stretches.last?.range.upperBound ?? 0 }
 
     init(of list: ListOutline, policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) {
@@ -50,8 +50,8 @@ struct CoverageMap: Equatable {
                 found.append(Stretch(range: range, state: state))
             }
         }
-        // A failure is that of what is asked for at its offset: a page's worth, up to the next place that something is
-        // known of.
+        // A failure covers the page that would start at its offset. It ends at the next offset with a page or a ledger
+        // entry.
         let pageSize = max(1, list.pages.map(\.count).max() ?? 1)
         var places = (list.pages.map(\.offset) + list.ledger.map(\.offset)).sorted()[...]
         var ailing = failing[...]
@@ -94,16 +94,16 @@ struct CoverageMap: Equatable {
             ? .fresh : .stale
     }
 
-    /// How many positions are in each state that there is.
+    /// The number of positions in each present state.
     var counts: [(state: State, count: Int)] {
         var counts: [State: Int] = [:]
         for stretch in stretches { counts[stretch.state, default: 0] += stretch.range.count }
         return State.allCases.reversed().compactMap { state in counts[state].map { (state, $0) } }
     }
 
-    /// The list in cells of so many positions each, the last perhaps fewer; each shows what is most worth knowing of
-    /// it.
-    /// - Parameter size: at least 1. The caller sees to it that there are not too many cells.
+    /// The list in cells of `size` positions each. The last cell may be shorter. Each cell shows the most important of
+    /// its states.
+    /// - Parameter size: at least 1. The caller has to choose it so that the number of cells stays small.
     func cells(of size: Int) -> [Stretch] {
         var cells: [Stretch] = []
         var rest = stretches[...]
@@ -118,8 +118,8 @@ struct CoverageMap: Equatable {
         return cells
     }
 
-    /// How many positions a cell has to hold so that there are at most so many cells: 1, 2 or 5 times a power of ten,
-    /// so that the numbers beside the cells can be read.
+    /// The number of positions in a cell, such that there are at most `cells` cells. It is 1, 2 or 5 times a power of
+    /// ten, so that the row numbers are round.
     static func cellSize(for length: Int, atMost cells: Int) -> Int {
         var size = 1
         var step = 0

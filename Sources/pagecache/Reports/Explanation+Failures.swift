@@ -1,9 +1,10 @@
 #if Tool
 import PageModel
 
-// What fails, and what comes of it.
+// Failures, and their consequences.
 extension Explanation {
-    /// Failures of one cause, with one future, are one sentence; the soonest first.
+    /// Reports failures in groups: failures with the same cause and the same prospects share a sentence. The group with
+    /// the soonest next attempt comes first.
     mutating func tellFailures(_ failures: [LedgerEntry]) {
         var groups: [[LedgerEntry]] = []
         for entry in failures {
@@ -49,7 +50,7 @@ extension Explanation {
         let first = group.min { $0.offset < $1.offset } ?? group[0]
         let message = first.failure?.message ?? "nobody noted why"
         let attempts = group.map(\.attempts).max() ?? 0
-        // What is said of many is true of each.
+        // A statement about several pages must be true of each.
         let upTo = group.allSatisfy { $0.attempts == attempts } ? "" : "Up to "
         let since =
             group.compactMap(\.firstFailureAt).min()
@@ -62,7 +63,7 @@ extension Explanation {
         return "\(who): \(message). \(upTo)\(attempts) \(attempts == 1 ? "attempt" : "attempts")\(since)."
     }
 
-    /// What the class of a failure means, where its message may not say.
+    /// The meaning of a failure's class, because its message may not explain it.
     private func hint(_ entry: LedgerEntry) -> String? {
         if let until = entry.retryAfterUntil, until > now {
             return "The origin asked to be left alone until \(TimeText.rfc3339(until))."
@@ -118,7 +119,7 @@ extension LedgerEntry {
         state == other.state && failure?.failureClass == other.failure?.failureClass
             && failure?.message == other.failure?.message
             && (nextAttemptAt == nil) == (other.nextAttemptAt == nil)
-            // Page one is a matter of its own: without it nothing else is asked for.
+            // Page one is separate, because other pages wait for it.
             && (offset == 0) == (other.offset == 0)
     }
 }

@@ -1,11 +1,12 @@
 #if Tool
 import PageModel
 
-// How old it is, and who says for how long that is good.
+// The age of the list, and the origin of its limit.
 extension Explanation {
+    /// The sentence about the freshness of the list or of a page.
     /// - Parameters:
-    ///   - what: what was confirmed, in the middle of a sentence.
-    ///   - subject: what is fresh or stale, at its beginning.
+    ///   - what: the confirmed part, for the middle of a sentence.
+    ///   - subject: the fresh or stale part, for the beginning of a sentence.
     func freshness(_ what: String, _ subject: String, _ validatedAt: Timestamp) -> String {
         guard validatedAt <= now else {
             return """
@@ -26,7 +27,7 @@ extension Explanation {
         }
     }
 
-    /// For how long it counts as fresh, and who says so.
+    /// The time for which the list counts as fresh, and the source of that limit.
     private var limit: String {
         let counted = TimeText.age(policy.staleAfter(list.record))
         guard let said = list.record.freshFor else { return "it counts as fresh for \(counted)" }
@@ -38,7 +39,7 @@ extension Explanation {
         return "the origin calls it fresh for \(word)\(rest)"
     }
 
-    /// Whatever its age: somebody knows better.
+    /// Reports that a program has invalidated the list, which makes it stale at any age.
     mutating func tellInvalidated() {
         guard let moment = list.record.invalidatedAt else { return }
         say(
@@ -49,10 +50,10 @@ extension Explanation {
             """)
     }
 
-    /// R23: a page one that explains everything says nothing of edits in place farther down.
+    /// A page one that explains every difference still does not show edits in place farther down (R23).
     mutating func tellOldestPage(besides validatedAt: Timestamp) {
         guard let oldest = list.heldPages.min(by: { $0.validatedAt < $1.validatedAt }),
-            // Where the origin calls nothing fresh, what has just been had is not old all the same.
+            // When the origin calls nothing fresh, pages fetched within a minute still do not count as old.
             validatedAt - oldest.validatedAt >= max(policy.staleAfter(list.record), .seconds(60))
         else { return }
         say(

@@ -1,7 +1,7 @@
 #if Tool
 import PageModel
 
-// One place in a list.
+// The explanation of one position in a list.
 extension Explanation {
     mutating func tell(_ position: Int) {
         let place = "Position \(SizeText.count(position))"
@@ -13,7 +13,7 @@ extension Explanation {
             say(.holding, "Nothing of the list was ever fetched.")
             return say(.next, "'pagecache sync \(id)' fetches it.")
         }
-        // A record speaks for the positions up to the next place that something is known of.
+        // A ledger entry covers the positions up to the next known offset.
         let gap = gap(around: position)
         let entry = list.ledger.last { $0.offset <= position && $0.offset >= gap.lowerBound }
         if position >= list.length, entry == nil {
@@ -89,7 +89,7 @@ extension Explanation {
         return "is believed, since \(TimeText.rfc3339(page.evidenceAt)), and not proven; a sweep proves it."
     }
 
-    /// The positions around this one that are not held; without an end where nobody knows one.
+    /// The positions around this one that are not held. The range has no end when the length of the list is unknown.
     private func gap(around position: Int) -> Range<Int> {
         let held = Coverage(list.pages.map(\.range))
         let start = held.runs.last { $0.upperBound <= position }?.upperBound ?? 0

@@ -1,22 +1,22 @@
 #if Tool
 import PageModel
 
-/// Why a list, or a place in it, is as it is, and what will happen next: sentences for people, made of nothing but the
-/// outline, the policy and a moment.
+/// Sentences for people that explain the state of a list, or of a position in it, and the next steps. They depend only
+/// on the outline, the policy and a time.
 struct Explanation: Equatable {
-    /// What a sentence is about; the raw values are those of the tool's JSON.
+    /// The topic of a sentence. The raw values appear in the JSON of the tool.
     enum Topic: String {
-        /// What is held, and what is missing.
+        /// Held and missing positions.
         case holding
-        /// How old it is.
+        /// The age of the list.
         case freshness
-        /// What fails, and why.
+        /// Failures, with their causes.
         case failure
-        /// Who is fetching something right now.
+        /// Fetches that are under way.
         case fetching
-        /// What is believed and not proven.
+        /// Order that is assumed and not proven.
         case evidence
-        /// What will happen, when, and by whom.
+        /// The next steps: their time, and the command or service that takes them.
         case next
     }
 
@@ -31,7 +31,7 @@ struct Explanation: Equatable {
     let policy: FreshnessPolicy
     let now: Timestamp
 
-    /// Of a list as a whole.
+    /// Explains a list as a whole.
     init(of list: ListOutline, policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) {
         (self.list, self.policy, self.now) = (list, policy, now)
         tellHolding()
@@ -46,7 +46,7 @@ struct Explanation: Equatable {
         tellNext()
     }
 
-    /// Of the place at one position.
+    /// Explains one position.
     init(of list: ListOutline, at position: Int, policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) {
         (self.list, self.policy, self.now) = (list, policy, now)
         tell(position)
@@ -54,10 +54,10 @@ struct Explanation: Equatable {
 
     mutating func say(_ topic: Topic, _ text: String) { sentences.append(Sentence(topic: topic, text: text)) }
 
-    /// What a list is called in commands.
+    /// The short id of the list, for use in commands.
     var id: String { list.record.key.shortID }
 
-    // MARK: What is held
+    // MARK: Holdings
 
     private mutating func tellHolding() {
         let record = list.record
@@ -120,7 +120,7 @@ struct Explanation: Equatable {
             """)
     }
 
-    // MARK: What will happen
+    // MARK: Next steps
 
     private mutating func tellNext() {
         if let sweep = list.record.sweep {
@@ -144,7 +144,7 @@ struct Explanation: Equatable {
         case (false, true) where !headFails:
             say(.next, "It is not pinned, so nothing refreshes it by itself; 'pagecache sync \(id)' does.")
         case (true, true), (false, true):
-            // When page one is asked for again was said with its failure.
+            // The next attempt for page one was reported with its failure.
             break
         case (false, false):
             if list.isComplete, list.failures.isEmpty { say(.next, "Nothing has to be done.") }
@@ -162,7 +162,7 @@ struct Explanation: Equatable {
 
     // MARK: Words
 
-    /// What does everything that is due, by the age that is being talked of.
+    /// The command for all due work, with the same age limit as this explanation.
     private var due: String {
         guard policy.originWord == .ignored else { return "pagecache sync --due" }
         let age = policy.staleAfter.wholeMilliseconds

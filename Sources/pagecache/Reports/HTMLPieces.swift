@@ -2,10 +2,9 @@
 import PageModel
 import PageStore
 
-/// Text in HTML.
+/// Escaping and lengths for HTML.
 enum HTML {
-    /// Text as text: nothing in it is markup, in elements or in quoted attributes, and control characters are visible
-    /// (R46).
+    /// Escapes text for elements and quoted attributes, and makes control characters visible (R46).
     static func text(_ text: String) -> String {
         var result = ""
         for character in Printable.text(text).unicodeScalars {
@@ -21,7 +20,7 @@ enum HTML {
         return result
     }
 
-    /// A share as a length, in per cent; locale-independent.
+    /// A share as a CSS length in per cent, whatever the locale.
     static func share(_ part: Int, of whole: Int) -> String {
         guard whole > 0 else { return "0%" }
         return "\((Double(max(0, part)) / Double(whole) * 10_000).rounded() / 100)%"
@@ -33,13 +32,13 @@ struct HTMLBar {
     struct Part {
         var name: String
         var size: Int
-        /// The class of its colour.
+        /// The CSS class of its colour.
         var style: String
     }
 
     let label: String
     let value: String
-    /// What a bar of full width stands for.
+    /// The value of a bar with full width.
     let whole: Int
     let parts: [Part]
 
@@ -59,13 +58,13 @@ struct HTMLBar {
     }
 }
 
-/// One list: how old, how whole, and its map.
+/// One list: its age, its completeness, and its map.
 struct HTMLCard {
     let query: StoreStatistics.Query
     let policy: FreshnessPolicy
     let now: Timestamp
 
-    /// Cells of a map at most: more than a screen has columns for is not seen.
+    /// The largest number of cells of a map. More would be finer than a screen can show.
     private static let cells = 500
 
     var text: String {
@@ -95,7 +94,7 @@ struct HTMLCard {
     private func map(of list: ListOutline) -> String {
         let map = CoverageMap(of: list, policy: policy, now: now)
         guard map.length > 0 else { return "" }
-        // Cells of one state beside each other are one rectangle.
+        // Adjacent cells of one state become one rectangle.
         var stretches: [CoverageMap.Stretch] = []
         for cell in map.cells(of: CoverageMap.cellSize(for: map.length, atMost: HTMLCard.cells)) {
             if let last = stretches.last, last.state == cell.state {
@@ -105,7 +104,7 @@ struct HTMLCard {
             }
         }
         let rectangles = stretches.map { stretch in
-            // Told apart by height as well as by colour.
+            // The states differ in height as well as in colour.
             let (top, height) = stretch.state.extent
             let (x, width) = (stretch.range.lowerBound, stretch.range.count)
             return """
@@ -120,7 +119,7 @@ struct HTMLCard {
 }
 
 extension CoverageMap.State {
-    /// Where its rectangle begins in a map that is 28 high, and how high it is.
+    /// The top and the height of its rectangle in a map of height 28.
     fileprivate var extent: (top: Int, height: Int) {
         switch self {
         case .failing: (0, 28)
@@ -133,7 +132,7 @@ extension CoverageMap.State {
     }
 }
 
-/// How the page looks, by day and by night.
+/// The style sheet, for light and dark mode.
 enum HTMLStyle {
     static let text = """
         :root{--ground:#fff;--ink:#1b1f24;--faint:#5b6470;--line:#d6dbe1;--fresh:#1a7f4b;--stale:#b07d12;--inferred:#2b6cb0;--failing:#c0392b;--gap:#9aa3ad;--old:#7d5ba6}

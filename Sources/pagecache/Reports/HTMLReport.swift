@@ -2,19 +2,19 @@
 import PageModel
 import PageStore
 
-/// The statistics of a store as one page for a browser: pure. It needs nothing but itself, no network and no script,
-/// and says so to the browser by its policy. Whatever came from an origin is text in it, and never markup (R46).
+/// The statistics of a store as one HTML page. Pure. The page uses no network and no scripts, and its content security
+/// policy forbids both. Data from an origin appears as text, never as markup (R46).
 struct HTMLReport {
     let statistics: StoreStatistics
-    /// Where the store is.
+    /// The path of the store.
     let store: String
     var policy = FreshnessPolicy()
     let now: Timestamp
 
-    /// Queries that are drawn one by one; the others are only counted. A page of a hundred megabytes is read by nobody.
+    /// The largest number of queries that are drawn one by one. Further ones are only counted, so that the page stays
+    /// readable.
     static let drawn = 200
 
-    /// The page.
     var text: String {
         """
         <!DOCTYPE html>
@@ -89,7 +89,7 @@ struct HTMLReport {
             """
     }
 
-    /// What runs fetched, and what they could leave alone.
+    /// The pages that runs fetched, and those that they kept.
     private var spared: String {
         let counted = queries.filter { $0.tally.runs > 0 }.sorted {
             ($1.tally.pages, $0.name) < ($0.tally.pages, $1.name)
@@ -118,7 +118,7 @@ struct HTMLReport {
             """
     }
 
-    // MARK: What fails
+    // MARK: Failures
 
     private var failures: String {
         let all = queries.flatMap { query in query.summary.outline.failures.map { (query.name, $0) } }
@@ -150,7 +150,7 @@ struct HTMLReport {
     // MARK: List by list
 
     private var lists: String {
-        // What needs somebody's eyes comes first.
+        // Lists with failures come first.
         let order = queries.sorted {
             ($0.summary.outline.failures.isEmpty ? 1 : 0, $1.summary.bytes, $0.name) < (
                 $1.summary.outline.failures.isEmpty ? 1 : 0, $0.summary.bytes, $1.name

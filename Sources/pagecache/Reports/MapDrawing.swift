@@ -1,18 +1,18 @@
 #if Tool
-/// A coverage map in characters: rows of cells with the position of their first item before them, and a legend. Legible
+/// A coverage map in characters: rows of cells behind the position of their first item, and a legend. It is legible
 /// without colour, and on a terminal of 20 columns.
 struct MapDrawing {
     let map: CoverageMap
-    /// Columns that there are.
+    /// The number of columns of the terminal.
     let width: Int
-    /// Rows of cells at most.
+    /// The largest number of rows with cells.
     var rows = 16
 
-    /// - Parameter colour: puts a colour, by its code (ECMA-48, "select graphic rendition"), around a text.
+    /// - Parameter colour: wraps a text in a colour, given by its code (ECMA-48, "select graphic rendition").
     func lines(colour: (Int, String) -> String) -> [String] {
         guard map.length > 0 else { return ["nothing is held, and nothing is known to be missing"] }
         let label = SizeText.count(map.length).count
-        // One column stays free: terminals disagree about what happens behind the last one.
+        // One column stays free, because terminals differ in how they handle the end of a line.
         let columns = max(1, width - label - 2)
         let size = CoverageMap.cellSize(for: map.length, atMost: columns * max(1, rows))
         let cells = map.cells(of: size)
@@ -28,7 +28,7 @@ struct MapDrawing {
         return lines + [""] + legend(size, colour)
     }
 
-    /// Cells of one colour are one piece of it.
+    /// Adjacent cells of one colour share one colour code.
     private func drawn(_ cells: ArraySlice<CoverageMap.Stretch>, _ colour: (Int, String) -> String) -> String {
         var text = ""
         var rest = cells
@@ -65,7 +65,7 @@ struct MapDrawing {
 }
 
 extension CoverageMap.State {
-    /// Told apart by shape alone.
+    /// A character for each state, so that the states differ without colour.
     var character: Character {
         switch self {
         case .failing: "!"

@@ -3,21 +3,21 @@
 import Glibc
 #endif
 
-/// Where memory comes from, and when it goes back. Left alone, glibc gives each of a dozen threads an arena of its own,
-/// and returns what lies free at an arena's end as soon as it is 128 KiB (mallopt(3)). Here it is as many arenas as
-/// there are threads at work at a time. Elsewhere than with glibc, nothing.
+/// Settings of the memory allocator. By default, glibc gives each of a dozen threads its own arena. It returns free
+/// memory at the end of an arena at 128 KiB (mallopt(3)). Here the process has two arenas, as many as there are threads
+/// at work at a time. Without glibc, the functions do nothing.
 enum Arenas {
-    /// For programs that read one large page after the other: what one of them needed, the next one takes, and need not
-    /// have it from the system, zeroed, anew. An export of a million items was half as fast without.
+    /// For commands that read one large page after another. Each page reuses the memory of the page before, instead of
+    /// fresh zeroed memory from the system. An export of a million items took twice as long without this setting.
     static func reuse() { set(mmapThreshold: 8 << 20, trimThreshold: 16 << 20) }
 
-    /// For programs that fetch: large blocks go back to the system at once. Of the most that a first sync of a million
-    /// items has in memory, that is a tenth.
+    /// For commands that fetch: large blocks return to the system at once. This lowers the peak memory of a first sync
+    /// of a million items by a tenth.
     static func giveBack() { set(mmapThreshold: 128 << 10, trimThreshold: 256 << 10) }
 
     private static func set(mmapThreshold: CInt, trimThreshold: CInt) {
         #if canImport(Glibc)
-        // Its header is not among those that Swift sees of glibc; neither are its constants.
+        // Swift's glibc module contains neither this header nor its constants.
         guard let symbol = dlsym(nil, "mallopt") else { return }
         let mallopt = unsafeBitCast(symbol, to: (@convention(c) (CInt, CInt) -> CInt).self)
         let (trim, mmap, arenaMax): (CInt, CInt, CInt) = (-1, -3, -8)

@@ -10,18 +10,18 @@ import Musl
 import Darwin
 #endif
 
-/// A file that is there in whole or not at all: written beside its place, synced, and renamed into it.
+/// A file that appears complete or not at all. It is written beside its place, synced, and renamed into it.
 ///
-/// State: the descriptor, and the name of what is not in its place yet; both end with `commit`, or with the value. What
-/// is no ordinary file (a device, a pipe) is written to as it is, because it must not be replaced.
+/// State: the descriptor, and the name of the temporary file. Both end with `commit`, or with the value. A path that is
+/// not a regular file (a device, a pipe) is written directly, because it must not be replaced.
 struct AtomicFile: ~Copyable {
-    /// Where it will be: the target of a link, where the path is one.
+    /// The final path: the target of a link, where the path is one.
     let path: String
     private let descriptor: Int32
-    /// Nil: the place itself is written to.
+    /// The name of the temporary file. `nil` means the path itself is written.
     private var temporary: String?
 
-    /// - Throws: `ToolFailure` with 73 where nothing can be made, 77 where it is not allowed.
+    /// - Throws: `ToolFailure` with status 73 when the file cannot be created, or 77 without permission.
     init(_ path: String) throws(ToolFailure) {
         (self.path, temporary, descriptor) = try AtomicFile.begin(path)
     }
@@ -41,7 +41,7 @@ struct AtomicFile: ~Copyable {
         }
         let place = exists ? resolved(path) : path
         let name = "\(place).\(getpid())-\(UInt32.random(in: 0...UInt32.max)).partial"
-        // As any other file that somebody makes; one that is replaced keeps its mode.
+        // A new file has the usual mode. A replaced file keeps its mode.
         let descriptor = open(
             name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, exists ? status.st_mode & 0o777 : 0o666)
         guard descriptor >= 0 else { throw failure("cannot create \(path)", isNew: true) }
@@ -57,16 +57,17 @@ struct AtomicFile: ~Copyable {
         }
     }
 
-    /// Names of files that are not in their place yet.
+    /// Names of temporary files that are not renamed yet.
     private static let unfinished = Mutex<Set<String>>([])
 
-    /// For a process that leaves at once, and has no time to let its values go. A name that is just being taken or
-    /// given back is not waited for.
+    /// Removes the temporary files of a process that exits at once and runs no `deinit`. It does not wait for the lock,
+    /// so it skips them while another thread holds it.
     static func removeUnfinished() {
         _ = unfinished.withLockIfAvailable { names in for name in names { unlink(name) } }
     }
 
-    /// - Throws: `ToolFailure` with 74, also where the disk or a limit on the file's size is full.
+    /// - Throws: `ToolFailure` with status 74 when the write fails, also because of a full disk or a file size limit.
+    ///   77 without permission.
     func write(_ bytes: UnsafeRawBufferPointer) throws(ToolFailure) {
         var written = 0
         while written < bytes.count {
@@ -80,23 +81,24 @@ struct AtomicFile: ~Copyable {
         }
     }
 
-    /// Forgets what was written so far.
-    /// - Returns: false where it has gone to a device or a pipe already.
+    /// Discards the bytes written so far.
+    /// - Returns: false for a device or a pipe, which has consumed the bytes already.
     func rewind() -> Bool {
         temporary != nil && ftruncate(descriptor, 0) == 0 && lseek(descriptor, 0, SEEK_SET) == 0
     }
 
-    /// Puts the file in its place.
+    /// Renames the file into its place.
     consuming func commit() throws(ToolFailure) {
         guard let name = temporary else { return }
-        // First the bytes, then the name: after a power loss there is the old file or the whole new one.
+        // The bytes are synced before the rename. After a power loss, either the old file or the complete new one is
+        // present.
         guard fsync(descriptor) == 0, rename(name, path) == 0 else { throw AtomicFile.failure("cannot write \(path)") }
         temporary = nil
         AtomicFile.unfinished.withLock { _ = $0.remove(name) }
         let slash = path.lastIndex(of: "/")
         let directory = open(
             slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
-        // Not every file system syncs directories; the file is there in any case.
+        // Some file systems cannot sync directories. The file is in place anyway.
         if directory >= 0 {
             _ = fsync(directory)
             close(directory)

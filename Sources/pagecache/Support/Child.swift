@@ -9,9 +9,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// This very program, run as a process of its own.
+/// This program, run as a separate process.
 ///
-/// State: whether it has ended, under a mutex; the task that runs it says so.
+/// State, behind a mutex: whether the process has ended. The task that runs it sets the flag.
 final class Child: Sendable {
     private let running: Task<Ended, any Error>
     private let hasEnded: Flag
@@ -33,7 +33,7 @@ final class Child: Sendable {
         }
     }
 
-    /// Nobody is left behind, also when the story is cut short.
+    /// Ends the process when the demo ends early.
     deinit { running.cancel() }
 
     private static var program: FilePath {
@@ -46,25 +46,25 @@ final class Child: Sendable {
 
     var isRunning: Bool { !hasEnded.isSet.withLock { $0 } }
 
-    /// As hard as it gets: a subprocess whose task is cancelled gets `kill -9`.
+    /// Ends the process with `kill -9`: the effect of cancelling the task of a subprocess.
     func kill() async {
         running.cancel()
         _ = await running.result
     }
 
-    /// Waits for its end, and for what it wrote.
+    /// Waits for the end of the process, and returns its output.
     func wait() async throws -> Ended { try await running.value }
 
-    /// How it ended, and what it wrote.
+    /// The exit and the output of the process.
     struct Ended: Sendable {
         fileprivate var status: TerminationStatus
         var output: String
         var errors: String
 
-        /// Its exit status; nil where a signal ended it.
+        /// The exit status. `nil` when a signal ended the process.
         var code: Int32? { if case .exited(let code) = status { code } else { nil } }
 
-        /// The JSON object that a run of `sync` wrote, if it ended well.
+        /// The JSON object that a successful run of `sync` printed.
         func result() throws -> SyncWord {
             guard code == 0, let result = try? JSONDecoder().decode(SyncWord.self, from: Data(output.utf8)) else {
                 let said = errors.split(separator: "\n").last.map(String.init) ?? "nothing"
@@ -74,7 +74,7 @@ final class Child: Sendable {
         }
     }
 
-    /// What the demo tells of a run of `sync`.
+    /// The values of a `sync` result that the demo prints.
     struct SyncWord: Decodable {
         struct Gap: Decodable {}
 

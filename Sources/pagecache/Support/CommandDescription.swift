@@ -7,7 +7,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A command as the argument parser describes it (`--experimental-dump-help`): what `--help` is made of.
+/// A command in the form of the argument parser's dump (`--experimental-dump-help`), the source of `--help`.
 struct CommandDescription: Decodable {
     struct Option: Decodable {
         struct Name: Decodable {
@@ -43,12 +43,12 @@ struct CommandDescription: Decodable {
         return try JSONDecoder().decode(Dump.self, from: Data(Pagecache._dumpHelp().utf8)).command
     }
 
-    /// The commands that people are shown; "help" is not one of ours.
+    /// The visible commands, without the parser's own `help`.
     var shownCommands: [CommandDescription] {
         (subcommands ?? []).filter { $0.shouldDisplay ?? true && $0.commandName != "help" }
     }
 
-    /// What can be said to it, without what every command takes: `--help` and `--version`.
+    /// The visible arguments, without `--help` and `--version`, which every command takes.
     var shownArguments: [Option] {
         (arguments ?? []).filter { option in
             option.shouldDisplay && !(option.names ?? []).contains { $0.name == "help" || $0.name == "version" }

@@ -1,17 +1,17 @@
 #if Tool
 import ArgumentParser
 
-/// The options of commands that destroy something, and the question they ask.
+/// The options of destructive commands, and their confirmation.
 struct ConsentOptions: ParsableArguments {
     @Flag(name: [.customShort("n"), .long], help: "Say what would be done, and do nothing.")
     var dryRun = false
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
-    /// Asks on a terminal; elsewhere, and with `--no-input`, refuses unless `--yes` was given.
+    /// Asks for confirmation on a terminal. Elsewhere, and with `--no-input`, throws unless `--yes` was given.
     /// - Parameters:
-    ///   - command: whose question it is.
-    ///   - deed: what is about to happen, as in "remove 3 queries".
+    ///   - command: the name of the command.
+    ///   - deed: the pending action, as in "remove 3 queries".
     func ask(_ command: String, about deed: String) throws {
         if yes { return }
         let terminal = Terminal.standard

@@ -8,15 +8,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What is sent along with every request, and which of it is secret.
+/// Headers for every request, and the names of the secret ones.
 struct Credential {
     var fields: [HTTPField] = []
-    /// Names of fields that are secret, whatever they are called.
+    /// Names of headers that are secret, whatever their name.
     var secretHeaders: [String] = []
 }
 
-/// What somebody proves itself with to an origin: by the names of variables and files, so that no secret is in a
-/// command line (R45).
+/// The options for credentials. They name variables and files, so that no secret has to be on a command line (R45).
 struct CredentialOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A header to send; repeatable.", valueName: "Name: value"))
     var header: [String] = []
@@ -44,9 +43,10 @@ struct CredentialOptions: ParsableArguments {
         }
     }
 
-    /// All of it; each file is read once, because it may be a pipe. Warns, once, of secrets that others can see.
-    /// - Throws: `ToolFailure` with 64 for what cannot be sent, is not set or is not there, and 77 for a file that may
-    ///   not be read.
+    /// Reads all headers. Each file is read once, because it may be a pipe. One warning reports secrets that others can
+    /// see.
+    /// - Throws: `ToolFailure` with status 64 for a value that is invalid, not set or missing, and 77 for an unreadable
+    ///   file.
     func read() throws -> Credential {
         var credential = Credential()
         var isSeen = false
@@ -65,7 +65,7 @@ struct CredentialOptions: ParsableArguments {
             let name = parts.first ?? ""
             credential.fields.append(
                 try CredentialOptions.field(name, try variable(parts.count > 1 ? parts[1] : ""), "--header-env"))
-            // Who keeps a value out of sight means it to be a secret, whatever the header is called (R45).
+            // A value from a variable is always treated as a secret, whatever the name of its header (R45).
             credential.secretHeaders.append(name)
         }
         if let headerFile {
@@ -83,7 +83,7 @@ struct CredentialOptions: ParsableArguments {
         return credential
     }
 
-    /// - Parameter place: where it was said; the value itself may be secret, and is not told.
+    /// - Parameter place: the option or file of the line. The error names it instead of the value, which may be secret.
     private static func field(_ line: String, _ place: String) throws -> HTTPField {
         guard let colon = line.firstIndex(of: ":") else {
             throw ToolFailure(
@@ -94,7 +94,7 @@ struct CredentialOptions: ParsableArguments {
     }
 
     private static func field(_ name: String, _ value: String, _ place: String) throws -> HTTPField {
-        // RFC 9110, 5.5: a line break in a value would begin another field.
+        // A line break in a value would start another field (RFC 9110, 5.5).
         guard !name.isEmpty, !(name + value).unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
         else {
             throw ToolFailure(

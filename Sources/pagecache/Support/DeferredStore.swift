@@ -4,15 +4,15 @@ import PageStore
 import PagedRepository
 import Synchronization
 
-/// A store that is made when the first query is registered in it, and not before: a URL that cannot be reached, or is
-/// mistyped, leaves no trace.
+/// A store that is created when the first query is registered in it. A URL that is mistyped or cannot be reached leaves
+/// no file.
 ///
-/// State: the store, once there is one, under a mutex.
+/// State, behind a mutex: the store, once it exists.
 final class DeferredStore: PageStorage {
     private let path: String
     private let store: Mutex<PageStore?>
 
-    /// Opens the store if there is one. One that cannot be opened is an error now, not later.
+    /// Opens the store if it exists. Throws at once when an existing store cannot be opened.
     init(at path: String) async throws(StorageError) {
         self.path = path
         do throws(StorageError) {
@@ -110,7 +110,7 @@ final class DeferredStore: PageStorage {
 
     var observedQueries: Set<QueryID> { opened?.observedQueries ?? [] }
 
-    /// Adds what a run did to what is counted for its query; of a store that was never made there is nothing to count.
+    /// Adds the tally of a run to the statistics of its query. Does nothing while the store does not exist.
     func add(_ tally: RunTally, to query: QueryID) async throws(StorageError) {
         try await opened?.add(tally, to: query)
     }

@@ -1,23 +1,23 @@
 #if Tool
 import PageModel
 
-/// In which pieces a list is read from end to end: whole pages, as many at a time as make a piece of a few megabytes,
-/// whatever the size of items. So memory stays flat, and nothing is cut out of a page.
+/// The pieces in which a list is read from end to end. A piece is a number of whole pages that adapts to about 1 MiB of
+/// items. Memory stays constant, and no page is split.
 struct ExportPlan {
-    /// Bytes of items that a piece should have; one page may have more.
+    /// The intended bytes of items in a piece. A single page may have more.
     private static let wanted = 1 << 20
 
     private let pages: [Range<Int>]
     private var next = 0
     private var pagesAtATime = 1
 
-    /// - Parameter pages: by offset, ascending.
+    /// - Parameter pages: in ascending order of their offsets.
     init(_ pages: [PageSummary]) {
         self.pages = pages.filter { $0.count > 0 }.map(\.range)
     }
 
-    /// The positions of the next piece; nil when there is none.
-    /// - Parameter bytes: how large the piece was that was read last; nil before the first.
+    /// The positions of the next piece. Returns nil after the last one.
+    /// - Parameter bytes: the size of the piece read last. `nil` before the first.
     mutating func nextPiece(after bytes: Int?) -> Range<Int>? {
         if let bytes {
             if bytes < ExportPlan.wanted / 2 {

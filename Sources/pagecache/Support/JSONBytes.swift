@@ -7,13 +7,13 @@ import Musl
 import Darwin
 #endif
 
-/// Looks into JSON without decoding it. Payloads come from a store that may hold anything (R46): nothing here reads
-/// past the end, and what is not JSON has no members.
+/// Reads JSON without decoding it. Payloads come from a store that may hold any bytes (R46). The functions never read
+/// past the end, and bytes that are not JSON have no members.
 enum JSONBytes {
     typealias Buffer = UnsafeRawBufferPointer
 
-    /// Calls `body` with each member of the object that `value` is, in order: the name without its quotes, and the
-    /// value. Nothing for anything else. Stops when `body` says false.
+    /// Calls `body` with each member of the object `value`, in order: the name without its quotes, and the value. Does
+    /// not call it for other kinds. Stops when `body` returns false.
     static func eachMember(of value: Buffer, _ body: (_ name: Buffer, _ value: Buffer) throws -> Bool) rethrows {
         var position = skipSpace(value, 0)
         guard byte(value, position) == UInt8(ascii: "{") else { return }
@@ -33,7 +33,7 @@ enum JSONBytes {
         }
     }
 
-    /// The element at `index` of the array that `value` is.
+    /// The element at `index` of the array `value`. Returns nil when there is none.
     static func element(_ index: Int, of value: Buffer) -> Buffer? {
         var position = skipSpace(value, 0)
         guard byte(value, position) == UInt8(ascii: "[") else { return nil }
@@ -57,8 +57,8 @@ enum JSONBytes {
         return first != UInt8(ascii: "{") && first != UInt8(ascii: "[")
     }
 
-    /// Where a byte comes up first, from `start` on. An export looks at every byte several times: memchr(3) takes many
-    /// at once.
+    /// The position of the first `wanted` byte from `start` on. memchr(3) compares many bytes at once, and an export
+    /// reads every byte several times.
     static func first(_ wanted: UInt8, in value: Buffer, from start: Int = 0) -> Int? {
         guard let base = value.baseAddress, start < value.count,
             let found = memchr(base + start, Int32(wanted), value.count - start)
@@ -87,11 +87,11 @@ enum JSONBytes {
         return position
     }
 
-    /// Behind the closing quote; the end where there is none.
+    /// The position behind the closing quote. The end of the bytes when there is none.
     private static func skipString(_ value: Buffer, _ start: Int) -> Int {
         var position = start + 1
         while let quote = first(UInt8(ascii: "\""), in: value, from: position) {
-            // A quote is escaped by an odd number of backslashes before it (RFC 8259, 7).
+            // An odd number of backslashes before a quote escapes it (RFC 8259, 7).
             var backslashes = 0
             while quote - backslashes > position, value[quote - backslashes - 1] == UInt8(ascii: "\\") {
                 backslashes += 1
@@ -102,7 +102,7 @@ enum JSONBytes {
         return value.count
     }
 
-    /// Behind the value that begins at `start`; `start` itself where none begins.
+    /// The position behind the value at `start`. `start` itself when no value begins there.
     private static func skipValue(_ value: Buffer, _ start: Int) -> Int {
         var position = start
         var depth = 0

@@ -1,46 +1,46 @@
 #if Tool
 import PageModel
 
-/// Something that happened to a list, as it is told to somebody who watches.
+/// A change of a list, as `watch` reports it.
 struct ListEvent: Hashable {
     enum Kind: Hashable {
         /// The query is new in the store.
         case registered
-        /// Items are held here that were not, or are others now.
+        /// These positions hold items that are new or different.
         case stored(Range<Int>)
-        /// The origin confirmed what is held here (R6).
+        /// The origin confirmed the items at these positions (R6).
         case confirmed(Range<Int>)
-        /// No longer held: a gap.
+        /// These positions are no longer held: a gap.
         case dropped(Range<Int>)
-        /// Items came, went or moved, and positions with them (R17).
+        /// Items were inserted, deleted or moved, and positions have shifted (R17).
         case moved
-        /// The list began a new generation.
+        /// The list has a new generation.
         case replaced
         case total(Total)
-        /// The origin said where the list ends (R24).
+        /// The origin showed where the list ends (R24).
         case ended(Int)
         case failed(LedgerEntry)
-        /// A page that failed is asked for again.
+        /// A page that had failed is fetched again.
         case retried(LedgerEntry)
-        /// A page that failed is there now.
+        /// A page that had failed is stored now.
         case recovered(Int)
-        /// The query is gone.
+        /// The query was removed.
         case purged
     }
 
     var kind: Kind
-    /// Positions held and the list's length, as far as it is known, afterwards.
+    /// The number of held positions after the change, and the length of the list where it is known.
     var held: Int
     var length: Int?
     var version: ListVersion
 }
 
-/// What happened to a list between two looks at it. Notices from other processes say that something did, and not what
-/// (R41); and of what came and went between two looks nothing is said.
+/// Derives the changes of a list from two outlines. Notices from other processes name the list only, and not the change
+/// (R41). A state that comes and goes between two looks is not reported.
 enum ListHistory {
     /// - Parameters:
-    ///   - old: nil when the list was not there.
-    ///   - new: nil when it is gone.
+    ///   - old: `nil` means the list did not exist before.
+    ///   - new: `nil` means the list was removed.
     static func events(from old: ListOutline?, to new: ListOutline?) -> [ListEvent] {
         guard let new else {
             guard let old else { return [] }
@@ -71,7 +71,7 @@ enum ListHistory {
     private struct Place: Hashable {
         var fingerprint: UInt64
         var count: Int
-        /// Nil where positions moved in between: then a page is known by what is in it.
+        /// `nil` when positions have shifted in between. The page is then recognised by its content.
         var offset: Int?
     }
 
@@ -94,7 +94,7 @@ enum ListHistory {
             let after = new.coverage
             dropped = old.coverage.runs.flatMap { after.gaps(in: $0) }
         }
-        // A sweep or a "not modified" confirms page by page; what lies side by side is one thing to people.
+        // A sweep or a 304 confirms page by page. Adjacent pages become one event.
         return stored + Coverage(confirmed).runs.map { .confirmed($0) } + dropped.map { .dropped($0) }
     }
 
@@ -102,7 +102,7 @@ enum ListHistory {
 
     private static func ledgerKinds(_ old: [LedgerEntry], _ new: [LedgerEntry]) -> [ListEvent.Kind] {
         let before = Dictionary(old.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
-        // Entries move with positions: one that is merely elsewhere has nothing new to say.
+        // Entries move with their positions. A moved entry without a new attempt is not reported again.
         let told = Set(old.filter(\.state.isFailure).map(Attempt.init))
         return new.compactMap { entry in
             let hadFailed = before[entry.offset]?.failure != nil
@@ -115,7 +115,7 @@ enum ListHistory {
         }
     }
 
-    /// One attempt that failed.
+    /// One failed attempt.
     private struct Attempt: Hashable {
         var number: Int
         var at: Timestamp?
@@ -128,7 +128,7 @@ enum ListHistory {
 }
 
 extension QueryRecord {
-    /// The same query as it was when nothing had been fetched yet.
+    /// The same query in its state before the first fetch.
     fileprivate init(unfetched record: QueryRecord) {
         self = record
         (total, end, validatedAt) = (.unknown, nil, nil)

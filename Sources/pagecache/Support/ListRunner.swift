@@ -4,28 +4,27 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// Runs what is to be done for lists that the store knows, one list after the other.
+/// Runs the due work of stored lists, one list after the other.
 ///
-/// R45: nobody said which origin a credential is for. It is sent for the lists that were fetched with it, and for no
-/// others.
+/// The user has not said which origin a credential is for. It is sent only for lists that were fetched with it (R45).
 struct ListRunner {
-    /// What came of one list.
+    /// The report of one list.
     struct Result {
         var key: QueryKey
         var report: SyncReport
     }
 
     let store: PageStore
-    /// What the caller proves itself with, and what else is to be sent along.
+    /// The caller's credential, and further headers.
     let credential: Credential
     let timeout: Duration?
-    /// How fetching goes; what is to be done is set for each list, and what is not due is left alone (R33).
+    /// The settings of fetching. The work is set for each list, and pages that are not due are left alone (R33).
     let options: SyncOptions
-    /// Whether the caller named the one list, so that what is to be sent is meant for it.
+    /// Whether the caller named the one list. The credential is then meant for it.
     var isNamed = false
 
-    /// The results, in order; of lists that other programs fill, there are none. Cancelled, those that there are by
-    /// then.
+    /// Runs the work, and returns the results in order. Lists that other programs fill have no result. After a
+    /// cancellation, returns the results so far.
     func run(_ due: [DueWork]) async throws -> [Result] {
         guard !due.isEmpty else { return [] }
         var limits = HTTPLimits()
@@ -42,7 +41,7 @@ struct ListRunner {
                 }
                 results.append(Result(key: one.query.key, report: try await run(one, url, transport, limits)))
             }
-            // Connections are closed before the process ends, whatever happened.
+            // Connections are closed before the process ends, after a failure as well.
             await transport.close()
             return results
         } catch {
@@ -51,7 +50,7 @@ struct ListRunner {
         }
     }
 
-    /// Where a list is asked for; nil for what does not come over HTTP.
+    /// The URL of a list. Returns nil for a list that is not fetched over HTTP.
     static func url(of query: QueryRecord) -> String? {
         HTTPPageSource.url(inStored: query.source)
             ?? (HTTPPageSource.key(for: query.key.text) == nil ? nil : query.key.text)
@@ -67,7 +66,7 @@ struct ListRunner {
             return try await refused(error, due.query)
         }
         let progress = SyncProgress(terminal: .standard) { origin.usage.requests }
-        // Also when the store fails: no line is left behind.
+        // The progress line is removed after a failure of the store as well.
         defer { progress.finish() }
         var whole: SyncReport?
         for work in due.runs where !Task.isCancelled {
@@ -79,7 +78,7 @@ struct ListRunner {
             let report = try await sync.run { progress.show($0) }
             await count(report, since: before, after: work)
             whole = whole.map { $0.joined(with: report) } ?? report
-            // What is away, or refuses, will not do better with the next page.
+            // An origin that is offline or refuses page one will not answer the next request either.
             if report.outcome == .offline || report.headFailure != nil { break }
         }
         for warning in whole?.warnings ?? [] { Terminal.standard.warn("\(due.query.key.shortID): \(warning)") }
@@ -107,7 +106,7 @@ struct ListRunner {
         return proven
     }
 
-    /// Nobody was asked.
+    /// The report of a list for which no request was sent.
     private func refused(_ failure: FetchFailure, _ query: QueryRecord) async throws -> SyncReport {
         var report = try await stored(query, .failed)
         report.headFailure = failure
@@ -123,7 +122,7 @@ struct ListRunner {
         return report
     }
 
-    /// What is only counted must not fail a run.
+    /// A failure to count must not fail the run.
     private func count(_ report: SyncReport, since before: SourceUsage, after work: SyncOptions.Work) async {
         guard let query = report.list?.record.id else { return }
         var tally = RunTally(report, after: work)
@@ -138,7 +137,7 @@ struct ListRunner {
 }
 
 extension SyncReport {
-    /// What this run and a later one of the same list and source did together.
+    /// The joint report of this run and a later one of the same list and source.
     fileprivate func joined(with later: SyncReport) -> SyncReport {
         var sum = later
         let outcomes: [Outcome] = [.complete, .limited, .unproven, .incomplete, .offline, .failed, .purged, .damaged]
@@ -146,7 +145,8 @@ extension SyncReport {
         if later.reconciliation == .none || reconciliation != .none { sum.reconciliation = reconciliation }
         sum.pagesFetched += pagesFetched
         sum.pagesUnchanged += pagesUnchanged
-        // What the first of them brought, the second only left alone.
+        // Pages that the first run fetched are among those that the second one kept. The smaller count avoids counting
+        // them.
         sum.pagesKept = min(pagesKept, later.pagesKept)
         sum.driftsSeen += driftsSeen
         sum.warnings = warnings + later.warnings.filter { !warnings.contains($0) }

@@ -2,19 +2,19 @@
 import PageModel
 
 extension FreshnessPolicy {
-    /// By what the tool judges how old a list is. An age that somebody gives (`--stale-after`) is the operator's word,
-    /// and holds whatever the origin says; without one the defaults hold, in which the origin's own word counts.
+    /// The policy by which the tool judges the age of a list. `--stale-after` overrides the origin's word. Without it
+    /// the defaults apply, which honour the origin's word.
     init(operatorSays age: DurationArgument?) {
         self = age.map { FreshnessPolicy(staleAfter: $0.duration, originWord: .ignored) } ?? FreshnessPolicy()
     }
 
-    /// The age at which this list goes stale.
+    /// The age at which this list becomes stale.
     func staleAfter(_ list: QueryRecord) -> Duration { staleAfter(originSays: list.freshFor) }
 }
 
 extension ListOutline {
-    /// How old the list is, in a few words: `fresh (5 s)`. Where it is stale because somebody said so, its age would
-    /// only puzzle.
+    /// The freshness of the list in a few words: `fresh (5 s)`. An invalidated list is stale at any age, so its age is
+    /// not shown.
     func freshnessText(_ policy: FreshnessPolicy = FreshnessPolicy(), now: Timestamp) -> String {
         guard let freshness = freshness(policy, now: now), let validatedAt = record.validatedAt else {
             return "never fetched"

@@ -10,12 +10,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// How results are written.
+/// The format of results.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case table, json, ndjson, csv
 }
 
-/// The options that every command has.
+/// The options of every command.
 struct CommonOptions: ParsableArguments {
     @Option(
         name: .long, help: "The store file. Default: $PAGECACHE_STORE, else the user's cache directory.",
@@ -44,10 +44,10 @@ struct CommonOptions: ParsableArguments {
 
     var outputFormat: OutputFormat { namedFormat ?? .table }
 
-    /// Nil where nobody named one.
+    /// The format that the user named. `nil` when none was named.
     var namedFormat: OutputFormat? { json ? .json : format }
 
-    /// Told to the terminal before anything is said.
+    /// Applies the options to the terminal. Must be called before any output.
     func apply() {
         let environment = ProcessInfo.processInfo.environment
         Terminal.standard.configure(
@@ -56,24 +56,24 @@ struct CommonOptions: ParsableArguments {
         Terminal.standard.detail("the store is \(storePath)")
     }
 
-    /// Where the store is (XDG Base Directory Specification).
+    /// The path of the store (XDG Base Directory Specification).
     var storePath: String {
         let environment = ProcessInfo.processInfo.environment
         func given(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         if let store { return store }
         if let path = given("PAGECACHE_STORE") { return path }
-        // The specification: relative paths in XDG_CACHE_HOME are to be ignored.
+        // The specification says to ignore relative paths in XDG_CACHE_HOME.
         if let cache = given("XDG_CACHE_HOME"), cache.hasPrefix("/") { return "\(cache)/pagecache/store.sqlite" }
         return "\(given("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path)/.cache/pagecache/store.sqlite"
     }
 
-    /// Commands that only look open the store for reading only: they work where nothing may be written.
+    /// Opens the store. Commands that only read pass `.readOnly`, and then need no permission to write.
     func openStore(_ mode: PageStore.Mode) async throws -> PageStore {
         try await PageStore.open(at: storePath, mode: mode)
     }
 
-    /// Opens the store for this work, and closes it however that ends.
-    /// - Parameter checkingPlace: whether it is an error when the store is not at its place any more then.
+    /// Opens the store for this work, and closes it in every case.
+    /// - Parameter checkingPlace: whether a store that is no longer at its path after the work is an error.
     func withStore<Value>(
         _ mode: PageStore.Mode, checkingPlace: Bool = false, _ work: (PageStore) async throws -> Value
     ) async throws -> Value {
@@ -85,7 +85,7 @@ struct CommonOptions: ParsableArguments {
 }
 
 extension PageStore {
-    /// Does this work, and closes the store however that ends.
+    /// Does this work, and closes the store in every case.
     func closed<Value>(after work: (PageStore) async throws -> Value) async throws -> Value {
         do {
             let value = try await work(self)
@@ -99,8 +99,9 @@ extension PageStore {
 }
 
 extension PageStore {
-    /// Closes the store, and makes sure that everything that was stored is where its path leads to.
-    /// - Throws: `moved` when the store was renamed, replaced or removed before the last process had merged its log.
+    /// Closes the store, and checks that its path still leads to the stored data.
+    /// - Throws: `StorageError` with code `moved` when the store was renamed, replaced or removed before the last
+    ///   process had merged its log.
     func closeInPlace() async throws(StorageError) {
         await close()
         guard isInPlace else {
@@ -112,7 +113,7 @@ extension PageStore {
 /// A duration as people write it: `30s`, `5m`, `2h`, `7d`, `250ms`.
 struct DurationArgument: ExpressibleByArgument, Hashable {
     var duration: Duration
-    /// As it was written; what `--help` shows of a default.
+    /// The text as it was written. `--help` shows it for a default.
     var defaultValueDescription: String
 
     init?(argument: String) {
@@ -125,7 +126,7 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
     }
 }
 
-/// A size as people write it: `500M`, `2G`, `64k`; powers of 1,000, as disks are sold.
+/// A size as people write it: `500M`, `2G`, `64k`. Units are powers of 1,000.
 struct SizeArgument: ExpressibleByArgument, Hashable {
     var bytes: Int
 
@@ -140,20 +141,20 @@ struct SizeArgument: ExpressibleByArgument, Hashable {
 }
 
 extension JSONOutput {
-    /// RFC 3339, UTC, with milliseconds; null where there is no moment.
+    /// A time in RFC 3339, UTC, with milliseconds. `null` for nil.
     static func time(_ moment: Timestamp?) -> JSONOutput {
         moment.map { .string(TimeText.rfc3339($0)) } ?? .null
     }
 }
 
-/// Times and sizes as people and scripts read them.
+/// Times for people and scripts.
 enum TimeText {
     static func rfc3339(_ moment: Timestamp) -> String {
         Date(timeIntervalSince1970: Double(moment.milliseconds) / 1_000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// How long ago, in one unit: `12 s`, `3 min`, `5 h`, `2 d`.
+    /// An age in one unit: `12 s`, `3 min`, `5 h`, `2 d`.
     static func age(_ duration: Duration) -> String {
         let seconds = duration.wholeMilliseconds / 1_000
         return switch seconds {
@@ -170,9 +171,9 @@ enum TimeText {
     }
 }
 
-/// What is said of damaged positions.
+/// The sentence about damaged positions.
 enum DamageText {
-    /// - Parameter damaged: as a window or an outline reports them; not empty.
+    /// - Parameter damaged: the ranges that a window or an outline reports. Not empty.
     static func sentence(_ damaged: [Range<Int>]) -> String {
         let count = damaged.reduce(0) { $0 + $1.count }
         let first = SizeText.count(damaged.map(\.lowerBound).min() ?? 0)

@@ -7,7 +7,7 @@ import PagedRepository
 import Synchronization
 
 extension CompletionKind {
-    /// The ids of the queries in the store: of the one that `--store` names in what was typed so far, else of the
+    /// The ids of the queries in the store. The store is the one that `--store` names in the typed words, else the
     /// default one.
     static var queries: CompletionKind {
         .custom { (words: [String], _: Int, prefix: String) in QueryCompletion.awaitedIDs(words: words, prefix: prefix)
@@ -15,10 +15,10 @@ extension CompletionKind {
     }
 }
 
-/// Completes the names of queries. Whatever goes wrong there is nothing to complete: a shell is no place for errors.
+/// Completes the names of queries. On any error there are no completions, because a shell must not show errors.
 enum QueryCompletion {
-    /// For the parser, which is called before anything here is asynchronous: the main thread waits, and none of those
-    /// that the answer needs.
+    /// The blocking form for the parser, which calls it outside any task. It blocks the main thread only, which the
+    /// answer does not need.
     static func awaitedIDs(words: [String], prefix: String) -> [String] {
         let found = Mutex<[String]>([])
         let isDone = DispatchSemaphore(value: 0)
@@ -40,7 +40,7 @@ enum QueryCompletion {
         return records.map(\.key.shortID).filter { prefix.isEmpty || $0.hasPrefix(prefix) }.sorted()
     }
 
-    /// The word behind `--store`, or joined to it, without the quotes that shells hand over with it.
+    /// The word behind `--store`, or joined to it, without the quotes that shells pass along.
     static func store(in words: [String]) -> String? {
         for (index, word) in words.enumerated() {
             var path: String?

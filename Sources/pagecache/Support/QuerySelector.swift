@@ -3,16 +3,16 @@ import HTTPPageSource
 import PageModel
 import PageStore
 
-/// Finds the query that somebody means: by its key, by a unique prefix of it, by its short id, or by any URL of it.
+/// Finds a query by its key, a unique prefix of the key or short id, the short id itself, or any URL of the list.
 enum QuerySelector {
-    /// Finds the query in a store. Reads one row a query, however long the lists are.
-    /// - Throws: as the other one does.
+    /// Finds the query in a store. Reads one row for each query, whatever the length of the lists.
+    /// - Throws: the errors of `find(_:in:otherwise:)` and of the store.
     static func find(_ name: String, in store: PageStore) async throws -> QueryRecord {
         try find(name, in: try await store.records())
     }
 
-    /// The whole list of the query, without its items. No other list is read.
-    /// - Throws: as the other ones do.
+    /// The outline of the query's list, without items. Reads no other list.
+    /// - Throws: the errors of `find(_:in:otherwise:)` and of the store.
     static func outline(_ name: String, in store: PageStore) async throws -> ListOutline {
         let records = try await store.records()
         guard let list = try await store.outline(of: try find(name, in: records).id) else {
@@ -21,10 +21,11 @@ enum QuerySelector {
         return list
     }
 
-    /// - Parameter way: what to do where the name is that of nothing, and comes close to nothing either; nil: to look.
-    /// - Throws: `ToolFailure` with 66 when the name is that of nothing, and 64 when it is that of several.
+    /// Finds the query among records.
+    /// - Parameter way: the hint for a name that matches no query and is close to none. `nil` means the usual hint.
+    /// - Throws: `ToolFailure` with status 66 when no query matches, or 64 when several do.
     static func find(_ name: String, in queries: [QueryRecord], otherwise way: String? = nil) throws -> QueryRecord {
-        // The URL as it was synced, with paging and secrets in it.
+        // The URL may be the one that was synced, with paging and secrets in it.
         let canonical = HTTPPageSource.key(for: name)?.text
         let exact = queries.filter { $0.key.text == name || $0.key.shortID == name || $0.key.text == canonical }
         if exact.count == 1 { return exact[0] }
@@ -52,7 +53,7 @@ enum QuerySelector {
         return ToolFailure(.notFound, "no_such_query", "no query is named '\(name)'", hint: hint)
     }
 
-    /// What people call a list: its id, its URL with and without the scheme, and the end of its path.
+    /// Common names of a list: its id, its URL with and without the scheme, and the end of its path.
     private static func names(of key: QueryKey) -> [String] {
         let place = withoutScheme(key.text)
         let path = place.prefix { $0 != "?" }
@@ -60,7 +61,7 @@ enum QuerySelector {
         return [key.shortID, key.text, String(place), String(path)] + (end.map { [$0] } ?? [])
     }
 
-    /// The same key may be there for several scopes: then it is the scope that tells them apart.
+    /// The scope is shown, because the same key may exist in several scopes.
     private static func listed(_ keys: [QueryKey]) -> String {
         let shown = keys.prefix(5).map {
             "\($0.shortID) – \($0.scope.isEmpty ? "" : "\(shortened($0.scope)): ")\(shortened($0.text))"

@@ -1,8 +1,7 @@
 #if Tool
 import ArgumentParser
 
-/// Requests in a time, as people write it: `5/s`, `30/m`, `100/h`; at least one in 1,000 seconds, at most 1,000 a
-/// second.
+/// A rate of requests as people write it: `5/s`, `30/m`, `100/h`. From one in 1,000 seconds to 1,000 a second.
 struct RateArgument: ExpressibleByArgument, Hashable {
     var perSecond: Double
 

@@ -4,8 +4,8 @@ import PageStore
 import PagedRepository
 
 extension RunTally {
-    /// What one run did. What it kept counts only where it was about the list as a whole, and page one was had: a page
-    /// that is held while the origin is away was not spared, it was not to be had.
+    /// The tally of one run. Kept pages count only when the work covered the whole list and page one was fetched.
+    /// Without page one, the run saved no requests: the origin could not be reached.
     init(_ report: SyncReport, after work: SyncOptions.Work) {
         let isWhole =
             switch work {
@@ -21,7 +21,7 @@ extension RunTally {
 }
 
 extension DeferredStore {
-    /// Counts a run. What is only counted must not fail it.
+    /// Counts a run. A failure to count must not fail the run.
     func count(_ report: SyncReport, after work: SyncOptions.Work) async {
         guard let query = report.list?.record.id else { return }
         do throws(StorageError) {

@@ -7,12 +7,13 @@ import Musl
 import Darwin
 #endif
 
-/// A file with a secret in it, or a pipe from a program that knows one.
+/// A file that holds a secret, or a pipe from a program that prints one.
 enum SecretFile {
-    /// More is no credential.
+    /// Bytes. A longer text is no credential.
     private static let largest = 1 << 16
 
-    /// - Throws: `ToolFailure`: 64 where there is none, or what is there is no short text; 77 where it may not be read.
+    /// - Throws: `ToolFailure` with status 64 when the file does not exist or is not a short text, or 77 when it cannot
+    ///   be read.
     static func text(_ path: String) throws -> String {
         let name = Printable.text(path)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -34,8 +35,8 @@ enum SecretFile {
         return text
     }
 
-    /// Everything there is; nil where that is too much, or cannot be read. A pipe hands over as much as was written at
-    /// a time.
+    /// The whole content. Returns nil when it is too long or cannot be read. The loop is needed because a pipe returns
+    /// one written part at a time.
     private static func read(_ descriptor: Int32) -> [UInt8]? {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: largest)

@@ -12,7 +12,7 @@ extension HTTPSourceConfiguration.Place: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
 }
 
-/// What can be said about an origin; all of it is detected where it is not said.
+/// The settings for an origin. Settings that are left out are detected.
 struct SourceOptions: ParsableArguments {
     @Option(help: "How pages follow one another: auto, offset, page, cursor, keyset, link, next-url or none.")
     var paging: HTTPSourceConfiguration.Paging = .auto
@@ -58,7 +58,7 @@ struct SourceOptions: ParsableArguments {
         for name in pagingParameters where name.isEmpty { throw ValidationError("a parameter needs a name") }
     }
 
-    /// Paging parameters by name, which are no part of what a list is.
+    /// The given names of paging parameters, which are no part of the identity of a list.
     var pagingParameters: [String] { [limitParam, offsetParam, pageParam, cursorParam].compactMap { $0 } }
 
     func configuration(url: String) throws -> HTTPSourceConfiguration {

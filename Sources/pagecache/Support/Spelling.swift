@@ -1,11 +1,11 @@
 #if Tool
-/// Which of the names there are somebody may have meant: pure.
+/// Suggests existing names for a mistyped one. Pure.
 enum Spelling {
-    /// Names longer than this are compared by their beginnings: a key may be as long as its origin likes.
+    /// Characters. Longer names are compared by their beginnings, because a key can have any length.
     private static let longest = 120
 
-    /// Indices of the names that come close to `name`, the closest first; at most so many.
-    /// - Parameter names: each thing by all the names it goes by.
+    /// Indices of the names that are close to `name`, the closest first, at most `limit`.
+    /// - Parameter names: all names of each candidate.
     static func suggestions(for name: String, among names: [[String]], limit: Int = 3) -> [Int] {
         let wanted = letters(name)
         guard !wanted.isEmpty else { return [] }
@@ -15,9 +15,9 @@ enum Spelling {
         return ranked.sorted { ($0.distance, $0.index) < ($1.distance, $1.index) }.prefix(limit).map(\.index)
     }
 
-    /// How far two names are apart; nil when nobody would mistake one for the other.
+    /// The distance between two names. Returns nil when they are too different for a typing error.
     private static func distance(_ wanted: [Character], _ name: [Character]) -> Int? {
-        // A part of the name is what people remember of a long one. Two letters are in everything.
+        // People remember a part of a long name. Parts of fewer than three letters match too many names.
         if wanted.count >= 3, contains(name, wanted) { return 0 }
         let most = max(1, wanted.count / 4)
         let edits = self.edits(wanted, name, most: most)
@@ -31,8 +31,8 @@ enum Spelling {
         return (0...name.count - part.count).contains { name[$0..<$0 + part.count].elementsEqual(part) }
     }
 
-    /// Letters to insert, leave out, replace, or swap with their neighbour (the optimal string alignment distance);
-    /// more than `most` is only known to be more.
+    /// The number of letters to insert, remove, replace, or swap with their neighbour (the optimal string alignment
+    /// distance). Above `most`, the result is only known to be larger.
     static func edits(_ left: [Character], _ right: [Character], most: Int) -> Int {
         guard abs(left.count - right.count) <= most else { return most + 1 }
         var beforeLast = [Int](repeating: 0, count: right.count + 1)

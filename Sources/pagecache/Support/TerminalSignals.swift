@@ -9,11 +9,11 @@ import Musl
 import Darwin
 #endif
 
-/// What a terminal tells a program: Ctrl-Z, that it goes on, and that the window has another size.
+/// Signals from the terminal: Ctrl-Z, continuation, and a new window size.
 enum TerminalSignals {
-    /// Listens for as long as what is returned is kept.
+    /// Handles the signals as long as the returned sources are kept.
     static func listen(for terminal: Terminal) -> [any DispatchSourceSignal] {
-        // One after the other: what goes on has stopped before.
+        // The queue is serial: a continuation is handled after the stop before it.
         let queue = DispatchQueue(label: "pagecache.terminal")
         func source(_ number: Int32, _ action: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
@@ -21,9 +21,9 @@ enum TerminalSignals {
             source.resume()
             return source
         }
-        // Who was told to ignore Ctrl-Z goes on ignoring it, as everybody does.
+        // A process that was started with Ctrl-Z ignored keeps ignoring it, as is usual.
         let stops = isIgnored(SIGTSTP) ? [] : [source(SIGTSTP) { stop(terminal) }]
-        // Somebody may have stopped us with SIGSTOP, which nobody is told of, and written to the screen since.
+        // SIGSTOP cannot be caught. Other programs may have written to the screen meanwhile.
         return stops + [SIGCONT, SIGWINCH].map { source($0) { terminal.redraw() } }
     }
 
@@ -33,8 +33,8 @@ enum TerminalSignals {
         terminal.resume()
     }
 
-    /// Stops as a program does that does not listen, and returns when it goes on: at once where nobody could ever let
-    /// it go on (an orphaned process group, POSIX 2.4.3), as SIGSTOP would not.
+    /// Stops the process as the default action would, and returns when it continues. In an orphaned process group,
+    /// which nobody could continue, it returns at once (POSIX 2.4.3). SIGSTOP would stop it even there.
     private static func stopProcess() {
         var plain = sigaction()
         #if canImport(Darwin)
@@ -66,7 +66,7 @@ enum TerminalSignals {
         #else
         let handler = action.__sigaction_handler.sa_handler
         #endif
-        // Functions are not compared; what is meant here is the number 1 (signal(7)).
+        // Swift cannot compare C functions. The value of SIG_IGN is the number 1 (signal(7)).
         return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 }

@@ -1,7 +1,7 @@
 #if Tool
 import PageModel
 
-/// How the tool ends (sysexits(3)); the contract that scripts depend on.
+/// The exit codes of the tool (sysexits(3)). Scripts depend on them.
 enum ExitStatus: Int32 {
     case done = 0
     case usage = 64
@@ -16,10 +16,10 @@ enum ExitStatus: Int32 {
     case newerSchema = 78
 }
 
-/// What went wrong, with what, and what to do about it: one line.
+/// A failure in one line: the problem, its subject, and a hint at the remedy.
 struct ToolFailure: Error {
     var status: ExitStatus
-    /// For scripts; stable.
+    /// The code for scripts. It is stable.
     var code: String
     var message: String
     var hint: String?
@@ -31,7 +31,7 @@ struct ToolFailure: Error {
         self.hint = hint
     }
 
-    /// The failure that an error of the libraries means to somebody at a terminal; nil for other errors.
+    /// The failure that an error of the libraries means at a terminal. Returns nil for other errors.
     init?(_ error: any Error) {
         switch error {
         case let failure as ToolFailure: self = failure
@@ -62,7 +62,7 @@ struct ToolFailure: Error {
         self.init(status, error.code.description, error.message, hint: hint)
     }
 
-    /// The failure of a fetch, for a list of which nothing is cached.
+    /// The failure of a fetch. The status of a retryable one depends on whether the list is cached.
     init(fetching url: String, _ failure: FetchFailure, cached: Bool) {
         let status: ExitStatus =
             if failure.failureClass == .forbidden {

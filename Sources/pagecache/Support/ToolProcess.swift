@@ -11,16 +11,16 @@ import Musl
 import Darwin
 #endif
 
-/// The tool as a process: signals, and how it ends.
+/// The process of the tool: its signals and its end.
 enum ToolProcess {
-    /// A reader that goes away (`| head`) is no reason to die loudly, and a file size limit none to die at all: both
-    /// come back as errors of the write.
+    /// Makes a reader that ends (`| head`) and a file size limit into write errors. Neither then kills the process by a
+    /// signal.
     static func outliveReaders() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Runs a command until it is done or a signal stops it, and ends the process with the right code.
+    /// Runs a command until it ends or a signal stops it, and exits with the status of the result.
     static func run(_ command: sending any AsyncParsableCommand) async -> Never {
         Arenas.reuse()
         let caught = Mutex<Int32?>(nil)
@@ -32,7 +32,7 @@ enum ToolProcess {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
-                // Once: stop, and keep what was fetched. Twice: now.
+                // The first signal stops the command and keeps the fetched pages. The second one exits at once.
                 let again = caught.withLock { first in
                     defer { first = first ?? number }
                     return first != nil
@@ -52,17 +52,17 @@ enum ToolProcess {
         case .success: status = conclude(nil, signal: stopped)
         case .failure(let error): status = conclude(error, signal: stopped)
         }
-        // A reader that does not read can hold up the last words, so signals are listened to until they are said.
-        // Nothing that never returns may stand before this: what comes behind it keeps nothing alive.
+        // A reader that does not read can block the last output, so the signal sources must live until here. A call
+        // that never returns must not come before this line, because sources used only after it are released early.
         withExtendedLifetime((sources, told)) {}
         exit(caught.withLock { $0 }.map { 128 + $0 } ?? status)
     }
 
-    /// Ends a process in which nothing was begun.
+    /// Ends a process that has started no work.
     static func end(_ error: (any Error)?) -> Never { exit(conclude(error)) }
 
-    /// Says what has to be said of the error, and with which status the process ends. `signal`: which one stopped it;
-    /// nothing needs saying then.
+    /// Prints the message of an error, and returns the exit status. `signal` is the signal that stopped the command.
+    /// With one, no message is printed.
     private static func conclude(_ error: (any Error)?, signal: Int32? = nil) -> Int32 {
         var status = ExitStatus.done
         if let ended = error as? Ended {
@@ -83,8 +83,8 @@ enum ToolProcess {
         _exit(128 + number)
     }
 
-    /// A reader that does not read, or a person who does not answer, must not keep us: cancelling does not end a system
-    /// call. What was fetched is in the store already (R1).
+    /// Exits when a system call blocks: a reader that does not read, or a prompt without an answer. Cancelling a task
+    /// does not end a system call. Fetched pages are in the store already (R1).
     private static func leaveWhenStuck(_ number: Int32) {
         let waiting = Terminal.standard.pendingCall
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(400)) {
@@ -93,7 +93,7 @@ enum ToolProcess {
         }
     }
 
-    /// Ends with a status after everything was said that there is to say.
+    /// Ends the command with a status after it has printed all its messages.
     struct Ended: Error {
         var status: ExitStatus
     }
