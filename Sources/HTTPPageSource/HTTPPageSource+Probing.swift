@@ -137,8 +137,11 @@ extension HTTPPageSource {
         }
         if let said = contact.answer.url.value(of: name).flatMap({ Int($0) }) ?? said {
             let first = said == 0 ? 0 : 1
-            guard case .proved = try await look(first + 1) else { return .failed("\(first + 1) brought no other page") }
-            return .proved(first: first)
+            switch try await look(first + 1) {
+            case .proved: return .proved(first: first)
+            case .failed: return .failed("\(first + 1) brought no other page")
+            case .interrupted(let detail): return .interrupted(detail)
+            }
         }
         switch try await look(2) {
         case .proved:
@@ -154,10 +157,11 @@ extension HTTPPageSource {
         case .failed(let detail) where detail == ProbeFinding.pageOne.detail:
             return .proved(first: 1)
         case .proved:
-            guard case .failed(ProbeFinding.pageOne.detail) = try await look(0) else {
-                return .failed("no number brings page one")
+            switch try await look(0) {
+            case .failed(ProbeFinding.pageOne.detail): return .proved(first: 0)
+            case .failed, .proved: return .failed("no number brings page one")
+            case .interrupted(let detail): return .interrupted(detail)
             }
-            return .proved(first: 0)
         case let verdict:
             return verdict
         }

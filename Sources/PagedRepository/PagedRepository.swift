@@ -127,15 +127,20 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         case .refreshIfStale where isWhole && cached?.freshness == .fresh: return cached ?? ItemWindow(range: range)
         case .cacheThenRefresh, .refreshIfStale, .originFirst: break
         }
+        let refreshesPageOne =
+            switch policy {
+            case .originFirst: true
+            case .refreshIfStale: cached?.freshness != .fresh
+            case .cacheOnly, .cacheThenRefresh: false
+            }
         var options = world.options.sync
-        options.work = policy == .cacheThenRefresh || cached?.freshness == .fresh ? .positions(range) : .everything
         let served = ServedPages()
         var head: SyncReport?
-        if options.work == .everything {
+        if refreshesPageOne {
             options.work = .refresh
             head = try await run(key, options, served)
-            options.work = .positions(range)
         }
+        options.work = .positions(range)
         let report: SyncReport
         // When page one must not be stored, pages behind it cannot be stored either.
         if let head, head.pagesNotStored > 0 { report = head } else { report = try await run(key, options, served) }

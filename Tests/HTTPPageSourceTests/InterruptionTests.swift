@@ -26,6 +26,24 @@ struct InterruptionTests {
         #expect(again.access == .offsets)
     }
 
+    @Test("429 to a question about page numbers concludes nothing, and ends the questions", arguments: [1, 2, 3])
+    func interruptedPages(answered: Int) async throws {
+        let numbers = Mutex<[Int?]>([])
+        let origin = ScriptedOrigin { url, _ in
+            let count = numbers.withLock {
+                $0.append(url.number("page"))
+                return $0.count
+            }
+            if count > answered { return HTTPPageResponse(status: 429) }
+            let start = (url.number("page") ?? 0) * 20
+            return .json("{\"items\":[\(objects(start..<start + 20))]}")
+        }
+        let source = try scripted(answered == 3 ? "http://h/api" : "http://h/api?page=0", origin)
+        _ = try? await source.first()
+        let asked = numbers.withLock { $0.count }
+        #expect(asked <= answered + 1, "\(numbers.withLock { $0 })")
+    }
+
     @Test("429 to a question about offsets: nor is it asked what its next links leave out")
     func interruptedLinks() async throws {
         let origin = ScriptedOrigin { url, _ in

@@ -48,6 +48,23 @@ struct FreshnessTests {
         #expect(origin.requests.count == 2, "page one has been had")
     }
 
+    @Test("a page with originFirst refreshes page one of a fresh list, and serves the cached items when that fails")
+    func pageOriginFirst() async throws {
+        let origin = StagedOrigin()
+        let repository = PagedRepository(
+            storage: storage, codec: JSONItemCodec<Row>(), clock: clock, chance: { 0.5 }, source: { _ in origin })
+        try await repository.list(key).load()
+        #expect(try await repository.page(key, offset: 0, limit: 5).freshness == .fresh)
+        #expect(origin.requests.count == 1)
+        origin.rows[0].number = 99
+        let window = try await repository.page(key, offset: 0, limit: 5, policy: .originFirst)
+        #expect(origin.requests.count == 2)
+        #expect(window.items.first?.number == 99)
+        origin.fail(FetchFailure(.transport, "away", isRetryable: true))
+        #expect(try await repository.page(key, offset: 0, limit: 5, policy: .originFirst).items.count == 5)
+        #expect(origin.requests.count == 3)
+    }
+
     @Test("observers of the same list hear that it is stale")
     func observers() async throws {
         let origin = StagedOrigin()
