@@ -1,12 +1,12 @@
 import PageModel
 import Testing
 
-@Suite("What the origin's word on freshness is worth")
+@Suite("Freshness policy and the origin's max-age")
 struct FreshnessPolicyTests {
     private let validated = Timestamp(milliseconds: 1_000_000)
 
     @Test(
-        "it stands in for the policy's age, up to an hour and never below zero; nothing said is the policy's age",
+        "An origin's max-age replaces the policy's age, clamped to 0...1 hour; without one the policy's age applies",
         arguments: [
             (nil, 60), (0, 0), (-5, 0), (10, 10), (600, 600), (3_600, 3_600), (86_400, 3_600),
         ])
@@ -15,17 +15,17 @@ struct FreshnessPolicyTests {
     }
 
     @Test(
-        "it is kept within bounds; where they cross, the upper one holds",
+        "The policy clamps an origin's max-age to its bounds; where the bounds cross, the upper bound applies",
         arguments: [
             (30, 90, 10, 30), (30, 90, 60, 60), (30, 90, 600, 90), (90, 30, 60, 30), (-9, -5, 60, 0), (0, 90, -1, 0),
         ])
     func bounds(floor: Int, cap: Int, said: Int, staleAfter: Int) {
         let policy = FreshnessPolicy(originWord: .taken(atLeast: .seconds(floor), atMost: .seconds(cap)))
         #expect(policy.staleAfter(originSays: .seconds(said)) == .seconds(staleAfter))
-        #expect(policy.staleAfter(originSays: nil) == .seconds(60), "the bounds are those of the origin's word")
+        #expect(policy.staleAfter(originSays: nil) == .seconds(60), "the bounds apply to the origin's max-age only")
     }
 
-    @Test("ignored, it counts for nothing")
+    @Test("A policy that ignores the origin's max-age uses its own age")
     func ignored() {
         let policy = FreshnessPolicy(staleAfter: .seconds(7), originWord: .ignored)
         #expect(policy.staleAfter(originSays: .seconds(600)) == .seconds(7))
@@ -33,13 +33,13 @@ struct FreshnessPolicyTests {
             policy.freshness(validatedAt: validated, freshFor: .seconds(600), now: validated + .seconds(8)) == .stale)
     }
 
-    @Test("an origin that calls nothing fresh has lists that are stale at once")
+    @Test("A list is stale at once when the origin gives a max-age of zero")
     func zero() {
         #expect(FreshnessPolicy().freshness(validatedAt: validated, freshFor: .zero, now: validated) == .stale)
     }
 
     @Test(
-        "nothing of an invalidated list is fresh; what has expired stays expired; what was never had has no age (R11)")
+        "An invalidated list is never fresh, an expired list stays expired, and an unfetched list has no age (R11)")
     func invalidated() {
         let policy = FreshnessPolicy(expiredAfter: .seconds(500))
         var list = QueryRecord(

@@ -12,10 +12,10 @@ private func key(_ text: String, _ id: String? = nil, _ type: IDType = .string) 
     PageContent([Item(payload: Array(text.utf8), id: id, idType: type)]).identities[0].key
 }
 
-@Suite("Payloads compared as JSON")
+@Suite("Comparison of payloads as JSON")
 struct JSONComparisonTests {
     @Test(
-        "members in any order, white space, escapes: the same",
+        "Payloads are the same JSON whatever the member order, white space and escapes",
         arguments: [
             (#"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#),
             (#"{"a":1,"b":[1,{"x":null,"y":true}]}"#, #"{"b":[1,{"y":true,"x":null}],"a":1}"#),
@@ -31,7 +31,7 @@ struct JSONComparisonTests {
     }
 
     @Test(
-        "another value, order of an array, number as it is written: different",
+        "Payloads differ when a value, the order of an array or the spelling of a number differs",
         arguments: [
             (#"{"a":1}"#, #"{"a":2}"#), (#"{"a":1}"#, #"{"a":1.0}"#), (#"{"a":1}"#, #"{"a":"1"}"#), ("[1,2]", "[2,1]"),
             (#"{"a":1}"#, #"{"b":1}"#), (#"{"a":1,"b":2}"#, #"{"a":2,"b":1}"#), (#"{"a":{}}"#, #"{"a":[]}"#),
@@ -46,14 +46,14 @@ struct JSONComparisonTests {
         #expect(key(one) != key(other))
     }
 
-    @Test("values of a name that repeats are compared in their order")
+    @Test("Values of a repeated member name are compared in their order")
     func repeated() {
         #expect(!isSame(#"{"a":1,"a":2}"#, #"{"a":2,"a":1}"#))
         #expect(isSame(#"{"a":1,"a":2}"#, #"{ "a":1, "a":2 }"#))
     }
 
     @Test(
-        "what is not JSON, or has one way to be written, is not compared: its bytes decide",
+        "Payloads that are not JSON, and scalars with a single spelling, are compared by their bytes",
         arguments: [
             "", " ", "1", "true", "null", "{", "[1,]", #"{"a":1,}"#, #"{"a" 1}"#, "{a:1}", #"["\x"]"#, #"["\u12g4"]"#,
             "[01]", "[1.]", "[.5]", "[-]", "[1e]", "[tru]", "[1]x", "\"a", "[\"a\u{1}b\"]", "{\"a\":1}{}", "[1 2]", "]",
@@ -64,7 +64,7 @@ struct JSONComparisonTests {
     }
 
     @Test(
-        "bytes that are not UTF-8 are not JSON",
+        "Bytes that are not UTF-8 are not JSON",
         arguments: [
             [0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82], [0xf0, 0x8f, 0xbf, 0xbf],
         ] as [[UInt8]])
@@ -73,7 +73,7 @@ struct JSONComparisonTests {
         #expect(!payload.withUnsafeBytes { JSONComparison.areEqual($0, $0) })
     }
 
-    @Test("64 levels are compared, 65 are not; hostile nesting ends at once")
+    @Test("The comparison accepts 64 levels of nesting, rejects 65, and returns quickly for hostile nesting")
     func depth() {
         func nested(_ levels: Int, _ space: String = "") -> String {
             String(repeating: "[", count: levels) + space + String(repeating: "]", count: levels)
@@ -83,7 +83,7 @@ struct JSONComparisonTests {
         #expect(!isSame(String(repeating: "[", count: 1_000_000), String(repeating: "[", count: 1_000_000)))
     }
 
-    @Test("objects of more members than 65,536 count as different")
+    @Test("Objects with more than 65,536 members count as different")
     func large() {
         func object(_ members: Range<Int>, _ space: String = "") -> String {
             "{" + members.map { "\"\($0)\":\(space)0" }.joined(separator: ",") + "}"
@@ -93,7 +93,7 @@ struct JSONComparisonTests {
     }
 
     @Test(
-        "values of every shape, written in two ways, are the same; with one scalar changed they are not",
+        "Any value is the same as itself in another spelling, and differs once one scalar is changed",
         arguments: 0..<200 as Range<UInt64>)
     func property(seed: UInt64) {
         var random = Chance(state: seed)
@@ -105,7 +105,7 @@ struct JSONComparisonTests {
         #expect(!isSame(one, changed.written(&random)), "\(one)")
     }
 
-    @Test("no cut or changed byte of a value crashes")
+    @Test("The comparison survives every truncated text and every changed byte")
     func mutilated() {
         let text = Array(#" {"a\u00e9\\":[1.5e-3,{"b":"\ud83e\udd86"},null], "c":"é" } "#.utf8)
         for cut in 0...text.count {
@@ -120,7 +120,7 @@ struct JSONComparisonTests {
         }
     }
 
-    @Test("the text of a JSON string is what stands between its quotes, unescaped")
+    @Test("JSONString returns the unescaped text between the quotes of a JSON string")
     func strings() {
         #expect(JSONString.text(of: #""0""#) == "0")
         #expect(JSONString.text(of: #""\u00e9\"""#) == "é\"")
@@ -130,13 +130,13 @@ struct JSONComparisonTests {
     }
 }
 
-@Suite("Items that are the same in other bytes")
+@Suite("Items with the same content in different bytes")
 struct SameItemsTests {
     private func page(_ items: [(String, String?)]) -> PageContent {
         PageContent(items.map { Item(payload: Array($0.0.utf8), id: $0.1) })
     }
 
-    @Test("the bytes that were stored first stay; what differs, is new or is not JSON comes as it was sent")
+    @Test("A page keeps the stored bytes of equal items; changed, new and non-JSON items keep the sent bytes")
     func keeping() {
         let stored = page([(#"{"id":"a","v":1}"#, "a"), (#"{"id":"b","v":1}"#, "b"), ("raw 1", "c")])
         let sent = page([
@@ -152,7 +152,7 @@ struct SameItemsTests {
         #expect(kept.identities.map(\.key) == sent.identities.map(\.key))
     }
 
-    @Test("items without ids are the same whatever the order of their members, wherever their page came from")
+    @Test("Items without ids are the same whatever the order of their members and the page that holds them")
     func withoutIDs() {
         let stored = page([(#"{"x":1,"y":2}"#, nil), ("plain", nil)])
         let sent = page([("plain", nil), (#"{"y":2,"x":1}"#, nil)])
@@ -165,7 +165,7 @@ struct SameItemsTests {
         #expect(joined.identities == stored.identities)
     }
 
-    @Test("the number 0 and the string \"0\" are two ids: as keys, in a page, in a journal's items")
+    @Test("The number 0 and the string \"0\" are different ids as keys, in a page and in a journal's items")
     func types() {
         #expect(ItemIdentity.key(ofID: "0") == ItemIdentity.key(ofID: "0", type: .string))
         #expect(ItemIdentity.key(ofID: "0") != ItemIdentity.key(ofID: "0", type: .number))
@@ -185,7 +185,7 @@ struct SameItemsTests {
     }
 }
 
-/// A JSON value that can be written in many ways.
+/// A JSON value that can be written with different spellings.
 private indirect enum Value {
     case word(String)
     case string(String)
@@ -202,7 +202,7 @@ private indirect enum Value {
         }
     }
 
-    /// With one more member or element, or another scalar.
+    /// Returns the value with one more member or element, or with another scalar.
     func changed(_ chance: inout Chance) -> Value {
         switch self {
         case .word: .string("other")
@@ -252,7 +252,7 @@ private indirect enum Value {
 private struct Chance {
     var state: UInt64
 
-    /// 0..<bound.
+    /// Returns a number in `0..<bound`.
     mutating func next(_ bound: Int) -> Int {
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return Int((state >> 33) % UInt64(bound))

@@ -4,7 +4,7 @@ import Testing
 @Suite("XXH64")
 struct XXH64Tests {
     // Vectors computed with `xxh64sum` 0.8.1 and python-xxhash on the same inputs.
-    @Test("agrees with the reference implementation, at every path length")
+    @Test("XXH64 agrees with the reference implementation for every path of the algorithm")
     func vectors() {
         #expect(XXH64.hash("") == 0xef46_db37_51d8_e999)
         #expect(XXH64.hash("a") == 0xd24e_c4f1_a98c_6e5b)
@@ -12,7 +12,7 @@ struct XXH64Tests {
         #expect(XXH64.hash("Nobody inspects the spammish repetition") == 0xfbce_a83c_8a37_8bf1)
     }
 
-    @Test("a flipped bit anywhere changes the hash")
+    @Test("A flipped bit anywhere changes the XXH64 hash")
     func flips() {
         let bytes = (0..<97).map { UInt8($0) }
         let hash = XXH64.hash(bytes)
@@ -35,7 +35,7 @@ struct XXH3Tests {
     }
 
     // Vectors computed with libxxhash 0.8.1 on the same inputs.
-    @Test("agrees with the reference implementation on both sides of every place where its way forks")
+    @Test("XXH3 agrees with the reference implementation on both sides of every length at which its path changes")
     func vectors() {
         let expected: [(length: Int, hash: UInt64)] = [
             (0, 0x2d06_8005_38d3_94c2), (1, 0xc44b_dff4_074e_ecdb), (3, 0xc348_9259_e968_ad9e),
@@ -48,14 +48,14 @@ struct XXH3Tests {
         for (length, hash) in expected { #expect(self.hash(0..<length) == hash, "\(length) bytes") }
     }
 
-    @Test("agrees with it on every length up to three blocks, wherever the bytes begin")
+    @Test("XXH3 agrees with the reference implementation for every length up to three blocks, at any alignment")
     func everyLength() {
         var all: UInt64 = 0
         for length in 0...3_000 { all = (all << 1 | all >> 63) ^ hash(length % 17..<length % 17 + length) }
         #expect(all == 0x07b1_5b05_a9b3_3342)
     }
 
-    @Test("a flipped bit anywhere changes the hash", arguments: [1, 3, 8, 16, 100, 200, 300, 1_100])
+    @Test("A flipped bit anywhere changes the XXH3 hash", arguments: [1, 3, 8, 16, 100, 200, 300, 1_100])
     func flips(length: Int) {
         let original = hash(0..<length)
         var flipped = Array(bytes[..<length])
@@ -71,7 +71,7 @@ struct XXH3Tests {
 
 @Suite("Coverage")
 struct CoverageTests {
-    @Test("pages that touch are one run; the hole between runs is a gap")
+    @Test("Adjacent pages form one segment, and the positions between segments are a gap")
     func runsAndGaps() {
         let coverage = Coverage([50..<100, 0..<50, 200..<210, 300..<300])
         #expect(coverage.runs == [0..<100, 200..<210])
@@ -82,7 +82,7 @@ struct CoverageTests {
     }
 
     @Test(
-        "three ranges in any order and of any kind: what is held is what is in one of them, in as few runs as there can be"
+        "Three ranges of any order and kind cover exactly the positions that any of them contains, in the fewest segments"
     )
     func anyOrder() {
         let ranges = (0...6).flatMap { start in (start...6).map { start..<$0 } }
@@ -100,7 +100,7 @@ struct CoverageTests {
         }
     }
 
-    @Test("nothing held: one gap, as long as the list")
+    @Test("An empty coverage is one gap as long as the list")
     func empty() {
         let coverage = Coverage([Range<Int>]())
         #expect(coverage.headEnd == 0)
@@ -108,7 +108,7 @@ struct CoverageTests {
         #expect(coverage.gaps(below: 0) == [])
     }
 
-    @Test("a run that does not start at 0 is no head run")
+    @Test("A segment that does not start at position 0 is not the head")
     func noHead() {
         #expect(Coverage([10..<20]).headEnd == 0)
         #expect(Coverage([10..<20]).gaps(below: 20) == [0..<10])
@@ -118,7 +118,7 @@ struct CoverageTests {
 @Suite("Totals, times and freshness")
 struct SmallValueTests {
     @Test(
-        "R44: a total is clamped, and a negative one is unknown",
+        "A claimed total is clamped, and a negative total is unknown (R44)",
         arguments: [
             (-1, Total.unknown), (0, .exact(0)), (7, .exact(7)), ((1 << 50) - 1, .exact((1 << 50) - 1)),
             (1 << 50, .estimate(1 << 50)), (Int.max, .estimate(1 << 53)),
@@ -127,7 +127,7 @@ struct SmallValueTests {
         #expect(Total(claimed: claimed) == total)
     }
 
-    @Test("durations beyond the calendar do not overflow")
+    @Test("Durations beyond the calendar do not overflow")
     func saturation() {
         let last = Timestamp(milliseconds: .max)
         #expect(last + .seconds(1) == last)
@@ -136,7 +136,7 @@ struct SmallValueTests {
     }
 
     @Test(
-        "freshness is decided by age; data from the future is stale, not fresh for ever (R29)",
+        "Age decides freshness, and data from the future is stale (R29)",
         arguments: [
             (0, Freshness.fresh), (59_999, .fresh), (60_000, .stale), (600_000, .expired), (-1, .stale),
         ])
@@ -147,7 +147,7 @@ struct SmallValueTests {
             policy.freshness(validatedAt: validated, now: Timestamp(milliseconds: 1_000_000 + Int64(age))) == expected)
     }
 
-    @Test("a short id depends on scope and text, and on nothing else")
+    @Test("A short id depends on the scope and the text of a query key only")
     func shortIDs() {
         let key = QueryKey("https://api.example.com/items")
         #expect(key.shortID == QueryKey("https://api.example.com/items").shortID)
@@ -162,7 +162,7 @@ struct PageContentTests {
         Item(payload: Array("one".utf8), id: "1"), Item(payload: [], id: nil), Item(payload: [0, 255, 13], id: "drei"),
     ])
 
-    @Test("payloads and ids come out as they went in")
+    @Test("A page returns its payloads and ids unchanged")
     func exact() {
         #expect(content.count == 3)
         #expect(Array(content.payload(at: 0)) == Array("one".utf8))
@@ -171,7 +171,7 @@ struct PageContentTests {
         #expect(content.ids == ["1", nil, "drei"])
     }
 
-    @Test("ids are compared byte by byte, wherever their bytes lie")
+    @Test("Ids are compared byte by byte, wherever their bytes are stored")
     func ids() {
         let precomposed: ItemIDs = ["é", "", nil]
         #expect(precomposed != ["e\u{301}", "", nil])
@@ -183,7 +183,7 @@ struct PageContentTests {
         #expect(cut.ids == precomposed)
         #expect(cut.ids.hashValue == precomposed.hashValue)
         #expect(Array(cut.ids.reversed()) == [nil, "", "é"])
-        // One that lies behind what is no id at all.
+        // The text also holds bytes before and after the id, which belong to no id.
         let stored = PageContent(
             bytes: [2], places: [.init(end: 1, idStart: 3, idWord: 4)], text: [0, 0, 0] + Array("é".utf8) + [9])
         #expect(stored == first.slice(1..<2))
@@ -192,7 +192,7 @@ struct PageContentTests {
         #expect(stored.slice(0..<1) == stored)
     }
 
-    @Test("slices put together again are the page")
+    @Test("The slices of a page joined together equal the page")
     func slices() {
         for cut in 0...3 {
             var joined = content.slice(0..<cut)
@@ -201,7 +201,7 @@ struct PageContentTests {
         }
     }
 
-    @Test("the fingerprint changes with an edit, an order, an id and a length")
+    @Test("The fingerprint changes with an edit, the order, an id and the length")
     func fingerprint() {
         let items = content.items
         var edited = items
@@ -214,7 +214,7 @@ struct PageContentTests {
         #expect(PageContent(items).fingerprint == content.fingerprint)
     }
 
-    @Test("parts that do not fit together make no page")
+    @Test("Parts that do not match make no page")
     func mismatch() {
         #expect(PageContent(bytes: [1, 2], ends: [1], ids: ["a"]) == nil)
         #expect(PageContent(bytes: [1, 2], ends: [2, 1], ids: ["a", "b"]) == nil)
