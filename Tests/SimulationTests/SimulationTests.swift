@@ -3,36 +3,37 @@ import PagedRepositoryTesting
 import Simulation
 import Testing
 
-/// A share of the lives: the optimised `Simulator all` runs ten times as many in the same time, in `make test` and CI.
-@Suite("A simulated origin")
+/// Runs a share of the lives. In the same time, `make test` and CI run ten times as many with the optimized `Simulator
+/// all`.
+@Suite("Lives against a simulated origin")
 struct SimulationTests {
     private static let seeds = ProcessInfo.processInfo.environment["PAGECACHE_SEEDS"].flatMap { UInt64($0) } ?? 100
 
     @Test(
-        "whatever the origin does, nothing is made up, nothing is held twice, nothing good is lost; once it is quiet, a sweep leaves the list as it is there",
+        "Under any origin, no item is invented, repeated or lost, and once the origin is quiet, a sweep makes the list equal",
         arguments: Simulation.Mode.allCases)
     func lives(mode: Simulation.Mode) async throws {
         report(try await Campaign.run(.runs, mode, seeds: SimulationTests.seeds))
     }
 
     @Test(
-        "several processes, killed and begun again: every item shown was true, no page is fetched twice at once; once the origin is quiet, background work fetches everything",
+        "Killed and restarted processes show only true items and never fetch a page twice at once; once the origin is quiet, background work fetches everything",
         arguments: Simulation.Mode.allCases)
     func processes(mode: Simulation.Mode) async throws {
         report(try await Campaign.run(.engine, mode, seeds: Campaign.engines(SimulationTests.seeds)))
     }
 
-    @Test("what page one explains takes one request, and one change anywhere what halving takes (G4)")
+    @Test("A change that page one explains takes one request, and one change anywhere takes as many as halving (G4)")
     func economy() async throws {
         #expect(try await Economy.findings() == [])
     }
 
-    @Test("each kind of origin comes to its outcome, with what it shows", arguments: Campaign.provenKinds)
+    @Test("Each kind of origin reaches its expected outcome and contents", arguments: Campaign.provenKinds)
     func kinds(kind: OriginKind) async throws {
         report(try await Campaign.run(kind, seeds: Campaign.ofEachKind(SimulationTests.seeds)))
     }
 
-    @Test("lives that once went wrong go well", arguments: Campaign.kept + Campaign.mended)
+    @Test("Lives that once failed succeed", arguments: Campaign.kept + Campaign.mended)
     func kept(life: Campaign.Life) async throws {
         #expect(try await Campaign.run(life) == [], "\(life)")
     }

@@ -2,10 +2,10 @@ import Foundation
 import PagedRepositoryTesting
 import Simulation
 
-// Lives against a simulated origin, and what reconciling costs, from the command line; see CONTRIBUTING.
+// Runs lives against a simulated origin from the command line, and measures the cost of reconciling; see CONTRIBUTING.
 var arguments = Array(CommandLine.arguments.dropFirst())
 
-// The order of sets and dictionaries decides who is served first: a life that is to be told again needs the same one.
+// The order of sets and dictionaries decides the order of service, so a repeated life needs deterministic hashing.
 if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
     setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
     var words = CommandLine.arguments.map { strdup($0) } + [nil]
@@ -29,7 +29,7 @@ func usage() -> Never {
     exit(64)
 }
 
-/// Takes a flag out of the arguments; true when it was there.
+/// Removes a flag from the arguments. Returns true when the flag was present.
 func takeFlag(_ name: String, of arguments: inout [String]) -> Bool {
     guard let index = arguments.firstIndex(of: name) else { return false }
     arguments.remove(at: index)
@@ -65,7 +65,7 @@ case "known":
     }
 case "catch":
     guard arguments.count == 3, let first = UInt64(arguments[1]), let last = UInt64(arguments[2]) else { usage() }
-    // A few hundred of each at a time: some bugs show in one kind of life only.
+    // Runs 250 seeds of each combination at a time, because some bugs appear in only one kind of life.
     if let finding = try await Economy.findings().first {
         print("Simulator economy: \(finding)")
         exit(0)
@@ -109,11 +109,11 @@ default:
     usage()
 }
 
-/// One life, told in full; when it goes wrong, the smallest that does.
+/// Runs one life and prints its trace. A life that fails is shrunk first.
 func tell(_ simulation: Simulation) async throws -> Int32 {
     let campaign = Campaign(seeds: 0..<0)
     var simulation = simulation
-    // One that never ends has to be told while it goes on.
+    // A life that never ends must print its trace while it runs.
     if ProcessInfo.processInfo.environment["PAGECACHE_TRACE"] != nil { simulation.trace = { print($0) } }
     let outcome = try await campaign.live(simulation)
     if !outcome.violations.isEmpty { simulation = try await campaign.shrink(simulation, outcome).0 }
