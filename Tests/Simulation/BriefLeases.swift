@@ -1,9 +1,8 @@
 import PageModel
 import StorageSupport
 
-/// A storage as a process sees it whose leases are over as soon as they are granted, as those of an owner who stands
-/// still for too long: whoever comes next asks as well, and only the revision keeps two from applying one change twice
-/// (R4).
+/// A storage whose leases expire as soon as they are granted, as for an owner that stalls for too long. The next
+/// process fetches as well, and only the revision prevents two processes from applying one change twice (R4).
 struct BriefLeases: RelayedStorage {
     let storage: any PageStorage
 
@@ -14,9 +13,9 @@ struct BriefLeases: RelayedStorage {
     }
 
     func commit(_ plan: CommitPlan, claiming request: LeaseRequest?) async throws(StorageError) -> CommitReceipt {
-        // It stands still where it hurts: between what it has read and what it makes of it.
+        // The yields delay the commit between the read behind the plan and its application.
         for _ in 0..<3 { await Task.yield() }
-        // Somebody else may come between the two, too.
+        // Another process may also act between the commit and the claim.
         var receipt = try await storage.commit(plan, claiming: nil)
         if case .committed = receipt.outcome, let request { receipt.grant = try await claim(request, of: plan.query) }
         return receipt

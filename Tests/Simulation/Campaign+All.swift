@@ -1,11 +1,11 @@
 public import PagedRepositoryTesting
 
 extension Campaign {
-    /// Fewer lives than this do not meet every rule.
+    /// The number of lives below which a campaign does not exercise every rule.
     private static let fewestToMeetAll: UInt64 = 1_000
 
-    /// Runs one mode of one subject, and also reports the rules that the lives hardly met: seeds that exercise nothing
-    /// prove nothing. The two modes run different seeds.
+    /// Runs one mode of one subject. The report's failures include the rules that the lives hardly exercised, because
+    /// such lives prove little. The two modes run different seeds.
     public static func run(
         _ subject: Simulation.Subject, _ mode: Simulation.Mode, seeds: UInt64
     ) async throws -> Report {
@@ -18,20 +18,20 @@ extension Campaign {
         return report
     }
 
-    /// Runs lives of a kind that comes to its expected outcome (`OriginExpectation`).
+    /// Runs lives of a kind that reaches its expected outcome (`OriginExpectation`).
     public static func run(_ kind: OriginKind, seeds: UInt64) async throws -> Report {
         try await Campaign(seeds: 0..<seeds, kinds: .only(kind)).run(.liveness)
     }
 
-    /// Runs one life that went wrong once.
+    /// Runs one life that failed once, and returns its violations.
     public static func run(_ life: Life) async throws -> [String] {
         try await Campaign(seeds: 0..<0).live(life.simulation).violations
     }
 
-    /// Runs everything that must go well, and prints a line for each part.
+    /// Runs everything that must succeed, and prints a line for each part.
     ///
-    /// - Parameter seeds: how many lives of runs each mode has; of engines and of kinds, a part of that.
-    /// - Returns: what failed.
+    /// - Parameter seeds: The number of lives of runs in each mode. Engines and kinds run a share of that number.
+    /// - Returns: The failures.
     public static func all(seeds: UInt64) async throws -> [String] {
         var failures: [String] = []
         func note(_ what: String, _ report: Report) {
@@ -48,9 +48,9 @@ extension Campaign {
         return failures
     }
 
-    /// How many lives of engines go with so many lives of runs.
+    /// Returns the number of lives of engines that go with a number of lives of runs.
     public static func engines(_ seeds: UInt64) -> UInt64 { max(seeds * 3 / 10, 50) }
 
-    /// How many lives of each kind go with so many lives of runs.
+    /// Returns the number of lives of each kind that go with a number of lives of runs.
     public static func ofEachKind(_ seeds: UInt64) -> UInt64 { max(seeds / 10, 10) }
 }

@@ -1,6 +1,6 @@
 import PagedRepositoryTesting
 
-/// What a campaign says of each kind of origin.
+/// The results of a campaign for each kind of origin.
 extension Campaign.Report {
     mutating func tally(_ simulation: Simulation, _ outcome: Simulation.Outcome) {
         var tally = kinds[simulation.plan.kind] ?? Tally()
@@ -20,7 +20,7 @@ extension Campaign.Report {
         }
     }
 
-    /// A line for each kind: lives, failures, the first seeds that fail, and what is wrong with each.
+    /// Returns a line for each kind with its lives and failures, and a line for each of its first failures.
     public func kindTable(seeds: Int = 3) -> String {
         OriginKind.allCases.compactMap { kind in
             guard let tally = kinds[kind] else { return nil }
@@ -29,7 +29,7 @@ extension Campaign.Report {
         }.joined(separator: "\n")
     }
 
-    /// A line for each sort of violation, by its first words, the most frequent first.
+    /// Returns a line for each sort of violation, named by its first words, with the most frequent first.
     public func sortTable() -> String {
         var sorts: [String: (count: Int, seed: UInt64)] = [:]
         for (kind, tally) in kinds {

@@ -1,12 +1,12 @@
 public import PagedRepositoryTesting
 
 extension Campaign {
-    /// Kinds of origin whose lives are held to their expected outcome by the tests.
+    /// The kinds of origin whose lives the tests compare with their expected outcome.
     public static let provenKinds: [OriginKind] = [
         .overlapping, .large, .sizes, .sprouting, .uncounted, .firstContact, .feed, .sweeps, .rewritten, .clocks,
     ]
 
-    /// Lives that went wrong once and go well, by the kind of their origin.
+    /// Lives that failed once and succeed now, by the kind of their origin.
     public static let mended = lives(of: [
         (.hidden, [82]),  // Outcome: incomplete for ever.
         (.feed, [5, 8, 11, 22, 25]),  // Economy: dropped answers, second walks, needless audits.
@@ -24,7 +24,8 @@ extension Campaign {
         (.ordinary, [2, 100, 248]),  // Outcome and R25.
     ])
 
-    /// Lives that go wrong, by the kind of their origin; a life moves to `mended` when it goes well. No test runs them.
+    /// Lives that fail, by the kind of their origin. A life moves to `mended` when it succeeds. No test runs these
+    /// lives.
     public static let knownRed = lives(of: [
         (.hidden, [0, 1, 14, 28, 136]),  // Short pages in the middle, where places are asked for by number.
         (.endless, [1, 14]),  // The last page comes again: more requests than needed; a total that is reached.

@@ -1,7 +1,7 @@
 public import PagedRepositoryTesting
 
 extension Campaign {
-    /// What a campaign must have met to prove anything.
+    /// Returns the rules that a campaign must exercise to prove anything.
     public static func rules(of subject: Simulation.Subject) -> [String] {
         switch subject {
         case .runs: ofRuns
@@ -33,7 +33,7 @@ extension Campaign {
         "origin.fault.429", "origin.fault.503",
     ]
 
-    /// Lives that have shown what was wrong, and whose kind no test of its own shows better.
+    /// A life that once revealed a bug, and which shows the bug better than a separate test.
     public struct Life: Hashable, Sendable {
         public var subject: Simulation.Subject
         public var mode: Simulation.Mode
@@ -42,7 +42,7 @@ extension Campaign {
         /// See `Simulation.isStrict`.
         public var isStrict = false
 
-        /// What is lived.
+        /// The simulation of this life.
         public var simulation: Simulation {
             var simulation = Simulation(seed: seed, mode: mode, subject: subject, kind: kind)
             simulation.isStrict = isStrict
@@ -51,29 +51,27 @@ extension Campaign {
     }
 
     public static let kept = [
-        // An item that was deleted and one that was added left the total, and so the tag of page one, as they had been
-        // (R16).
+        // A deletion and an insertion left the total, and so the tag of page one, unchanged (R16).
         Life(subject: .runs, mode: .liveness, seed: 19_572),
-        // A short page, and an empty one with a total of 0 at the same place (R20).
+        // A short page and an empty page with a total of 0 at the same position (R20).
         Life(subject: .runs, mode: .liveness, seed: 13_991),
         Life(subject: .runs, mode: .liveness, seed: 5_147),
-        // Two engines that each began the other's sweep anew.
+        // Two engines that each restarted the other's sweep.
         Life(subject: .engine, mode: .liveness, seed: 1_023),
-        // One that went on with its sweep when another had come to the end, and so began it anew.
+        // An engine that continued a sweep that another had finished, and so restarted it.
         Life(subject: .engine, mode: .liveness, seed: 5_898),
-        // A page that answered nothing where something was held, in a list without a usable total: asked again and
-        // again (R20).
+        // An empty page at held positions of a list without a usable total was fetched again and again (R20).
         Life(subject: .engine, mode: .liveness, seed: 6_776),
-        // A clock that was set back by less than an hour kept a page from its retry (R29).
+        // A clock set back by less than an hour delayed the retry of a page (R29).
         Life(subject: .engine, mode: .liveness, seed: 16_009),
-        // A total that is known to be wrong was doubted each time, and kept a place in doubt from being asked again
+        // A total already known to be wrong was doubted each time, so that a position in doubt was not fetched again
         // (R20).
         Life(subject: .engine, mode: .liveness, seed: 1_201),
-        // A total that an origin corrected while the list was loaded was taken for one that is wrong (R20).
+        // A total that the origin corrected during the load was taken for a wrong total (R20).
         Life(subject: .runs, mode: .liveness, seed: 1_856),
-        // Totals that followed the list's changes were taken for unsteady ones (R25).
+        // Totals that followed the changes of the list were taken for unsteady totals (R25).
         Life(subject: .runs, mode: .liveness, seed: 1_846),
-        // A failure at a position that is held was due for ever.
+        // A failure at a held position was due for ever.
         Life(subject: .engine, mode: .safety, seed: 42),
     ]
 }

@@ -3,25 +3,26 @@ import PageStore
 public import PagedRepositoryTesting
 import Foundation
 
-/// Many lives, some of them in SQLite; the first that goes wrong is made as small as it can be.
+/// Runs many lives, some of them on SQLite, and shrinks the lives that fail.
 public struct Campaign: Sendable {
     public var seeds: Range<UInt64>
-    /// Every so many seeds are run in a SQLite store instead of in memory.
+    /// The seeds are divided into groups of this size. One seed of each group runs on a SQLite store instead of in
+    /// memory.
     public var sqliteEvery: UInt64 = 10
 
     public var subject: Simulation.Subject
-    /// Which kinds of origin there are lives of.
+    /// The kinds of origin of the lives.
     public var kinds: Kinds
-    /// Whether ordinary lives are held to `OriginExpectation`, too.
+    /// Whether ordinary lives must reach their `OriginExpectation`, too.
     public var isStrict = false
-    /// After so many failures each worker only counts them.
+    /// The number of failures that each worker shrinks. Further failures are reported without shrinking.
     public var shrinksAtMost = 5
 
-    /// Which kinds of origin a campaign has lives of.
+    /// The kinds of origin of a campaign's lives.
     public enum Kinds: Hashable, Sendable {
-        /// This kind alone.
+        /// Only this kind.
         case only(OriginKind)
-        /// All of them, equally often.
+        /// All kinds, equally often.
         case each
     }
 
@@ -31,7 +32,7 @@ public struct Campaign: Sendable {
         self.kinds = kinds
     }
 
-    /// The life of one seed.
+    /// Returns the life of one seed.
     public func simulation(_ seed: UInt64, _ mode: Simulation.Mode) -> Simulation {
         let kind: OriginKind =
             switch kinds {
@@ -45,10 +46,10 @@ public struct Campaign: Sendable {
 
     public struct Report: Sendable {
         public var hits: [String: Int] = [:]
-        /// A line for each seed that failed, with what to type to see it again.
+        /// A description of each failed life, with the command that repeats it.
         public var failures: [String] = []
         public var lives = 0
-        /// Lives and failures of each kind, and the first failures in one line each.
+        /// The lives and failures of each kind, with the first violation of each failed life.
         public var kinds: [OriginKind: Tally] = [:]
 
         public struct Tally: Sendable {
@@ -93,7 +94,7 @@ public struct Campaign: Sendable {
         }
     }
 
-    /// One life, in the storage that its seed is for.
+    /// Runs one life, in the storage that its seed selects.
     public func live(_ simulation: Simulation) async throws -> Simulation.Outcome {
         guard simulation.seed % sqliteEvery == sqliteEvery - 1 else {
             return try await live(simulation) { MemoryStorage(clock: $0) }
@@ -107,7 +108,7 @@ public struct Campaign: Sendable {
         }
     }
 
-    /// - Parameter open: makes the storage, on the clock of the life.
+    /// - Parameter open: Opens the storage on the clock of the life.
     private func live(
         _ simulation: Simulation, in open: (any StorageClock) async throws -> any PageStorage
     ) async throws -> Simulation.Outcome {
@@ -142,7 +143,7 @@ public struct Campaign: Sendable {
         }
     }
 
-    /// What a violation begins with: R5, G3, Outcome.
+    /// Returns the start of a violation, which names its rule: R5, G3, Outcome.
     private static func rule(_ violation: String) -> Substring { violation.prefix { $0 != ":" } }
 
     private func describe(_ simulation: Simulation, _ outcome: Simulation.Outcome) async throws -> String {
@@ -157,7 +158,8 @@ public struct Campaign: Sendable {
             """
     }
 
-    /// Simpler plans that still break the same rule, as long as there are any.
+    /// Returns the simplest plan found that still breaks the same rule, with its violations, after at most about 300
+    /// tries.
     public func shrink(_ simulation: Simulation, _ outcome: Simulation.Outcome) async throws -> (Simulation, [String]) {
         var best = (simulation, outcome.violations)
         let rule = Campaign.rule(outcome.violations.first ?? "")

@@ -2,9 +2,9 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// A list at an origin that takes any offset and any size, counts exactly, and changes only when it is told to.
+/// A list of an origin that accepts any offset and size, counts exactly, and changes only through its methods.
 final class ChangedOrigin: PageSource {
-    // Guarded by the mutex: each item's number and version, in order, and what was asked.
+    // The state under the mutex: the number and version of each item in order, and the usage.
     private struct State {
         var items: [(number: Int, version: Int)]
         var usage = SourceUsage()

@@ -2,10 +2,10 @@ import PageModel
 import StorageSupport
 import Synchronization
 
-/// A storage that works on threads of its own: counts the calls that have not come back, so that a world knows when
-/// nothing more can come.
+/// A storage that works on its own threads. The count of unfinished calls tells the simulation when no further result
+/// can arrive.
 ///
-/// State: the count, atomic; a call is counted from before it leaves until it is back with its task.
+/// State: the atomic count. A call counts from before it starts until its task has the result.
 final class CountedStorage: RelayedStorage {
     let storage: any PageStorage
     private let count = Atomic<Int>(0)

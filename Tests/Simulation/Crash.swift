@@ -4,10 +4,10 @@ import PagedRepositoryTesting
 import StorageSupport
 import Synchronization
 
-/// When the process dies that a run belongs to: instead of one of its calls, or right after it.
+/// Decides when the simulated process of a run dies: in place of one of its calls, or right after it.
 ///
-/// What died does not go on: its tasks stand still until they are buried, and touch nothing then. State: how many calls
-/// are left, who waits for the end, and what stands still; under a mutex.
+/// The tasks of a dead process are suspended until `bury()`, and change no state afterwards. State: the number of calls
+/// left, the caller of `over()`, and the suspended tasks, under a mutex.
 final class Crash: Sendable {
     private struct State {
         var callsLeft: Int
@@ -19,10 +19,10 @@ final class Crash: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter calls: how many calls are left; nil: it lives until it is struck.
+    /// - Parameter calls: The number of calls that are left. `nil` means that the process lives until `strike()`.
     init(after calls: Int? = nil) { state = Mutex(State(callsLeft: calls ?? .max)) }
 
-    /// It dies now, between two of its calls.
+    /// Lets the process die now, between two of its calls.
     func strike() {
         state.withLock { $0.callsLeft = 0 }
         end()?.resume()
@@ -30,9 +30,11 @@ final class Crash: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Every call of the run passes here, once before it is made and once after. False after the last one.
-    /// - Parameter counts: whether the process may die of it. Reading changes nothing: where it dies between two reads
-    ///   makes no difference.
+    /// Passes a call of the run, once before the call and once after it. Suspends the calls of a dead process until
+    /// `bury()`, and then returns false.
+    ///
+    /// - Parameter counts: Whether the process may die at this call. A read changes no state, so a death between two
+    ///   reads makes no difference.
     func pass(counts: Bool = true) async -> Bool {
         let (isDead, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             if !counts { return (state.isOver, nil) }
@@ -54,7 +56,7 @@ final class Crash: Sendable {
         return false
     }
 
-    /// Lets the tasks of the dead process end, once nobody looks at the store any more.
+    /// Lets the suspended tasks of the dead process end. The store must not be inspected any more.
     func bury() {
         let dead = state.withLock { state in
             defer { state.dead = [] }
@@ -64,7 +66,7 @@ final class Crash: Sendable {
         for task in dead { task.resume() }
     }
 
-    /// The run has come to its end before.
+    /// Ends the wait of `over()` when the run has finished before its death.
     func survived() { end()?.resume() }
 
     private func end() -> CheckedContinuation<Void, Never>? {
@@ -75,7 +77,7 @@ final class Crash: Sendable {
         }
     }
 
-    /// Returns when the process is dead, or its work done.
+    /// Waits until the process is dead or its work is done.
     func over() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -87,7 +89,7 @@ final class Crash: Sendable {
     }
 }
 
-/// A source as a process sees it that will die.
+/// The source of a process that will die.
 struct DoomedSource: RelayedSource {
     let source: any PageSource
     let crash: Crash
@@ -100,7 +102,7 @@ struct DoomedSource: RelayedSource {
     }
 }
 
-/// A storage as a process sees it that will die: what is committed stays.
+/// The storage of a process that will die. Its commits stay in the store.
 struct DoomedStorage: RelayedStorage {
     let storage: any PageStorage
     let crash: Crash

@@ -2,7 +2,7 @@ import PageModel
 import PagedRepositoryTesting
 
 extension OriginExpectation {
-    /// How items that are held differ from what is expected to be held of an origin; nil when they do not.
+    /// Returns how the held items differ from the expected ones. `nil` means no difference.
     func difference(_ held: [Item], _ origin: SimulatedOrigin) -> String? {
         let (held, shown) = (held.map(origin.canonical), origin.canonicalItems)
         let isRight =
@@ -10,7 +10,7 @@ extension OriginExpectation {
             case .equal: held == shown
             case .inAnyOrder: held.count == shown.count && Set(held) == Set(shown)
             case .first(let count): held == Array(shown.prefix(count))
-            // Edited items may be held as they were.
+            // An edited item may be held in its earlier version.
             case .some: Set(held.compactMap(\.id)).isSubset(of: shown.compactMap(\.id))
             }
         guard !isRight else { return nil }
@@ -21,7 +21,7 @@ extension OriginExpectation {
             "\(held.count) held of \(shown.count), missing \(missing.prefix(5)), surplus \(surplus.prefix(5))\(order)"
     }
 
-    /// Where two lists of the same items differ first.
+    /// Returns where two lists of the same items first differ.
     private static func order(_ held: [Item], _ shown: [Item]) -> String {
         guard let index = zip(held, shown).enumerated().first(where: { $0.element.0 != $0.element.1 })?.offset else {
             return "some twice"

@@ -4,7 +4,7 @@ import PageStore
 import PagedRepository
 import PagedRepositoryTesting
 
-/// G4: what it costs to find out what changed in a list of n pages of 50 items, against reading all of it again.
+/// The cost of finding the changes in a list of n pages of 50 items, compared with reading the whole list again (G4).
 public enum Economy {
     static let pageSize = 50
 
@@ -27,7 +27,7 @@ public enum Economy {
         var place: Place
         var requests: Int
         var bytes: Int
-        /// Items at positions where the origin has another, afterwards.
+        /// The number of positions at which the held item differs from the origin's item after the run.
         var wrong: Int
         var seams: Int
     }
@@ -49,8 +49,9 @@ public enum Economy {
         }
     }
 
-    /// What costs more than it may in a list of 100 pages, or is not exact afterwards: one request where nothing
-    /// changed, or where page one explains it (R17); for one insert or delete anywhere, what halving takes (R18).
+    /// Returns the cases in a list of 100 pages that cost too many requests or leave wrong items. An unchanged list, or
+    /// a change within page one, may cost one request (R17). One insert or delete anywhere may cost as many requests as
+    /// halving takes (R18).
     public static func findings() async throws -> [String] {
         let pages = 100
         let loaded = try await load(pages)
@@ -85,7 +86,7 @@ public enum Economy {
                 + pad("\(row.pages)", 14) + pad("\(row.bytes / 1024) KiB", 10) + state)
     }
 
-    /// A list that was read, changed, and synchronised once: what the second time cost.
+    /// Returns the cost of synchronizing a loaded list after changes at the origin.
     static func row(_ loaded: String, _ pages: Int, _ changes: Int, _ kind: Kind, _ place: Place) async throws -> Row {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "pagecache-economy-\(UUID().uuidString)"
@@ -134,7 +135,7 @@ public enum Economy {
 
     private static let key = QueryKey("economy")
 
-    /// A store with the list as it is after a first load; the folder it is in.
+    /// Stores a list after its first load, and returns the folder of the store.
     private static func load(_ pages: Int) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "pagecache-economy-\(UUID().uuidString)"

@@ -3,13 +3,15 @@ import PagedRepository
 import PagedRepositoryTesting
 import StorageSupport
 
-/// One life of a store that several processes share: each with a list that people look at and load from, and with
-/// background work; they are killed and come again, clocks are set, and the origin changes and fails all the while.
+/// One life of a store that several processes share. Each process has a list with observers and loads, and background
+/// work. The processes are killed and restarted, clocks are set, and the origin changes and fails throughout.
 ///
-/// *Safety*: after every commit the list is looked at (R5, G1); everything shown was true at one moment (R39); nobody
-/// asks for a page that is being asked for (R30), nor again for one that is held (R31); nothing is lost to a bad day
-/// (G6). *Liveness*: then changes and faults stop, and background work alone makes every retry that was due, finishes a
-/// sweep that was cut off, and leaves no lease (G3).
+/// *Safety*: Every commit is inspected (R5, G1). Every shown state was true at one moment (R39). No process requests a
+/// page that another process is requesting (R30), or a page that is held (R31). No answer on a bad day removes items
+/// (G6).
+///
+/// *Liveness*: The changes and faults stop. Background work alone then makes every due retry, finishes an interrupted
+/// sweep, and leaves no lease (G3).
 struct EngineSimulation {
     let life: Simulation
 
@@ -18,7 +20,7 @@ struct EngineSimulation {
     private var seed: UInt64 { life.seed }
     private var trace: (@Sendable (String) -> Void)? { life.trace }
 
-    /// Longer than all pauses between the attempts of a page together, and the circuit's.
+    /// Longer than the sum of all pauses between the attempts of a page, plus the pause of the circuit.
     private static let aWhile = Duration.seconds(300)
 
     private typealias World = SimulatedProcess.World
@@ -35,14 +37,14 @@ struct EngineSimulation {
         let watched = WatchedStorage(leases, in: life, mostSteps: isOrdinary ? 20_000 : 200_000) { storage, query in
             try await Inspection.findings(in: storage, query, origin)
         }
-        // Places are asked for twice where the list moves, and where its total has to be understood.
+        // Positions may be requested twice where the list changes, and where its total must be verified.
         let isStill = plan.events.isEmpty && plan.identity == .ids && [.exact, .none].contains(plan.totals)
         let isCalm = isStill && plan.habits == OriginHabits()
         let asked =
             Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
         let log = RequestLog(isCalm: isCalm, fullPage: max(1, min(asked ?? plan.usualSize, plan.usualSize)))
         let traced = TracedSource(origin, clock, trace)
-        // A process that would ask for ever, at one moment of the simulated time, comes to an end.
+        // The ration ends a process that would otherwise request for ever at one moment of the simulated time.
         let rationed = RationedSource(traced, requests: 1_000 + 100 * (plan.count / plan.usualSize + 1))
         let world = World(
             key: key, storage: WitnessedStorage(watched, key: key), origin: origin,
@@ -56,7 +58,7 @@ struct EngineSimulation {
             {
                 break
             }
-            // Some calls overlap.
+            // In a third of the steps no time passes, so that calls overlap.
             if Int.random(in: 0..<3, using: &life.random) > 0 {
                 try await clock.sleep(for: .seconds(Double.random(in: 0...90, using: &life.random)))
             }
@@ -66,13 +68,13 @@ struct EngineSimulation {
         outcome.violations = watched.findings + life.findings + log.findings
         if mode == .liveness, outcome.violations.isEmpty {
             origin.settle()
-            // That nothing is made up, lives in the other mode show.
+            // The lives in the other mode check for invented items.
             watched.isWatching = false
             outcome.violations += try await settled(&life, watched)
         }
         outcome.violations += try await ended(&life)
         if life.staysWhole, mode == .safety { outcome.violations += log.repeated }
-        // G6: it never changed; what it said on a bad day took nothing away.
+        // The list never changed, so no answer on a bad day may have removed items (G6).
         let lost = world.storage.lost
         let isComparable = plan.habits.order == .stable && !plan.habits.shufflesMembers
         if isStill, isComparable, origin.hits["shortPage.skipped"] == nil, !lost.isEmpty {
@@ -93,11 +95,11 @@ struct EngineSimulation {
 
     // MARK: Liveness
 
-    /// The origin is quiet, and answers: what background work makes of it.
+    /// Returns the violations of background work while the origin is quiet and answers.
     private func settled(_ life: inout Life, _ watched: WatchedStorage) async throws -> [String] {
         let world = life.world
         if life.processes.isEmpty { life.begin() }
-        // A reset that is under way would take the pin along.
+        // A running reset would remove the pin.
         for _ in 0..<60 where life.processes.contains(where: { $0.openCalls > 0 }) {
             try await world.clock.sleep(for: .seconds(10))
         }
@@ -117,7 +119,7 @@ struct EngineSimulation {
                 "a pinned list is not brought in: \(list.coverage.count) of \(world.origin.items.count), \(list.record.total), end \(String(describing: list.record.end)), \(list.ledger)"
             )
         }
-        // A sweep that is cut off is finished in the background.
+        // A sweep that is interrupted must be finished in the background.
         let dying = life.begin()
         let sweep = life.sweepOptions
         dying.call("sweep") { _ in
@@ -130,7 +132,7 @@ struct EngineSimulation {
         if let record = try await world.storage.query(world.key), record.sweep != nil, !record.allowsDuplicates {
             wrong.append("R31: a sweep that was cut off is not finished: \(String(describing: record.sweep))")
         }
-        // The proof: whatever was left to freshness.
+        // A final sweep proves the contents, including all parts that background work left to their freshness.
         var last: SyncReport?
         for _ in 0..<3 {
             guard let process = life.processes.first, wrong.isEmpty else { break }
@@ -149,7 +151,7 @@ struct EngineSimulation {
         return wrong
     }
 
-    /// G3: how the list differs from what is expected of a quiet origin.
+    /// Returns how the list differs from the expected list of a quiet origin (G3).
     private func differences(_ world: World, _ report: SyncReport?) async throws -> [String] {
         guard plan.kind != .ordinary else {
             return try await Inspection.differences(world.storage, world.key, world.origin, plan, report)
@@ -160,9 +162,10 @@ struct EngineSimulation {
         return expectation.difference(held, world.origin).map { ["G3: a quiet origin: \($0)"] } ?? []
     }
 
-    // MARK: The end
+    // MARK: End of the life
 
-    /// Everybody stops: calls come back, and nothing is in flight any more (R30).
+    /// Stops all processes. Returns a violation for each call that never returns, and for each page still in flight
+    /// (R30).
     private func ended(_ life: inout Life) async throws -> [String] {
         let world = life.world
         var wrong: [String] = []
@@ -183,7 +186,7 @@ struct EngineSimulation {
         {
             let now = world.clock.now()
             for entry in list.ledger where entry.state == .inFlight {
-                // The dead leave leases, which end by themselves.
+                // Dead processes leave leases behind, which expire.
                 guard let end = entry.leaseExpiresAt, end > now, !life.hasKilled(within: .seconds(180)) else {
                     continue
                 }

@@ -2,12 +2,12 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// The time of a simulated world: it stands still while anything can go on, and moves on to the next moment that
-/// somebody waits for when nothing can.
+/// The time of a simulated world. Time does not pass while any task can continue, and otherwise advances to the next
+/// deadline of a sleeper.
 ///
-/// A wall clock in it can be set; who sleeps then sleeps as long as was meant, as tasks do (R29).
+/// A test can set its wall clock. A sleep keeps its duration, as the sleep of a task does (R29).
 ///
-/// State: how much time has passed, how far the wall clock is off, who sleeps until when; under a mutex.
+/// State: the time that has passed, the offset of the wall clock, and the sleepers with their deadlines, under a mutex.
 final class EventClock: SyncClock, StorageClock {
     private struct State {
         var passed = Duration.zero
@@ -24,13 +24,13 @@ final class EventClock: SyncClock, StorageClock {
 
     func now() -> Timestamp { state.withLock { $0.wall + $0.passed } }
 
-    /// Nobody sets it.
+    /// The time that has passed. Setting the wall clock does not change it.
     func uptime() -> Uptime { Uptime(milliseconds: passed.wholeMilliseconds, boot: "simulated") }
 
-    /// How much time has passed in truth.
+    /// The time that has really passed.
     var passed: Duration { state.withLock { $0.passed } }
 
-    /// Sets the wall clock forward; back, when the duration is negative.
+    /// Sets the wall clock forward, or back by a negative duration.
     func set(by duration: Duration) { state.withLock { $0.wall = $0.wall + duration } }
 
     func sleep(until moment: Timestamp) async throws { try await sleep(for: moment - now()) }
@@ -56,10 +56,10 @@ final class EventClock: SyncClock, StorageClock {
         }
     }
 
-    /// Moves on to the next moment that somebody waits for; false when nobody waits.
+    /// Moves the time to the next deadline and wakes its sleeper. Returns false when there is no sleeper.
     func moveOn() -> Bool {
         let waiter = state.withLock { state -> CheckedContinuation<Void, any Error>? in
-            // One at a time: those who wake at the same moment wake in the order in which they went to sleep.
+            // One sleeper at a time. Sleepers with the same deadline wake in the order in which they went to sleep.
             guard let first = state.sleepers.min(by: { ($0.value.until, $0.key) < ($1.value.until, $1.key) }) else {
                 return nil
             }

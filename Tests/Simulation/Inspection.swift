@@ -2,9 +2,10 @@ import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 
-/// What must hold of a cached list at any moment, whatever the origin did.
+/// The conditions that hold for a cached list at any moment, whatever the origin did.
 enum Inspection {
-    /// R5, G1 and "no fabrication": what is wrong, in words; empty when nothing is.
+    /// Returns the violations: overlapping pages and items held twice (R5), seams wrongly marked as verified (G1), and
+    /// items that the origin never sent. An empty result means no violation.
     static func findings(in storage: any PageStorage, _ query: QueryID, _ origin: SimulatedOrigin) async throws
         -> [String]
     {
@@ -39,7 +40,8 @@ enum Inspection {
         return wrong
     }
 
-    /// Outline and items of one moment: others may commit in between, and then it is looked at again.
+    /// Returns the outline and the items of one moment. Reads again when another commit came in between, up to 100
+    /// times.
     private static func still(_ storage: any PageStorage, _ query: QueryID) async throws -> (ListOutline, ListWindow)? {
         for _ in 0..<100 {
             guard let before = try await storage.outline(of: query),
@@ -51,18 +53,18 @@ enum Inspection {
         return nil
     }
 
-    /// Everything that can be read, held or not.
+    /// Returns every readable item, held or not.
     static func readable(_ storage: any PageStorage, _ query: QueryID) async throws -> [Item] {
         try await storage.window(of: query, 0..<Total.largest)?.parts.flatMap { $0.content.items } ?? []
     }
 
-    /// What counts as held, in order.
+    /// Returns the held items, in order.
     static func held(_ storage: any PageStorage, _ query: QueryID) async throws -> [Item] {
         try await storage.window(of: query, 0..<Total.largest)?.parts.filter(\.isHeld).flatMap { $0.content.items }
             ?? []
     }
 
-    /// G3: how a list differs from that of an origin that has been quiet for long enough.
+    /// Returns how a list differs from the list of an origin that has been quiet for long enough (G3).
     static func differences(
         _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin, _ plan: OriginPlan,
         _ report: SyncReport?
@@ -79,7 +81,7 @@ enum Inspection {
         ]
     }
 
-    /// How the end of a life differs from what `OriginExpectation` says of a quiet origin.
+    /// Returns how the end of a life differs from the `OriginExpectation` of a quiet origin.
     static func surprises(
         _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin, _ report: SyncReport?
     ) async throws -> [String] {

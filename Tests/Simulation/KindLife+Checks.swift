@@ -3,9 +3,9 @@ import PagedRepository
 import PagedRepositoryTesting
 import StorageSupport
 
-/// What is looked at after each run, and in the end.
+/// The checks after each run and at the end of a life.
 extension KindLife {
-    /// What is known before a run.
+    /// The state before a run.
     struct Sight {
         var held: [Item]
         var requests: Int
@@ -21,14 +21,14 @@ extension KindLife {
             isSweeping: record?.sweep != nil)
     }
 
-    /// - Parameter report: nil when several runs were made at once.
+    /// - Parameter report: The report of the run. `nil` means that several runs were made at once.
     func look(_ before: Sight, _ options: SyncOptions, _ report: SyncReport?) async throws {
         outcome.violations += storage.findings.map { "\($0); \(plan)" }
         let now = try await sight()
         if source.isSpent {
             find("G4: more than \(now.requests - before.requests - 1) requests in one run", report, now)
         }
-        // R14: what is held of a list that never changed, and of which no answer lied, stays held.
+        // The held items of a list that never changed stay held, unless an answer was false (R14).
         let lies = ["emptyAnswer", "emptyMinute", "shortPage", "habit.behind"]
         let isCalm = now.lastChange == 0 && lies.allSatisfy { origin.hits[$0] == nil }
         if isCalm, plan.habits.order == .stable {
@@ -37,13 +37,13 @@ extension KindLife {
                 find("R14: held before, never gone, and not held: \(lost.sorted().prefix(5))", report, now)
             }
         }
-        // A part that is done is called complete, too, and says nothing of the list.
+        // A finished part is reported as complete, too, and does not describe the whole list.
         let isPart =
             switch options.work {
             case .next, .positions: true
             case .everything, .refresh, .sweep: false
             }
-        // An item that came twice may be held twice until a sweep; the end of the life looks at that.
+        // An item that was sent twice may be held twice until a sweep. The end of the life checks for that.
         if plan.kind == .replicas { try await lookAtReplicas(before, now, options, report) }
         guard let report, report.outcome == .complete, report.list?.record.allowsDuplicates == false,
             !isPart || report.list?.isComplete == true, mustKnow(before, now, options, report)
@@ -51,7 +51,7 @@ extension KindLife {
         if let difference = difference(now.held) { find("G2: called complete: \(difference)", report, now) }
     }
 
-    /// While a replica is behind, nothing that both replicas show is lost, and no run reads the list again and again.
+    /// While a replica is behind, the items of both replicas are not lost, and no run reads the list repeatedly.
     private func lookAtReplicas(
         _ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport?
     ) async throws {
@@ -68,9 +68,9 @@ extension KindLife {
         if report != nil, taken > most { find("G4: \(taken) requests with a replica behind, not \(most)", report, now) }
     }
 
-    /// Whether a run that calls the list complete can know what the origin shows.
+    /// Whether a run that reports the list as complete can know the origin's items.
     ///
-    /// A change behind page one that leaves page one and the total as they are is seen by no request
+    /// No request shows a change behind page one that leaves page one and the total unchanged
     /// (Documentation/Reconciliation.md, Limits).
     private func mustKnow(_ before: Sight, _ now: Sight, _ options: SyncOptions, _ report: SyncReport) -> Bool {
         guard now.lastChange == before.lastChange, origin.hits["shortPage.skipped"] == nil else { return false }
@@ -86,9 +86,9 @@ extension KindLife {
         }
     }
 
-    // MARK: The end
+    // MARK: End of the life
 
-    /// The origin is quiet: one run, sweeps until the list is equal, and one run more.
+    /// Settles the origin. Then makes one run, sweeps until the list is equal, and one more run.
     func settled() async throws {
         origin.settle()
         let start = origin.usage.requests
@@ -97,12 +97,12 @@ extension KindLife {
             if plan.kind == .clocks { options.patience = .seconds(200_000) }
         }
         for round in 0..<3 where outcome.violations.isEmpty {
-            // A sweep that was cut off goes on behind what it has seen, which may have changed since.
+            // An interrupted sweep continues behind the positions it has read, which may have changed since.
             let isWhole = try await !sight().isSweeping
             let report = try await sync { $0.work = .sweep }
             let now = try await sight()
             let difference = difference(now.held)
-            // R23: one sweep is enough where the list stands still.
+            // One sweep is enough for a list that does not change (R23).
             if round == 0, isWhole, report?.outcome == .complete, !now.isSweeping, let difference {
                 find("R23: after one sweep: \(difference)", report, now)
             }
@@ -130,7 +130,7 @@ extension KindLife {
         if plan.kind == .long, outcome.violations.isEmpty { try await mend() }
     }
 
-    /// How many requests a run may take that finds everything as it was.
+    /// The number of requests that a run without changes may take. `nil` means no limit.
     private var mostRequests: Int? {
         if let window = plan.habits.window { return window / plan.usualSize + 8 }
         guard expectation.outcomes == ["complete"], plan.totals == .exact else { return nil }
@@ -138,7 +138,8 @@ extension KindLife {
         return isPlain ? 3 : pages(asked) + 8
     }
 
-    /// One insert in the middle of many pages costs what Documentation/Reconciliation.md says: a search, and an audit.
+    /// Checks that one insert in the middle of many pages costs a search and an audit, as
+    /// Documentation/Reconciliation.md says.
     private func mend() async throws {
         guard plan.style == .offset, plan.totals == .exact else { return }
         origin.add(.change(.insert(at: .middle, count: 1)))
@@ -151,9 +152,9 @@ extension KindLife {
         if taken < 2 + halvings { find("R18: no audit: \(taken) requests for one insert", report, now) }
     }
 
-    // MARK: In words
+    // MARK: Descriptions
 
-    /// How items differ from what is expected to be held; nil when they do not.
+    /// Returns how the held items differ from the expected ones. `nil` means no difference.
     func difference(_ held: [Item]) -> String? { expectation.difference(held, origin) }
 
     func find(_ text: String, _ report: SyncReport? = nil, _ now: Sight? = nil) {

@@ -2,7 +2,7 @@ import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 
-/// What happens in the life of a list before its origin is quiet.
+/// The part of a list's life before its origin is quiet.
 extension KindLife {
     func prelude() async throws {
         switch plan.kind {
@@ -16,7 +16,7 @@ extension KindLife {
         case .clocks: try await days()
         case .ordinary, .hidden, .overlapping, .sprouting, .miscounted, .window, .endless, .shuffled, .trailing,
             .replicas, .uncounted, .rewritten, .echoing:
-            // In half of the lives runs are whole, so that every finding is about the origin.
+            // In half of the lives all runs are complete, so that every finding concerns the origin.
             if number(0...1) == 0 {
                 for _ in 0..<number(1...3) { try await sync() }
             } else {
@@ -25,7 +25,7 @@ extension KindLife {
         }
     }
 
-    /// Runs of any kind, some at once, some killed.
+    /// Makes runs of any kind, some of them concurrent and some of them killed.
     private func anything(runs: Int) async throws {
         for _ in 0..<runs where outcome.violations.isEmpty {
             if plan.kind == .sizes { asked = drawnSize() }
@@ -50,7 +50,7 @@ extension KindLife {
         }
     }
 
-    /// One download, which may take half as many requests again as one without a cache.
+    /// Makes one download. A download may take half as many requests more than one without a cache.
     private func download() async throws {
         try await sync()
         let (taken, naive) = (origin.usage.requests, await NaiveWalk.requests(plan))
@@ -59,7 +59,7 @@ extension KindLife {
         }
     }
 
-    /// A sweep that fails once, or is cut off, with or without a change before it; then another.
+    /// Makes sweeps that fail once or are interrupted, with or without a change before them.
     private func sweeps() async throws {
         try await sync()
         for _ in 0..<number(1...3) where outcome.violations.isEmpty {
@@ -81,7 +81,7 @@ extension KindLife {
         }
     }
 
-    /// Runs that are hours and days apart, with leases of any length, some of them left by the dead.
+    /// Makes runs hours and days apart, with leases of any length. Killed processes leave some of the leases behind.
     private func days() async throws {
         for _ in 0..<number(2...5) where outcome.violations.isEmpty {
             let lease = [Duration.milliseconds(1), .seconds(60), .seconds(7_200), .seconds(90_000)][number(0...3)]

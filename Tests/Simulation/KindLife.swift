@@ -3,13 +3,16 @@ import PagedRepository
 import PagedRepositoryTesting
 import StorageSupport
 
-/// One life of a cached list whose origin is of a kind of its own: what happens first depends on the kind, and then the
-/// origin is quiet, and the outcome has to be that of `OriginExpectation`.
+/// One life of a cached list whose origin is of a special kind. The first part of the life depends on the kind. The
+/// origin is then quiet, and the outcome must match `OriginExpectation`.
 ///
-/// *Safety*: after every commit the list is looked at (R5, G1); a run that reports `complete` holds what the origin
-/// shows, as far as a run can know; what is held of a list that never changed stays held. *Liveness*: within five runs
-/// the list is equal to the origin's, the outcome is the expected one, and no mark of repeated ids is left. *Economy*:
-/// no run takes more requests than its kind is worth.
+/// *Safety*: Every commit is inspected (R5, G1). A run that reports `complete` holds the origin's items, as far as a
+/// run can know. The held items of a list that never changed stay held.
+///
+/// *Liveness*: Within five runs the list equals the origin's list and the outcome is the expected one. No mark of
+/// repeated ids is left.
+///
+/// *Economy*: No run takes more requests than its kind allows.
 final class KindLife {
     let life: Simulation
     let storage: WatchedStorage
@@ -19,7 +22,7 @@ final class KindLife {
     let key = QueryKey("simulated")
     var random: SeededGenerator
     var outcome = Simulation.Outcome()
-    /// The size of page that runs ask for; nil leaves it to the origin.
+    /// The page size that runs request. `nil` leaves the size to the origin.
     var asked: Int?
     private let leases: LeaseWitness
     private let executor: any TaskExecutor
@@ -41,7 +44,7 @@ final class KindLife {
         let learns = [.sprouting, .hidden].contains(life.plan.kind)
         source = RationedSource(learns ? LearningSource(traced, life.plan) : traced, requests: 0)
         leases = LeaseWitness(storage)
-        // Looking at a long list after every commit takes longer than all else.
+        // An inspection of a long list after every commit takes longer than the rest of the life.
         let isWatched = ![.long, .large].contains(life.plan.kind) || life.seed.isMultiple(of: 8)
         self.storage = WatchedStorage(isWatched ? leases as any PageStorage : storage, in: life, mostSteps: 30_000) {
             storage, query in
@@ -53,7 +56,8 @@ final class KindLife {
         self.storage.isWatching = isWatched
     }
 
-    /// What callers ask for. Where an empty page is the end, a page of a few hidden items would be one.
+    /// Draws the page size that callers request. Where items are hidden, it is at least the plan's size, because an
+    /// empty page would look like the end.
     func drawnSize() -> Int? {
         guard ![.feed, .long, .large, .window].contains(plan.kind) else { return nil }
         guard number(0...4) < 2 else { return nil }
@@ -78,8 +82,9 @@ final class KindLife {
 
     // MARK: Runs
 
-    /// One run, or several at once.
-    /// - Parameter crowd: how many runs there are at once.
+    /// Makes one run, or several concurrent ones. Returns the last report.
+    ///
+    /// - Parameter crowd: The number of concurrent runs.
     @discardableResult
     func sync(
         crowd: Int = 1, after pause: Duration? = nil, _ change: (inout SyncOptions) -> Void = { _ in }
@@ -108,7 +113,7 @@ final class KindLife {
             for await result in group {
                 switch result {
                 case .success(let report): reports.append(report)
-                // A run that loses every race against one that never waits gives up, and may come again.
+                // A run may give up after it has lost every race to a run that never waits. A later run may succeed.
                 case .failure(let error) where crowd > 1 && isForgetful && error.code == .busy: break
                 case .failure(let error):
                     if self.storage.findings.isEmpty { find("a run ended with an error: \(error)") }
@@ -124,7 +129,7 @@ final class KindLife {
         return reports.last
     }
 
-    /// A run in a process that is killed after so many calls; its leases end when their time is over.
+    /// Makes a run in a process that is killed after a number of calls. Its leases expire.
     func die(after calls: Int, _ change: (inout SyncOptions) -> Void) async {
         var options = SyncOptions()
         options.pageSize = asked
@@ -147,10 +152,10 @@ final class KindLife {
         outcome.hits["R31 killed", default: 0] += 1
     }
 
-    /// More requests than any run may take.
+    /// Returns a number of requests that no run may exceed.
     private func ration(_ options: SyncOptions) -> Int { 12 * pages(options.pageSize) + 120 }
 
-    /// How many requests it takes to read the list once.
+    /// Returns the number of requests that read the list once.
     func pages(_ asked: Int?) -> Int {
         let size = plan.access == .offsets ? min(asked ?? plan.usualSize, plan.usualSize) : plan.usualSize
         let step = max(1, min(size, asked ?? size) - (plan.access == .offsets ? 1 : plan.habits.overlap))

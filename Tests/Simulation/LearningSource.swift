@@ -3,10 +3,10 @@ import PagedRepository
 import PagedRepositoryTesting
 import Synchronization
 
-/// A source of numbered pages that has to learn how many items a page has from page one, as one over HTTP does: a page
-/// one that is short, since the list is or since items are hidden, teaches too small a grid.
+/// A source of numbered pages that learns the page size from page one, like a source over HTTP. A short page one
+/// teaches too small a grid. Page one is short because the list is short, or because items are hidden.
 ///
-/// State: the size that was learned; under a mutex.
+/// State: the learned size, under a mutex.
 final class LearningSource: RelayedSource {
     let source: any PageSource
     private let plan: OriginPlan
@@ -34,7 +34,7 @@ final class LearningSource: RelayedSource {
         if request.target == .first, case .page(let page) = answer, !page.content.isEmpty {
             let isWhole = page.total.exactCount.map { $0 <= page.content.count } ?? false
             learned.withLock { size in
-                // A page one that is the whole list says nothing of a size that is known.
+                // A page one that is the whole list does not change a known size.
                 if size == nil || !isWhole { size = page.content.count }
             }
         }

@@ -2,10 +2,10 @@ import PageModel
 import StorageSupport
 import Synchronization
 
-/// A storage whose leases are watched (R30, G7): every change is compared with the rows before it and after it.
+/// A storage that checks leases (R30, G7). The ledger is compared before and after every change.
 ///
-/// One change at a time; what is found wrong is kept. State: the findings, the tokens so far and two counts, under a
-/// mutex; a lock that keeps changes apart.
+/// Changes run one at a time. State: the findings, the tokens so far and two counts, under a mutex, and a lock that
+/// serializes the changes.
 final class LeaseWitness: RelayedStorage {
     let storage: any PageStorage
     private let lock = SerialLock()
@@ -22,7 +22,7 @@ final class LeaseWitness: RelayedStorage {
 
     var findings: [String] { state.withLock { $0.findings } }
 
-    /// How often an owner learned that it had lost a lease, and how often one was taken over.
+    /// How often an owner learned of a lost lease, and how often a lease was taken over.
     var hits: [String: Int] { state.withLock { ["R30 lease lost": $0.lost, "R30 lease taken over": $0.takenOver] } }
 
     private func find(_ text: String) { state.withLock { $0.findings.append("G7: \(text)") } }
@@ -87,7 +87,7 @@ final class LeaseWitness: RelayedStorage {
         try await lock.run { () async throws(StorageError) in try await storage.evict(to: budget, exempt: exempt) }
     }
 
-    // MARK: What has to hold
+    // MARK: Checks
 
     private struct Rows {
         var ledger: [LedgerEntry]
@@ -102,7 +102,7 @@ final class LeaseWitness: RelayedStorage {
             readAt = list.readAt
         }
 
-        /// - Parameter moment: when it is judged; `nil` means when the rows were read.
+        /// - Parameter moment: The moment of the check. `nil` means the moment at which the rows were read.
         func isOver(_ token: LeaseToken, at moment: Timestamp? = nil) -> Bool {
             leases[token]?.leaseExpiresAt.map { $0 <= max(readAt, moment ?? readAt) } ?? true
         }
@@ -112,7 +112,7 @@ final class LeaseWitness: RelayedStorage {
         try await storage.outline(of: query).map(Rows.init)
     }
 
-    /// A token is new, and nobody else holds the page.
+    /// Checks that each token is new, and that no other owner holds the page.
     private func granted(_ grant: LeaseGrant, _ before: Rows?, ended: Set<LeaseToken>, movesRows: Bool) {
         for lease in grant.leases {
             if !state.withLock({ $0.tokens.insert(lease.token).inserted }) {
@@ -123,21 +123,21 @@ final class LeaseWitness: RelayedStorage {
                 !ended.contains(token)
             else { continue }
             state.withLock { $0.takenOver += 1 }
-            // The clock may have moved on since the rows were read: the storage judged by the moment of the grant.
+            // The clock may have advanced since the rows were read. The storage decides by the moment of the grant.
             if before?.isOver(token, at: grant.grantedAt) == false {
                 find("page \(lease.offset) was granted while \(row.leaseOwner ?? "somebody") holds it")
             }
         }
     }
 
-    /// The caller learns of exactly those leases that it had lost.
+    /// Checks that the caller learns of exactly the leases that it has lost.
     private func check(_ lost: Set<LeaseToken>, _ named: Set<LeaseToken>, _ before: Rows) {
         state.withLock { $0.lost += lost.count }
         let expected = named.filter { before.leases[$0] == nil }
         if lost != expected { find("told of \(lost.count) lost leases, of \(expected.count)") }
     }
 
-    /// A lease that counts is ended by nobody but its holder.
+    /// Checks that a valid lease is ended only by its holder.
     private func spared(_ before: Rows, _ after: Rows?, ended: Set<LeaseToken>) {
         guard let after else { return }
         for (token, row) in before.leases

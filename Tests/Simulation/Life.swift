@@ -3,21 +3,21 @@ import PagedRepository
 import PagedRepositoryTesting
 import StorageSupport
 
-/// What happens in a life of several processes, step by step, as its seed says.
+/// The events in a life of several processes, step by step, drawn from its seed.
 struct Life {
     let world: SimulatedProcess.World
     let plan: OriginPlan
-    /// The size of page that everybody asks for; nil leaves it to the origin.
+    /// The page size that all processes request. `nil` leaves the size to the origin.
     let asked: Int?
     var random: SeededGenerator
-    /// Wall clocks are set, in some lives: then leases end early, and pages may be asked for twice (R29).
+    /// Whether this life sets wall clocks. Leases may then end early, and pages may be requested twice (R29).
     let setsClocks: Bool
-    /// Nothing was taken away on purpose: what is held stays held.
+    /// Whether no item was removed on purpose, so that held items stay held.
     private(set) var staysWhole: Bool
-    /// In some lives processes sleep past the ends of their leases; drawn apart, as are the clocks, so that other lives
-    /// stay as they are.
+    /// Whether processes sleep past the ends of their leases. A separate generator draws this and the clocks, so that
+    /// other lives stay unchanged.
     private let sleeps: Bool
-    /// In some lives the processes' own clocks are an hour apart (R52).
+    /// Whether the clocks of the processes are an hour apart (R52).
     private let hasOwnClocks: Bool
     private var apart: SeededGenerator
     private(set) var processes: [SimulatedProcess] = []
@@ -82,10 +82,10 @@ struct Life {
         lastDeath = world.clock.passed
     }
 
-    /// Everybody is awake again.
+    /// Wakes all processes.
     func wake() { for process in processes + dead { process.slumber.end() } }
 
-    /// The machine of one process is suspended for a while, and its leases end meanwhile.
+    /// Suspends the machine of one process for a while. Its leases end meanwhile.
     private mutating func fallAsleep(_ process: SimulatedProcess) {
         hit("R30 slept")
         staysWhole = false
@@ -113,7 +113,7 @@ struct Life {
 
     // MARK: Steps
 
-    /// One thing that somebody does.
+    /// Makes one random event happen.
     mutating func step() async throws {
         guard let process = processes.randomElement(using: &random) else { return _ = begin() }
         if sleeps, apart.next() % 6 == 0, !process.slumber.isAsleep { fallAsleep(process) }
@@ -167,7 +167,7 @@ struct Life {
         }
     }
 
-    /// Some of what is held goes, on purpose.
+    /// Removes some of the held items on purpose.
     private mutating func takeAway(_ process: SimulatedProcess) async throws {
         guard number(0...1) == 0 else { return }
         staysWhole = false

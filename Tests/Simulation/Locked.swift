@@ -1,7 +1,7 @@
 import PagedRepositoryTesting
 import Synchronization
 
-/// A generator behind a mutex.
+/// A random number generator under a mutex.
 final class Locked: Sendable {
     private let state: Mutex<SeededGenerator>
     init(_ seed: UInt64) { state = Mutex(SeededGenerator(seed: seed)) }

@@ -2,10 +2,9 @@ import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 
-/// A downloader without a cache: it asks for one page after the other until the origin says that the list has ended,
-/// and drops items that it has already.
+/// A downloader without a cache, which requests one page after the other until the origin says that the list has ended.
 enum NaiveWalk {
-    /// How many requests one download takes from an origin with this plan.
+    /// Returns the number of requests that one download takes from an origin with this plan.
     static func requests(_ plan: OriginPlan) async -> Int {
         let origin = SimulatedOrigin(plan)
         var request = PageRequest(.first)

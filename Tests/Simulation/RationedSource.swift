@@ -2,10 +2,9 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// A source that refuses every request beyond a ration, so that a run that would go on for ever comes to an end, and
-/// says so.
+/// A source that refuses every request beyond a ration, so that an endless run ends with an error.
 ///
-/// State: what is left of the ration, and whether a request was refused; under a mutex.
+/// State: the rest of the ration, and whether a request was refused, under a mutex.
 final class RationedSource: RelayedSource {
     private struct State {
         var left: Int

@@ -2,24 +2,25 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// What is asked of an origin, by whom: nobody asks for a page that somebody alive is asking for (R30), and nobody asks
-/// again for what is held (R31).
+/// The requests to an origin by process. No process requests a page while a living process is requesting it (R30). No
+/// process requests held positions again (R31).
 ///
-/// State: requests under way and finished ones, by what was asked for; under a mutex.
+/// State: the running and the finished requests by target, under a mutex.
 final class RequestLog: Sendable {
     private struct State {
         var underWay: [PageRequest.Target: Int] = [:]
         var asked: [PageRequest.Target: Int] = [:]
-        /// Requests whose answer nobody took, because the process died.
+        /// The number of answers that no process took, because it died or its task was cancelled.
         var lost: [PageRequest.Target: Int] = [:]
         var findings: [String] = []
         var isCounting = true
     }
 
     private let state = Mutex(State())
-    /// Whether places are what is asked for: not where the list moves, or where places are asked to understand it.
+    /// Whether all targets are checked. Page one alone is checked where the list changes or where positions are
+    /// requested to verify it.
     let isCalm: Bool
-    /// A page of fewer items may be the end, and is asked for again to see whether it still is.
+    /// The size of a full page. A smaller page may be the end, and is requested again to check the end.
     private let fullPage: Int
 
     init(isCalm: Bool, fullPage: Int) {
@@ -42,8 +43,8 @@ final class RequestLog: Sendable {
     }
 
     /// - Parameters:
-    ///   - items: how many came.
-    ///   - isTaken: whether the answer became a page, or may have.
+    ///   - items: The number of received items.
+    ///   - isTaken: Whether the answer became a page, or may have become one.
     func ended(_ target: PageRequest.Target, by process: Int, items: Int, isTaken: Bool) {
         guard isCalm || target == .first else { return }
         state.withLock { state in
@@ -54,10 +55,11 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// From here on leases may end early, or what is held may go: everything may be asked for twice.
+    /// Ends the check for concurrent requests. Leases may end early or items may be removed from now on, so any page
+    /// may be requested twice.
     func stopCounting() { state.withLock { $0.isCounting = false } }
 
-    /// The process is dead: what it asked for is in nobody's hands.
+    /// Counts the running requests of a dead process as lost.
     func died(_ process: Int) {
         state.withLock { state in
             for (target, owner) in state.underWay where owner == process {
@@ -67,7 +69,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// What was asked for more often than it was lost, and once.
+    /// The targets that were requested more often than one time plus their lost answers.
     var repeated: [String] {
         state.withLock { state in
             state.asked.filter { $0.key != .first && $0.value > 1 + state.lost[$0.key, default: 0] }
@@ -78,7 +80,7 @@ final class RequestLog: Sendable {
     }
 }
 
-/// A source as one process has it.
+/// The source of one process, which records its requests.
 struct LoggedSource: RelayedSource {
     let source: any PageSource
     let log: RequestLog
@@ -88,7 +90,7 @@ struct LoggedSource: RelayedSource {
         log.begins(request.target, by: process)
         do {
             let answer = try await source.fetch(request)
-            // Its task may be cancelled by now: then nobody takes it.
+            // If the task is cancelled by now, no process takes the answer.
             log.ended(request.target, by: process, items: answer.items, isTaken: !Task.isCancelled)
             return answer
         } catch {

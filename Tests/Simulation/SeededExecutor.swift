@@ -2,11 +2,11 @@ import Dispatch
 import PagedRepositoryTesting
 import Synchronization
 
-/// Runs the tasks of one life one step at a time, in an order that a seed decides: runs at once, and answers under way
-/// at once, interleave in another way with every seed, and in the same way whenever a seed is used again.
+/// Runs the tasks of one life one step at a time, in an order that a seed decides. Concurrent runs and answers
+/// interleave differently with every seed, and always alike with the same seed.
 ///
-/// State: the steps that could be taken now, under a mutex. They are taken on one thread, that of `run`. What others do
-/// on threads of their own (SQLite) comes back when it comes back; only lives in memory repeat exactly.
+/// State: the ready steps, under a mutex. All steps run on the thread of `run`. SQLite works on its own threads and
+/// returns at any time, so only lives in memory repeat exactly.
 final class SeededExecutor: TaskExecutor {
     private struct State {
         var ready: [UnownedJob] = []
@@ -14,9 +14,9 @@ final class SeededExecutor: TaskExecutor {
     }
 
     private let state: Mutex<State>
-    /// Counts the steps that are ready.
+    /// Counts the ready steps.
     private let arrivals = DispatchSemaphore(value: 0)
-    /// What may still come when nothing is ready.
+    /// Called when no step is ready. Returns whether a step may still arrive.
     private let idle: @Sendable () -> Idleness
 
     private init(seed: UInt64, idle: @escaping @Sendable () -> Idleness) {
@@ -24,13 +24,13 @@ final class SeededExecutor: TaskExecutor {
         self.idle = idle
     }
 
-    /// What nothing being ready means.
+    /// The meaning of having no ready step.
     enum Idleness {
-        /// Somebody was woken, and is ready now.
+        /// A sleeper was woken and is ready now.
         case woken
-        /// Somebody outside works for one of the tasks.
+        /// Another thread works for one of the tasks.
         case waitingForOthers
-        /// All tasks wait for each other.
+        /// All tasks wait for each other, so none can continue.
         case dead
     }
 
@@ -40,14 +40,14 @@ final class SeededExecutor: TaskExecutor {
         arrivals.signal()
     }
 
-    /// Every task of a life waits, and nothing will come.
+    /// Every task of a life waits, and no further step can arrive.
     struct Dead: Error, CustomStringConvertible {
         var description: String { "all tasks wait for each other" }
     }
 
-    /// Runs `life` to its end, with everything that it starts in groups of its own.
+    /// Runs `life` to its end, including the tasks that it starts in its own groups.
     ///
-    /// - Parameter idle: asked when nothing is ready.
+    /// - Parameter idle: Called when no step is ready.
     static func run<Success: Sendable>(
         seed: UInt64, idle: @escaping @Sendable () -> Idleness,
         _ life: @escaping @Sendable (SeededExecutor) async throws -> Success
@@ -78,7 +78,7 @@ final class SeededExecutor: TaskExecutor {
         }
     }
 
-    /// Takes one of the steps that are ready; false when there is none, and none comes.
+    /// Runs one of the ready steps. Returns false when there is none and none arrives.
     private func step() -> Bool {
         while arrivals.wait(timeout: .now()) == .timedOut {
             switch idle() {

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Lets one task at a time in, in order of arrival.
+/// Admits one task at a time, in order of arrival.
 ///
-/// State: whether somebody is in, and who waits; under a mutex.
+/// State: whether the lock is taken, and the waiting tasks, under a mutex.
 final class SerialLock: Sendable {
     private struct State {
         var isTaken = false

@@ -4,10 +4,11 @@ import PagedRepository
 import PagedRepositoryTesting
 import Synchronization
 
-/// A process of a simulated world: a repository with its list, background work, people who look at the list; until it
-/// is stopped, or killed.
+/// A process of a simulated world: a repository with its list, background work and observers, until it is stopped or
+/// killed.
 ///
-/// State: its tasks, and what went wrong in it; under a mutex. What is killed stands still until it is buried.
+/// State: the tasks, the findings and the hits, under a mutex. The tasks of a killed process are suspended until
+/// `bury()`.
 final class SimulatedProcess: Sendable {
     typealias List = PagedList<[UInt8]>
 
@@ -28,12 +29,12 @@ final class SimulatedProcess: Sendable {
     private let world: World
     private let storage: SleepyStorage
     private let source: SleepySource
-    /// Its own, which may be wrong.
+    /// The clock of the process, which may be wrong.
     private let clock: OwnClock
     private let chance: Chance
     private let state = Mutex(State())
 
-    /// What all processes of a life share.
+    /// The parts of a life that all of its processes share.
     struct World: Sendable {
         var key: QueryKey
         var storage: WitnessedStorage
@@ -93,7 +94,7 @@ final class SimulatedProcess: Sendable {
         state.withLock { $0.engine = task }
     }
 
-    /// Returns when background work has stopped: nothing of it is left in flight.
+    /// Stops background work and waits for its end. No page of it stays in flight.
     func rest() async {
         let engine = state.withLock { state in
             defer { state.engine = nil }
@@ -108,7 +109,7 @@ final class SimulatedProcess: Sendable {
 
     // MARK: Calls
 
-    /// Somebody calls, and waits for what comes of it.
+    /// Starts a call on the list, as an independent caller would.
     func call(_ name: String, _ body: @escaping @Sendable (List) async throws -> LoadOutcome?) {
         let number = state.withLock { state in
             state.nextCall += 1
@@ -132,7 +133,7 @@ final class SimulatedProcess: Sendable {
             self.state.withLock { $0.calls[number] = nil }
         }
         state.withLock { state in
-            // It may be over already, on a thread of its own.
+            // The task may already have ended on another thread.
             state.calls[number] = task
         }
     }
@@ -148,12 +149,12 @@ final class SimulatedProcess: Sendable {
         }
     }
 
-    /// Those who wait give up (X12).
+    /// Cancels all open calls (X12).
     func cancelCalls() {
         for call in state.withLock({ Array($0.calls.values) }) { call.cancel() }
     }
 
-    /// One run of its own, as a job of a service makes it.
+    /// Makes one separate run, like a job of a service.
     func sync(_ options: SyncOptions) async throws(StorageError) -> SyncReport {
         let chance = chance
         return try await ListSync(
@@ -161,14 +162,14 @@ final class SimulatedProcess: Sendable {
         ).run()
     }
 
-    // MARK: People who look
+    // MARK: Observers
 
     func look() {
         let (snapshots, events) = (list.snapshots, list.events)
         let viewers = [
             Task(executorPreference: world.executor) { for await snapshot in snapshots { await self.saw(snapshot) } },
             Task(executorPreference: world.executor) {
-                // It may be there already.
+                // The list may already be at its end.
                 var arrivals = await self.world.storage.closings() - 1
                 for await event in events { await self.heard(event, &arrivals) }
             },
@@ -184,7 +185,7 @@ final class SimulatedProcess: Sendable {
         for viewer in viewers { viewer.cancel() }
     }
 
-    /// R39: what is shown was true at one moment, all of it.
+    /// Checks that the whole snapshot was true at one moment (R39).
     private func saw(_ snapshot: ListSnapshot<[UInt8]>) async {
         hit("R39 snapshots")
         if snapshot.activity != .idle, snapshot.failure != nil {
@@ -208,7 +209,7 @@ final class SimulatedProcess: Sendable {
             if range.count != items.count { find("C24: \(items.count) items for \(range)") }
             hit("C24 pages told")
         case .endReached:
-            // R38: once for each arrival.
+            // The end is reported once for each arrival (R38).
             arrivals += 1
             let closings = await world.storage.closings()
             if arrivals > closings { find("R38: the end was announced twice") }
@@ -218,7 +219,7 @@ final class SimulatedProcess: Sendable {
         }
     }
 
-    /// Its machine is suspended.
+    /// Suspends the machine of the process.
     func sleep(for duration: Duration) {
         world.trace?("process \(number): sleeps for \(duration)")
         slumber.begin()
@@ -229,9 +230,9 @@ final class SimulatedProcess: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: End of the process
 
-    /// From here on it does nothing more, and nobody hears of it.
+    /// Kills the process, which then makes no further call and records no further finding.
     func kill() {
         world.trace?("process \(number): killed")
         crash.strike()
@@ -239,7 +240,7 @@ final class SimulatedProcess: Sendable {
         hit("R31 killed")
     }
 
-    /// Its tasks end, once nobody looks at the store any more.
+    /// Ends the tasks of the process. The store must not be inspected any more.
     func bury() async {
         slumber.end()
         crash.bury()

@@ -3,20 +3,20 @@ import PagedRepository
 public import PagedRepositoryTesting
 import StorageSupport
 
-/// One life of a cached list: runs of synchronisation against an origin that changes and fails between any two
-/// requests.
+/// One life of a cached list: synchronization runs against an origin that changes and fails between any two requests.
 ///
-/// *Safety*: after every commit the list is looked at (R5, G1), after every run what was served (G6). *Liveness*: then
-/// changes and faults stop, and one completed sweep leaves the cache equal to the origin (G3), within a bounded number
-/// of requests.
+/// *Safety*: Every commit is inspected (R5, G1), and so are the served items after every run (G6).
+///
+/// *Liveness*: The changes and faults stop. One completed sweep then makes the cache equal to the origin within a
+/// bounded number of requests (G3).
 public struct Simulation: Sendable {
     public enum Mode: String, Sendable, CaseIterable {
         case safety, liveness
     }
 
-    /// Who lives.
+    /// The kind of work in a life.
     public enum Subject: String, Sendable, CaseIterable {
-        /// Runs of `ListSync`, one after the other or two at once.
+        /// Runs of `ListSync`, one after the other or two concurrently.
         case runs
         /// Processes with lists and background work: see `EngineSimulation`.
         case engine
@@ -25,12 +25,12 @@ public struct Simulation: Sendable {
     public var plan: OriginPlan
     public var mode: Mode
     public var subject: Subject
-    /// How the runs are made; drawn from it alone, so that a smaller plan is run alike.
+    /// The seed of all decisions about the runs, independent of the plan, so that a smaller plan has the same runs.
     public var seed: UInt64
-    /// Is told what is asked, answered and committed, line by line.
+    /// Receives each request, answer and commit as a line.
     public var trace: (@Sendable (String) -> Void)?
 
-    /// Whether an ordinary life is held to the outcome of `OriginExpectation`, too. Lives of other kinds are in any case.
+    /// Whether an ordinary life must also reach the outcome of `OriginExpectation`. Lives of other kinds always must.
     public var isStrict = false
 
     public init(seed: UInt64, mode: Mode, subject: Subject = .runs, kind: OriginKind = .ordinary) {
@@ -38,8 +38,8 @@ public struct Simulation: Sendable {
         self.mode = mode
         self.subject = subject
         plan = OriginPlan(seed: seed, kind: kind)
-        // Where the list stands still, what is asked for twice (R30, R31) and what is lost (G6) can be told from what
-        // has to be.
+        // Where the list does not change, repeated requests (R30, R31) and lost items (G6) are distinguishable from
+        // necessary ones.
         if subject == .engine, kind == .ordinary, seed % 5 == 3 {
             plan.events = []
             plan.totals = .exact
@@ -47,17 +47,17 @@ public struct Simulation: Sendable {
     }
 
     public struct Outcome: Sendable {
-        /// What went wrong, in words; empty when nothing did.
+        /// The violations, in words. An empty array means success.
         public var violations: [String] = []
-        /// How often each rule and each fault was met.
+        /// The number of times that each rule and each fault occurred.
         public var hits: [String: Int] = [:]
         public var requests = 0
     }
 
     /// - Parameters:
-    ///   - storage: where the list is kept, on the same clock.
-    ///   - clock: everybody's time.
-    ///   - executor: what runs the life; processes that are killed in it run there, too.
+    ///   - storage: The storage of the list, on the same clock.
+    ///   - clock: The clock of all parts of the life.
+    ///   - executor: The executor of the life and of the processes that are killed in it.
     public func run(
         in storage: any PageStorage, clock: ManualClock, on executor: any TaskExecutor = globalConcurrentExecutor
     ) async throws -> Outcome {
@@ -75,16 +75,16 @@ public struct Simulation: Sendable {
         let key = QueryKey("simulated")
         var reports: [SyncReport] = []
         var apart = SeededGenerator(seed: seed ^ 0x1ea5e)
-        // Drawn apart, so that other lives stay as they are.
+        // A separate generator draws this, so that other lives stay unchanged.
         let isForgetful = apart.next() % 4 == 0
         func sync(crowd: Int = 1, _ change: (inout SyncOptions) -> Void) async throws {
             var options = SyncOptions()
-            // Some wait for everything, others come back later.
+            // Some runs wait for every retry, and others leave the retries to a later run.
             if mode == .liveness || random.next() % 2 == 0 { options.patience = .seconds(600) }
             change(&options)
             let luck = random.next()
             clock.advance(by: .seconds(Int.random(in: 1...120, using: &random)))
-            // As two processes would on one store: each plans, and the store says whose plan still holds (R4).
+            // Like two processes on one store: each makes plans, and the store decides whose plan is still valid (R4).
             let storage: any PageStorage = crowd > 1 && isForgetful ? BriefLeases(storage: watched) : watched
             await withTaskGroup(of: Result<SyncReport, StorageError>.self) { group in
                 for member in 0..<UInt64(crowd) {
@@ -103,7 +103,8 @@ public struct Simulation: Sendable {
                     switch result {
                     case .success(let some): report = some
                     case .failure(let error):
-                        // Who loses every race against one that never waits gives up, and may come again.
+                        // A run may give up after it has lost every race to a run that never waits. A later run may
+                        // succeed.
                         let mayLose = crowd > 1 && isForgetful && error.code == .busy
                         if mayLose {
                             outcome.hits["R4 gave up", default: 0] += 1
@@ -123,11 +124,12 @@ public struct Simulation: Sendable {
             if crowd > 1, isForgetful { outcome.hits["R4 two at once, and no lease", default: 0] += 1 }
         }
 
-        // Most callers leave the size of pages to the origin; some ask for less, or for more than it gives.
+        // Most callers leave the page size to the origin. Some request a smaller or a larger page than the origin
+        // returns.
         let asked =
             Int.random(in: 0..<5, using: &random) < 2 ? Int.random(in: 1...2 * plan.pageSize, using: &random) : nil
         var dead: [(crash: Crash, process: Task<Void, Never>)] = []
-        /// A run in a process that is killed after so many calls; its leases end when their time is over.
+        /// Makes a run in a process that is killed after a number of calls. Its leases expire.
         func die(after calls: Int, _ change: (inout SyncOptions) -> Void) async {
             var options = SyncOptions()
             change(&options)
@@ -185,14 +187,14 @@ public struct Simulation: Sendable {
             let before = origin.usage.requests
             try await sync { $0.pageSize = asked }
             outcome.violations += watched.findings
-            // The check digit: where totals tell the truth, a list that is called complete is as long as the origin's.
+            // Where totals are correct, a list that is reported as complete is as long as the origin's list.
             if plan.totals == .exact, plan.identity == .ids, ![.cursor, .link].contains(plan.style),
                 reports.last?.outcome == .complete,
                 let count = reports.last?.state?.holdings?.held.count, count != origin.items.count
             {
                 outcome.violations.append("G2: called complete with \(count) of \(origin.items.count) items")
             }
-            // A list that nothing can be compared in is read again by resetting it; here it only has to hold no lie.
+            // A list without comparable items is read again only after a reset. Here it must only hold no false item.
             for _ in 0..<3 {
                 try await sync { options in
                     options.pageSize = asked
@@ -236,8 +238,8 @@ public struct Simulation: Sendable {
         return try await Inspection.readable(storage, record.id)
     }
 
-    /// What a run may not lose. What is in doubt already may be where something else belongs: once a list has changed,
-    /// it gives way to what is fetched there.
+    /// Returns the items that a run may not lose. After a change of the list, items in doubt give way to the items
+    /// fetched at their positions.
     private func good(_ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin) async throws -> [Item] {
         guard let record = try await storage.query(key) else { return [] }
         let isStill = origin.lastChange == 0
@@ -245,30 +247,30 @@ public struct Simulation: Sendable {
             ? try await Inspection.readable(storage, record.id) : try await Inspection.held(storage, record.id)
     }
 
-    /// G6: an item that was served and is still at the origin is still served, unless the list was proven to be
-    /// another.
+    /// Returns the lost items as a violation. An item that was served and is still at the origin is still served,
+    /// unless the list was proven to be another (G6).
     private func lost(
         _ before: [Item], _ hits: [String: Int], _ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin
     ) async throws -> String? {
-        // Ids that repeat, and items without ids, cannot be told apart. An item that moved behind what was read cannot
-        // be told from one that is gone, nor can one that the origin's own way on leaves out.
+        // Repeated ids, and items without ids, are not distinguishable. An item that moved behind the read positions
+        // looks like a deleted one. So does an item that the origin's own cursor skips.
         let unseen = ["resort", "replaceAll", "move", "shortPage.skipped"]
         guard plan.identity == .ids, unseen.allSatisfy({ origin.hits[$0] == nil }) else { return nil }
-        // A place in a list that has moved, which is what these cursors are, leaves out what lies between.
+        // These cursors are positions in the list. After a change of the list they skip items.
         if [.cursor, .link].contains(plan.style),
             ["delete", "insert", "append"].contains(where: { origin.hits[$0] != nil })
         {
             return nil
         }
-        // A list that changes while it is read may lose an item between two answers until the next run has seen both.
+        // A list that changes during a run may lose an item between two answers, until the next run has seen both.
         guard ["delete", "insert", "append"].allSatisfy({ origin.hits[$0] == hits[$0] }) else { return nil }
-        // While a list that has changed is read, what is fetched pushes out what is in doubt, one by one (R19).
+        // While a changed list is read, the fetched items replace the items in doubt one by one (R19).
         let record = try await storage.query(key)
         let list = if let record { try await storage.outline(of: record.id) } else { ListOutline?.none }
         guard let list, list.pages.count == list.heldPages.count,
             list.gaps.isEmpty || origin.lastChange == 0
         else { return nil }
-        // A total that lags behind an insert says that the last item went for it: page one explains that, and is
+        // A total that lags behind an insert implies that the last item is gone. Page one explains that change and is
         // believed (R17).
         var items = origin.items[...]
         if case .lagging = plan.totals, let told = list.record.total.exactCount { items = items.prefix(told) }
@@ -285,7 +287,7 @@ public struct Simulation: Sendable {
 }
 
 extension Simulation.Outcome {
-    /// Which rules a run has met.
+    /// Counts the rules that a run has exercised.
     fileprivate mutating func count(_ report: SyncReport, _ clock: ManualClock) {
         func hit(_ rule: String) { hits[rule, default: 0] += 1 }
         switch report.reconciliation {
@@ -313,7 +315,7 @@ extension Simulation.Outcome {
     }
 }
 
-/// Chance from a seed, for a closure that is called now and then.
+/// Random numbers from a seed, for a closure that is called from time to time.
 final class Chance: Sendable {
     private let random: Locked
     init(seed: UInt64) { random = Locked(seed) }

@@ -3,10 +3,9 @@ import PagedRepository
 import StorageSupport
 import Synchronization
 
-/// When a process stands still: none of its calls goes on until it wakes, as after a suspended machine, while all
-/// others do.
+/// Suspends the calls of one process until it wakes, as on a suspended machine, while all other processes continue.
 ///
-/// State: whether it is asleep, and what waits; under a mutex.
+/// State: whether the process is asleep, and the suspended calls, under a mutex.
 final class Slumber: Sendable {
     private struct State {
         var isAsleep = false
@@ -27,7 +26,7 @@ final class Slumber: Sendable {
         for task in waiting { task.resume() }
     }
 
-    /// Every call passes here, before it is made and after.
+    /// Passes a call of the process, before the call and after it. Waits while the process is asleep.
     func pass() async {
         await withCheckedContinuation { continuation in
             let isAwake = state.withLock { state in
@@ -39,7 +38,7 @@ final class Slumber: Sendable {
     }
 }
 
-/// A storage as a process sees it that may sleep.
+/// The storage of a process that may sleep.
 struct SleepyStorage: RelayedStorage {
     let storage: any PageStorage
     let slumber: Slumber
@@ -54,7 +53,7 @@ struct SleepyStorage: RelayedStorage {
     }
 }
 
-/// A source as a process sees it that may sleep.
+/// The source of a process that may sleep.
 struct SleepySource: RelayedSource {
     let source: any PageSource
     let slumber: Slumber
@@ -68,7 +67,7 @@ struct SleepySource: RelayedSource {
     }
 }
 
-/// A process's own wall clock, which is wrong by a fixed difference. Its sleeps are as long as they should be.
+/// The wall clock of one process, which is wrong by a fixed difference. Its sleeps keep their duration.
 struct OwnClock: SyncClock {
     let clock: EventClock
     let difference: Duration

@@ -2,7 +2,7 @@ import PageModel
 import PagedRepository
 import PagedRepositoryTesting
 
-/// Tells what is asked and answered.
+/// A source that traces its requests and answers.
 struct TracedSource: PageSource {
     let origin: SimulatedOrigin
     let trace: (@Sendable (String) -> Void)?
@@ -15,12 +15,12 @@ struct TracedSource: PageSource {
         self.trace = trace
     }
 
-    /// Seconds since the clock stood at its usual beginning.
+    /// The time since the usual start of the clock.
     private var time: String { "\(clock.now() - Timestamp(milliseconds: 1_800_000_000_000))" }
 
     var access: PagingAccess { origin.access }
     var usage: SourceUsage { origin.usage }
-    /// Two items are enough to recognise a place.
+    /// Two items are enough to recognize a position.
     var probeSize: Int? { 2 }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {

@@ -3,10 +3,10 @@ import PagedRepositoryTesting
 import StorageSupport
 import Synchronization
 
-/// A storage that looks at itself after every commit: what it finds wrong is kept. It ends everything where a life goes
-/// round in circles, since nothing behind it would ever say so.
+/// A storage that inspects itself after every commit and records its findings. A life that calls the storage endlessly
+/// is stopped, because such a life would never report itself.
 ///
-/// State: the findings, under a mutex; numbers. Everything else is the storage's own.
+/// State: the findings, under a mutex, and atomic counts.
 final class WatchedStorage: RelayedStorage {
     let storage: any PageStorage
     private let inspect: @Sendable (any PageStorage, QueryID) async throws -> [String]
@@ -21,8 +21,8 @@ final class WatchedStorage: RelayedStorage {
     private let steps = Atomic(0)
     private let mostSteps: Int
 
-    /// - Parameter mostSteps: no ordinary life that comes to an end is known to take a tenth as many. Of other kinds, no
-    ///   run is.
+    /// - Parameter mostSteps: The number of calls after which a life counts as endless. No known life that ends takes a
+    ///   tenth of the default. For other kinds the number applies to each run.
     init(
         _ storage: any PageStorage, in life: Simulation, mostSteps: Int = 20_000,
         inspect: @escaping @Sendable (any PageStorage, QueryID) async throws -> [String]
@@ -33,7 +33,7 @@ final class WatchedStorage: RelayedStorage {
         self.inspect = inspect
     }
 
-    /// Whether every commit is looked at.
+    /// Whether every commit is inspected.
     var isWatching: Bool {
         get { watching.load(ordering: .relaxed) }
         set { watching.store(newValue, ordering: .relaxed) }
@@ -41,14 +41,14 @@ final class WatchedStorage: RelayedStorage {
 
     var findings: [String] { found.withLock { $0 } }
 
-    /// How many plans were made for a list that had changed when they came (R4).
+    /// The number of plans whose list had changed before their commit (R4).
     var superseded: Int { refused.load(ordering: .relaxed) }
 
-    /// How often several answers were stored in one transaction, and how often they could not be.
+    /// The number of transactions that stored several answers, and of such transactions that were refused.
     var storedTogether: Int { together.load(ordering: .relaxed) }
     var refusedTogether: Int { togetherRefused.load(ordering: .relaxed) }
 
-    /// How many leases came with commits.
+    /// The number of leases granted with commits.
     var leasedWithCommits: Int { leasesWithCommits.load(ordering: .relaxed) }
 
     private func note(_ plan: CommitPlan, _ receipt: CommitReceipt) {
@@ -73,7 +73,7 @@ final class WatchedStorage: RelayedStorage {
         throw StorageError(.internal, "it goes round in circles")
     }
 
-    /// From here on, calls are counted anew.
+    /// Restarts the count of calls.
     func restart() { steps.store(0, ordering: .relaxed) }
 
     func claim(_ request: LeaseRequest, of query: QueryID) async throws(StorageError) -> LeaseGrant {
@@ -108,8 +108,8 @@ final class WatchedStorage: RelayedStorage {
             "commit \(plan.edits.map(\.brief)) \(plan.ledger) \(outcome)"
                 + (request.map { ", claim \($0.offsets), granted \(receipt.grant?.offsets ?? [])" } ?? ""))
         if case .superseded = outcome { refused.add(1, ordering: .relaxed) }
-        // Versions only grow: what is applied now was made under the one of a moment ago. Compared number by number,
-        // not with the library's own notion of equal.
+        // Versions only grow, so a plan applied now was made under the version read just before. The numbers are
+        // compared directly, without the library's own equality.
         if case .committed = outcome, let before,
             (before.generation, before.revision) != (plan.version.generation, plan.version.revision)
         {
@@ -129,7 +129,7 @@ final class WatchedStorage: RelayedStorage {
 }
 
 extension ListEdit {
-    /// Without payloads.
+    /// A short description without payloads.
     var brief: String {
         switch self {
         case .put(let page): "put(\(page.range))"

@@ -3,13 +3,13 @@ import PagedRepository
 import StorageSupport
 import Synchronization
 
-/// A storage that remembers every state a list was in, so that what is shown of it can be held to that (R39).
+/// A storage that records every state of a list, so that a test can compare the shown states with them (R39).
 ///
-/// Whatever changes a list is done, and looked at, before the next such call is.
+/// Each changing call completes, and its result is recorded, before the next changing call begins.
 ///
-/// State: the states so far, under a mutex; a lock that keeps changes apart.
+/// State: the recorded states, under a mutex, and a lock that serializes the changes.
 final class WitnessedStorage: RelayedStorage {
-    /// What a reader sees of a list at one moment.
+    /// The state of a list as a reader sees it at one moment.
     struct Sight: Hashable {
         var version: ListVersion
         var items: [[UInt8]]
@@ -25,11 +25,11 @@ final class WitnessedStorage: RelayedStorage {
     private let lock = SerialLock()
     private struct State {
         var seen: Set<Sight> = []
-        /// What could be read after the last change, by payload.
+        /// The payloads that were readable after the last change.
         var readable: Set<[UInt8]> = []
-        /// What could be read once, and cannot be any more although nobody took it away.
+        /// The payloads that became unreadable without a purge or an eviction.
         var lost: Set<[UInt8]> = []
-        /// How often the list has come to its end.
+        /// The number of times at which the list reached its end.
         var closings = 0
         var isAtEnd = false
     }
@@ -41,20 +41,21 @@ final class WitnessedStorage: RelayedStorage {
         self.key = key
     }
 
-    /// How often the list has come to its end so far.
+    /// Returns how often the list has reached its end so far.
     func closings() async -> Int {
         await lock.run { state.withLock { $0.closings } }
     }
 
-    /// Items that an origin which never changed made disappear (G6).
+    /// The items that disappeared although the origin never changed (G6).
     var lost: [String] { state.withLock { $0.lost.map { String(decoding: $0, as: UTF8.self) }.sorted() } }
 
-    /// Waits for the change under way: what it has done may be shown before it is written down here.
+    /// Returns whether the list was ever in this state. Waits for a change under way, whose result may be shown before
+    /// it is recorded.
     func wasTrue(_ sight: Sight) async -> Bool {
         await lock.run { state.withLock { $0.seen.contains(sight) } }
     }
 
-    /// The list as it is now; nil when there is none.
+    /// Returns the present state of the list. `nil` means that there is no list.
     func sight() async throws(StorageError) -> Sight? { try await look()?.sight }
 
     private func look() async throws(StorageError) -> (sight: Sight, readable: Set<[UInt8]>)? {
@@ -80,7 +81,7 @@ final class WitnessedStorage: RelayedStorage {
         switch call {
         case .register, .commit: try await changing(takesAway: false, body)
         case .purge, .evict: try await changing(takesAway: true, body)
-        // None of these is seen in a list.
+        // None of these calls changes the visible state of a list.
         case .query, .state, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .changes, .claim,
             .record, .heartbeat, .due,
             .setPinned:
