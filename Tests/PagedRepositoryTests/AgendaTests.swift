@@ -3,14 +3,14 @@ import Testing
 
 @testable import PagedRepository
 
-/// For calls that change what they are asked of, which `#expect` does not take.
+/// Compares two values. `#expect` does not accept a call that mutates its receiver.
 private func equal<Value: Equatable>(
     _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
 ) {
     #expect(value == expected, sourceLocation: sourceLocation)
 }
 
-@Suite("What is due in the background")
+@Suite("Agenda of background work")
 struct AgendaTests {
     private let now = Timestamp(milliseconds: 1_800_000_000_000)
     private let agenda = Agenda(rules: Agenda.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600)))
@@ -29,7 +29,7 @@ struct AgendaTests {
         LedgerEntry(offset: 0, state: next == nil ? .failedPermanent : .failedRetryable, nextAttemptAt: next)
     }
 
-    @Test("a list that was never had is due now, a fresh one when it goes stale, a stale one now")
+    @Test("A list never fetched is due now, a fresh list when it goes stale, and a stale list now")
     func freshness() {
         #expect(agenda.job(for: list(validated: nil), now: now)?.dueAt == now)
         #expect(agenda.job(for: list(validated: .seconds(10)), now: now)?.dueAt == now + .seconds(50))
@@ -37,12 +37,12 @@ struct AgendaTests {
         #expect(agenda.job(for: list(validated: .seconds(-5)), now: now)?.dueAt == now, "a clock that was set back")
     }
 
-    @Test("observed lists are refreshed, pinned ones brought in whole, sweeps taken up again")
+    @Test("An observed list is refreshed, a pinned list is completed, and an interrupted sweep is resumed")
     func work() {
         #expect(agenda.job(for: list(validated: .seconds(61)), now: now)?.work == .refresh)
         #expect(agenda.job(for: list(validated: .seconds(61), isPinned: true), now: now)?.work == .everything)
         #expect(agenda.job(for: list(validated: nil, isPinned: true, isComplete: false), now: now)?.work == .everything)
-        // What is missing does not wait for the age of page one.
+        // Missing positions are due at once, whatever the age of page one.
         let part = list(validated: .seconds(1), isPinned: true, isComplete: false)
         #expect(agenda.completion(of: part)?.work == .positions(0..<Int.max))
         #expect(agenda.completion(of: part).map { $0.dueAt <= now } == true)
@@ -51,28 +51,28 @@ struct AgendaTests {
         #expect(agenda.job(for: list(validated: .seconds(61), isSweeping: true), now: now)?.work == .sweep)
     }
 
-    @Test("R33: page one that failed waits for its time, and what failed for good for people")
+    @Test("A failed page one is due at its retry time, and a permanent failure is never due (R33)")
     func failures() {
         let waiting = agenda.job(for: list(validated: .seconds(100), failure: failing(now + .seconds(7))), now: now)
         #expect(waiting?.dueAt == now + .seconds(7))
         #expect(agenda.job(for: list(validated: nil, failure: failing(nil)), now: now) == nil)
     }
 
-    @Test("R29: a retry further away than any pause could be is due now")
+    @Test("A retry scheduled further ahead than any pause allows is due now (R29)")
     func clockJump() {
         func dueAt(_ seconds: Int, isAsked: Bool) -> Timestamp? {
             var entry = failing(now + .seconds(seconds))
             if isAsked { entry.retryAfterUntil = entry.nextAttemptAt }
             return agenda.job(for: DueFetch(query: QueryID(rawValue: 1), entry: entry), now: now)?.dueAt
         }
-        // An origin may ask for an hour; a back-off of our own is never longer than five minutes.
+        // An origin may request a pause of an hour. The engine's own back-off is at most five minutes.
         #expect(dueAt(3_601, isAsked: true) == now)
         #expect(dueAt(3_600, isAsked: true) == now + .seconds(3_600))
         #expect(dueAt(301, isAsked: false) == now)
         #expect(dueAt(300, isAsked: false) == now + .seconds(300))
     }
 
-    @Test("one job a list, the soonest, and those that are due first come first")
+    @Test("The agenda keeps the soonest job of each list and sorts the jobs by due time")
     func soonest() {
         func job(_ query: Int64, _ seconds: Int) -> Agenda.Job {
             Agenda.Job(query: QueryID(rawValue: query), work: .refresh, dueAt: now + .seconds(seconds))
@@ -81,11 +81,11 @@ struct AgendaTests {
     }
 }
 
-@Suite("Whether an origin may be asked")
+@Suite("Circuit of an origin")
 struct CircuitTests {
     private let now = Timestamp(milliseconds: 1_800_000_000_000)
 
-    @Test("R32: after five transport failures in a row it is left alone; then one asks, and the others wait for that")
+    @Test("The circuit opens after five transport failures in a row, then lets one probe through at a time (R32)")
     func opens() {
         var circuit = Circuit(threshold: 5, pause: .seconds(30))
         for _ in 0..<4 { circuit.notHeard(now: now) }
@@ -102,7 +102,7 @@ struct CircuitTests {
         equal(circuit.heard(), false)
     }
 
-    @Test("an answer in between begins the count anew")
+    @Test("An answer resets the circuit's count of failures")
     func heard() {
         var circuit = Circuit(threshold: 2, pause: .seconds(30))
         for _ in 0..<10 {
@@ -112,7 +112,7 @@ struct CircuitTests {
         #expect(circuit.isClosed)
     }
 
-    @Test("it is open after a restart, as far as the ledger tells; a clock that was set back does not keep it so")
+    @Test("The circuit is restored as open after a restart; a clock set back does not keep it open")
     func restored() {
         var circuit = Circuit(threshold: 5, pause: .seconds(30), failures: 6, lastFailureAt: now)
         equal(circuit.ask(now: now + .seconds(1)), .wait(until: now + .seconds(30)))
@@ -120,7 +120,7 @@ struct CircuitTests {
     }
 }
 
-@Suite("What a list is doing")
+@Suite("State machine of a list")
 struct ListMachineTests {
     private let failure = ListFailure(.next, FetchFailure(.transport, "away", isRetryable: true))
 
@@ -128,7 +128,7 @@ struct ListMachineTests {
         _ = machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: isAtEnd))
     }
 
-    @Test("R34: with nothing loaded the next page is page one; both calls are one")
+    @Test("The next page of an empty list is page one, and both calls share one load (R34)")
     func first() {
         var machine = ListMachine(gate: .never)
         equal(machine.next(), .start(.refresh, ticket: 1, superseding: nil))
@@ -136,7 +136,7 @@ struct ListMachineTests {
         equal(machine.next(), .join(ticket: 1))
     }
 
-    @Test("R36: a refresh supersedes a next page; what that brings is nobody's")
+    @Test("A refresh supersedes a next page, and the list ignores the superseded result (R36)")
     func supersedes() {
         var machine = ListMachine(gate: .never)
         loaded(&machine)
@@ -150,7 +150,7 @@ struct ListMachineTests {
         #expect(machine.work == nil)
     }
 
-    @Test("R38: the end is told once for each arrival")
+    @Test("The list reports its end once for each arrival there (R38)")
     func end() {
         var machine = ListMachine(gate: .never)
         equal(machine.saw(ListMachine.Content(isLoaded: true, isAtEnd: true)), true)

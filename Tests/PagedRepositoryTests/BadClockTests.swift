@@ -5,13 +5,13 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// Forward by a year, back by a day.
+/// Forward by a year, and back by a day.
 private let jumps: [Duration] = [.seconds(365 * 86_400), .seconds(-86_400)]
 
-/// A wall clock that somebody sets while time passes only when the test says so: who sleeps does so for a duration, as
-/// on the system's clock.
+/// A clock whose wall time the test can set, and on which time passes only when the test says so. A sleep lasts for a
+/// duration, as it does on the system's clock.
 ///
-/// State: the time since the start, what the wall shows, who sleeps until when; under a mutex.
+/// State: the time since the start, the wall time and the sleepers with their deadlines, under a mutex.
 private final class WallClock: SyncClock, StorageClock {
     private struct State {
         var uptime = Duration.zero
@@ -46,7 +46,7 @@ private final class WallClock: SyncClock, StorageClock {
         }
     }
 
-    /// Somebody sets the clock, and time passes.
+    /// Sets the wall clock and lets time pass.
     func jump(by difference: Duration, passing pause: Duration) {
         let due = state.withLock { state in
             state.uptime += pause
@@ -58,7 +58,7 @@ private final class WallClock: SyncClock, StorageClock {
         for waiter in due { waiter.resume() }
     }
 
-    /// Returns when somebody sleeps, and has not been woken by what came late.
+    /// Waits until a task sleeps on this clock. The yields first let every task run that was woken before.
     func isQuiet() async {
         for _ in 0..<2_000 { await Task.yield() }
         while state.withLock({ $0.sleepers.isEmpty }) { await Task.yield() }
@@ -74,7 +74,7 @@ struct BadClockTests {
     // MARK: Loads
 
     @Test(
-        "R29: what is cached is stale after a jump, and served; it is refreshed once, and fresh again", arguments: jumps
+        "After a clock jump, cached items are served as stale and refreshed once (R29)", arguments: jumps
     )
     func freshness(jump: Duration) async throws {
         let repository = bench.repository(origin)
@@ -94,7 +94,7 @@ struct BadClockTests {
     }
 
     @Test(
-        "R15: with the origin away, what is expired or from the future is served all the same, and marked",
+        "While the origin is unreachable, expired items and items from the future are served and marked (R15)",
         arguments: jumps)
     func away(jump: Duration) async throws {
         let list = bench.list(origin) { $0.freshness.expiredAfter = .seconds(3_600) }
@@ -107,7 +107,7 @@ struct BadClockTests {
         try await bench.expectServed(0..<10, list)
     }
 
-    @Test("R29: a jump while something is under way does it no harm", arguments: jumps)
+    @Test("A clock jump does not harm a fetch that is under way (R29)", arguments: jumps)
     func underWay(jump: Duration) async throws {
         let list = bench.list(origin)
         try await list.load()
@@ -123,14 +123,14 @@ struct BadClockTests {
 
     // MARK: Retries and leases
 
-    @Test("R29: a retry that was scheduled before the jump is neither frozen nor repeated", arguments: jumps)
+    @Test("A retry scheduled before a clock jump is neither frozen nor repeated (R29)", arguments: jumps)
     func scheduledRetry(jump: Duration) async throws {
         let list = bench.list(origin) { ($0.automaticRetry, $0.prefetchLimit) = (.perLedger, 1) }
         try await list.load()
         origin.fail(.status(503))
         await #expect(throws: ListFailure.self) { try await list.loadNext() }
         await list.prefetch(from: 9)
-        #expect(origin.requests.count == 2, "it is not time yet")
+        #expect(origin.requests.count == 2, "the retry is not due yet")
         clock.advance(by: jump)
         await list.prefetch(from: 9)
         #expect(origin.requests.count == 3)
@@ -139,7 +139,7 @@ struct BadClockTests {
     }
 
     @Test(
-        "R29, R30: a lease from before the jump holds nobody up for long, and the page is there once", arguments: jumps)
+        "A lease from before a clock jump delays loads briefly; the page is stored once (R29, R30)", arguments: jumps)
     func lease(jump: Duration) async throws {
         let (slow, quick) = (bench.list(origin), bench.list(StagedOrigin()))
         try await slow.load()
@@ -148,11 +148,11 @@ struct BadClockTests {
         await origin.reached(2)
         clock.advance(by: jump)
         let second = Task { try await quick.loadNext() }
-        // An owner that lives renews its lease when half of it is over, by the clock as it is now.
+        // A running owner renews its lease after half its duration, by the clock as it is now.
         if jump < .zero { #expect(try await second.value == .loaded(10)) }
         origin.release()
         _ = try await (first.value, second.value)
-        // Whoever comes after the first is through asks for the page behind.
+        // A load that starts after the first has finished fetches the next page.
         let held = quick.current.items.count
         #expect(held == 20 || held == 30 && jump > .zero)
         try await slow.load(.cacheOnly)
@@ -161,7 +161,7 @@ struct BadClockTests {
         #expect(origin.requests.count == 2)
     }
 
-    @Test("R29: background work takes up a retry that the jump has put out of reach, once", arguments: jumps)
+    @Test("Background work resumes once a retry that a clock jump put out of reach (R29)", arguments: jumps)
     func retryInBackground(jump: Duration) async throws {
         let list = bench.list(origin)
         try await list.load()
@@ -179,7 +179,7 @@ struct BadClockTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test("R29: after a year without anybody, overdue retries do not come all at once, and each comes once")
+    @Test("After a year without any process, overdue retries are spread out, and each page is fetched once (R29)")
     func spread() async throws {
         let isWell = Mutex(false)
         let moments = Mutex<[Timestamp]>([])
@@ -209,10 +209,10 @@ struct BadClockTests {
         #expect(came.allSatisfy { $0 - began <= .seconds(80) })
     }
 
-    // MARK: The engine, while it sleeps
+    // MARK: The engine while it sleeps
 
     @Test(
-        "R29: a list that is kept fresh is refreshed once after a jump, when it would have been anyway",
+        "A pinned list is refreshed once after a clock jump, at the time it would have been anyway (R29)",
         arguments: jumps)
     func sleepingEngine(jump: Duration) async throws {
         let (clock, origin) = (WallClock(), StagedOrigin(8))
@@ -233,7 +233,7 @@ struct BadClockTests {
     }
 
     @Test(
-        "R29, R32: an origin that was away is asked again after the usual pause, whatever the clock says",
+        "An unreachable origin is retried after the usual pause, whatever the wall clock shows (R29, R32)",
         arguments: jumps)
     func awayInBackground(jump: Duration) async throws {
         let (clock, origin) = (WallClock(), StagedOrigin(8))

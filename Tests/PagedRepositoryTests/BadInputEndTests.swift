@@ -4,12 +4,12 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-/// An origin of 48 rows that can be asked for a known item with each page, and answers with what the test says.
+/// An origin of 48 rows that accepts overlapping requests and answers each with the rows that the test chooses.
 private final class CrookedOrigin: PageSource {
     private let asked = Mutex(0)
     private let answer: @Sendable (Int) -> Range<Int>
 
-    /// - Parameter answer: which rows come for an offset.
+    /// - Parameter answer: Returns the numbers of the rows to answer for an offset.
     init(_ answer: @escaping @Sendable (Int) -> Range<Int>) { self.answer = answer }
 
     var access: PagingAccess { .offsets }
@@ -24,13 +24,13 @@ private final class CrookedOrigin: PageSource {
     }
 }
 
-/// Ways not to bring a next page, and not to say so either.
+/// Ways in which an origin fails to return the next page without saying so.
 private enum Evasion: CaseIterable {
-    /// The total is another one in each answer.
+    /// Each answer gives a different total.
     case otherTotals
-    /// The origin counts more than it gives.
+    /// The total is larger than the number of items that the origin returns.
     case nothingThere
-    /// Other positions are answered than were asked for.
+    /// The answer holds other positions than the requested ones.
     case otherPlaces
 
     func source() throws -> any PageSource {
@@ -54,14 +54,14 @@ private enum Evasion: CaseIterable {
     }
 }
 
-@Suite("Bad input: what a list makes of lies about where it goes on, and where it ends", .timeLimit(.minutes(10)))
+@Suite("Bad input: origins that lie about where a list continues and where it ends", .timeLimit(.minutes(10)))
 struct BadInputEndTests {
     private let bench = BadInputBench()
 
-    // MARK: The way on
+    // MARK: Continuation
 
     @Test(
-        "R24: a cursor that comes again, at once or later, is a loop: told, and what was read is kept",
+        "A cursor that repeats, at once or later, is reported as a loop, and the items read so far are kept (R24)",
         arguments: [1, 2])
     func repeatedCursor(length: Int) async throws {
         let source = try ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
@@ -76,12 +76,12 @@ struct BadInputEndTests {
         #expect(
             failure?.kind == .next && failure?.failure.failureClass == .loop && failure?.failure.isRetryable == false)
         #expect(list.current.failure == failure && list.current.failingPages == 1)
-        #expect(list.current.hasMore && list.current.end == nil, "that is no end")
+        #expect(list.current.hasMore && list.current.end == nil, "a loop is not the end")
         try await bench.expectServed(0..<(length == 1 ? 10 : 30), list)
         #expect(source.usage.requests <= 2 * 21 + 5)
     }
 
-    @Test("R24: empty pages that lead on for ever are a loop, too")
+    @Test("Empty pages that lead on without end are a loop (R24)")
     func emptyForEver() async throws {
         let source = try ItemSource<Row>.cursors { (cursor: Int?, _) in
             CursorPage(items: cursor == nil ? Row.list(0..<10) : [], next: (cursor ?? 0) + 1)
@@ -96,7 +96,7 @@ struct BadInputEndTests {
     }
 
     @Test(
-        "R24: a page that says more follows, and not how to ask for it, is no end: it fails, says so, and is asked for again"
+        "A page that announces more without a way to it is not the end: the next load fails, and a retry fetches it again (R24)"
     )
     func leavesOff() async throws {
         let isCured = Mutex(false)
@@ -123,7 +123,7 @@ struct BadInputEndTests {
     }
 
     @Test(
-        "R24, R14: such a page one is a failed refresh; of a list that was never had, a failed load",
+        "Such a page one fails the refresh of a cached list, and the first load of a list never fetched (R24, R14)",
         arguments: [true, false])
     func headLeavesOff(isLoaded: Bool) async throws {
         let leads = Mutex(isLoaded)
@@ -144,7 +144,7 @@ struct BadInputEndTests {
         try await bench.expectServed(0..<(isLoaded ? 30 : 10), list)
     }
 
-    @Test("R24: an empty page that says more follows is no end, either")
+    @Test("An empty page that announces more is not the end (R24)")
     func emptyLeavesOff() async throws {
         let source = try ItemSource<Row>.afterLast(pageSize: 10) { last, _ in
             ItemPage(items: last == nil ? Row.list(0..<10) : [], hasMore: true)
@@ -159,7 +159,7 @@ struct BadInputEndTests {
     }
 
     @Test(
-        "R35: a next page comes, or is the end, or a failure that is shown; never nothing at all",
+        "A load of the next page adds items, reaches the end or shows a failure, and never does nothing (R35)",
         arguments: Evasion.allCases)
     private func neverNothing(evasion: Evasion) async throws {
         let source = try evasion.source()
@@ -172,7 +172,7 @@ struct BadInputEndTests {
         #expect(source.usage.requests <= 2 * 21 + 5)
     }
 
-    @Test("R21: another page than was asked for is known by the item that was asked for again; nothing of it is kept")
+    @Test("The overlapping item reveals an answer for another page, and no item of that answer is kept (R21)")
     func otherPlaces() async throws {
         let source = try Evasion.otherPlaces.source()
         let list = bench.list(source) { $0.sync.overlap = 1 }
@@ -183,9 +183,9 @@ struct BadInputEndTests {
         #expect(list.current.hasMore)
     }
 
-    // MARK: The length
+    // MARK: Length
 
-    @Test("C21: a chain whose total is another one in each answer is read to its end, and not walked again for that")
+    @Test("A chain whose total changes with each answer is read to its end, and is not walked again (C21)")
     func otherTotals() async throws {
         let count = Mutex(100)
         let source = try ItemSource<Row>.cursors(pageSize: 10) { (cursor: Int?, _) in
@@ -205,7 +205,7 @@ struct BadInputEndTests {
         #expect(source.usage.requests == 4)
     }
 
-    @Test("R20: a next page that is empty once, though more is counted, is asked for again")
+    @Test("A next page that is empty once, although the total is larger, is fetched again (R20)")
     func emptyOnce() async throws {
         let count = Mutex(0)
         let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
@@ -222,7 +222,7 @@ struct BadInputEndTests {
         #expect(source.usage.requests == 3)
     }
 
-    @Test("R20, G6: an origin that has nothing any more is doubted for a minute, and then believed")
+    @Test("An origin that suddenly shows no items is doubted for a minute and then believed (R20, G6)")
     func emptied() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)
@@ -243,9 +243,9 @@ struct BadInputEndTests {
         #expect(origin.requests.count == 5 + 4)
     }
 
-    // MARK: Nobody reads
+    // MARK: Streams without a reader
 
-    @Test("whoever does not read costs one snapshot and 1,024 events, holds up nobody, and finds the newest")
+    @Test("An unread stream keeps one snapshot and 1,024 events, blocks no load and ends with the newest snapshot")
     func neverReads() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)

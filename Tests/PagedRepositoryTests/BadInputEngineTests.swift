@@ -6,8 +6,8 @@ import Synchronization
 import Testing
 
 extension BadInputBench {
-    /// - Parameter other: the clock to go by; nil for the bench's own, on which time passes when there is nothing else
-    ///   to do.
+    /// - Parameter other: The clock of the engine. `nil` selects the clock of the bench, on which time passes only
+    ///   while no task has anything else to do.
     func engine(
         _ source: any PageSource, on other: (any SyncClock)? = nil, _ change: (inout EngineOptions) -> Void = { _ in }
     ) -> SyncEngine {
@@ -18,7 +18,7 @@ extension BadInputBench {
         let chances = Mutex(-1)
         return SyncEngine(
             storage: storage, options: options, clock: other ?? PatientClock(clock),
-            // One after the other: 0, 1/8, 2/8…
+            // Each call returns the next of 0, 1/8, 2/8…
             chance: {
                 Double(
                     chances.withLock {
@@ -27,7 +27,7 @@ extension BadInputBench {
             }, origin: { _ in .init("origin", source) })
     }
 
-    /// Runs an engine until `condition` holds, and stops it.
+    /// Runs an engine until `condition` holds, and then stops it.
     func run(_ engine: SyncEngine, until condition: () async throws -> Bool) async throws {
         let running = Task { try await engine.run() }
         while try await !condition() { await Task.yield() }
@@ -35,21 +35,21 @@ extension BadInputBench {
         try await running.value
     }
 
-    /// A list that background work is to keep whole.
+    /// Pins a list, so that background work keeps it complete.
     func pin(_ key: QueryKey? = nil) async throws {
         let record = try await storage.register(key ?? self.key)
         try await storage.setPinned(true, record.id)
     }
 }
 
-@Suite("Bad input: what background work makes of a source that misbehaves", .timeLimit(.minutes(10)))
+@Suite("Bad input: background work with a source that misbehaves", .timeLimit(.minutes(10)))
 struct BadInputEngineTests {
     private let bench = BadInputBench()
 
-    /// How long background work has gone on.
+    /// The time since background work began.
     private func elapsed(since began: Timestamp) -> Duration { bench.clock.now() - began }
 
-    @Test("R28: an origin that fails whenever it is asked is asked ever more seldom, and not a thousand times an hour")
+    @Test("Background work fetches less and less often from an origin that always fails (R28)")
     func backOff() async throws {
         try await bench.pin()
         let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(503) }
@@ -58,12 +58,12 @@ struct BadInputEngineTests {
             source.usage.requests > 100 || elapsed(since: began) > .seconds(3_600)
         }
         #expect(source.usage.requests <= 100)
-        // The one in the middle of which it was stopped is none that has failed.
+        // A fetch that was cancelled when the engine stopped is not counted as a failure.
         let entry = try #require(try await bench.outline?.ledger.first)
         #expect(entry.failure?.httpStatus == 503 && entry.attempts >= source.usage.requests - 1)
     }
 
-    @Test("R33: page one that is refused for good is asked for once, and left to people")
+    @Test("A page one that is refused permanently is fetched once and not retried automatically (R33)")
     func refused() async throws {
         try await bench.pin()
         let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(403) }
@@ -75,7 +75,7 @@ struct BadInputEngineTests {
         try await running.value
     }
 
-    @Test("R33: so is any other page, however often page one is had again")
+    @Test("Any other page refused permanently is fetched once, however often page one is refreshed (R33)")
     func refusedLater() async throws {
         try await bench.pin()
         let refused = Mutex(0)
@@ -89,7 +89,7 @@ struct BadInputEngineTests {
         let began = bench.clock.now()
         try await bench.run(bench.engine(source)) { elapsed(since: began) > .seconds(600) }
         #expect(refused.withLock { $0 } == 1)
-        #expect(source.usage.requests <= 1 + 12, "page one, when it is stale")
+        #expect(source.usage.requests <= 1 + 12, "page one, each time it is stale")
         let list = bench.list(source)
         try await list.load(.cacheOnly)
         try await bench.expectServed(0..<10, list)
@@ -97,7 +97,7 @@ struct BadInputEngineTests {
     }
 
     @Test(
-        "a source that hangs is asked once, holds up nobody else, and does not keep background work from stopping (R30)"
+        "A source that hangs gets one request, delays no other list and does not prevent the engine from stopping (R30)"
     )
     func hangs() async throws {
         let (deaf, well) = (StagedOrigin(), StagedOrigin())
@@ -115,11 +115,11 @@ struct BadInputEngineTests {
         }
         #expect(deaf.requests.count == 1)
         #expect(try await bench.outline?.ledger.allSatisfy { $0.state != .inFlight && $0.leaseOwner == nil } == true)
-        #expect(try await bench.outline?.record.validatedAt == nil, "it is not taken for loaded")
+        #expect(try await bench.outline?.record.validatedAt == nil, "the list does not count as loaded")
     }
 
     @Test(
-        "page one again and again, and what does not decode, are told in the ledger; the good page is kept",
+        "The ledger records a repeated page one and an undecodable page, and the good page is kept",
         arguments: [
             FetchFailure.Class.loop, .undecodable,
         ])

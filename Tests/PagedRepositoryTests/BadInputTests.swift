@@ -5,11 +5,11 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// A list in memory whose source misbehaves, and what has to hold of it all the same: what is cached is served, nothing
-/// is made up, nothing stays under way.
+/// A list in memory whose source misbehaves, with the checks that hold all the same. The cache is served, no item is
+/// invented, and no fetch stays under way.
 struct BadInputBench: Sendable {
     let storage: MemoryStorage
-    /// For a bench on a manual clock, which is the default.
+    /// The clock of a bench on a manual clock, which is the default.
     var clock: ManualClock { storage.manualClock }
     let key = QueryKey("rows")
 
@@ -19,7 +19,7 @@ struct BadInputBench: Sendable {
         Row
     > {
         var options = PagedListOptions()
-        // Pages one behind the other, none asked for twice, so that requests can be counted.
+        // Pages are fetched in order and without overlap, so that a test can count requests.
         options.sync.overlap = 0
         options.sync.concurrency = 1
         change(&options)
@@ -32,7 +32,7 @@ struct BadInputBench: Sendable {
         repository(source, change).list(key)
     }
 
-    /// Nil while the list is not registered.
+    /// The outline of the list. `nil` while the list is not registered.
     var outline: ListOutline? {
         get async throws {
             guard let record = try await storage.query(key) else { return nil }
@@ -40,7 +40,7 @@ struct BadInputBench: Sendable {
         }
     }
 
-    /// These are shown, nothing else is held, nothing is under way.
+    /// Checks that the list shows exactly these rows, holds no others, and has no work or lease under way.
     func expectServed(
         _ numbers: Range<Int>, _ list: PagedList<Row>, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -59,9 +59,9 @@ extension Row {
     static func list(_ numbers: Range<Int>) -> [Row] { numbers.map(StagedOrigin.row) }
 }
 
-/// Keeps whoever comes, cancelled or not, until it is opened.
+/// Blocks each caller, cancelled or not, until the gate is opened.
 ///
-/// State: whether it is open, and who waits; under a mutex.
+/// State: whether the gate is open, and the waiting callers, under a mutex.
 private final class Gate: Sendable {
     private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
 
@@ -86,14 +86,14 @@ private final class Gate: Sendable {
     }
 }
 
-@Suite("Bad input: what a list makes of a source that misbehaves", .timeLimit(.minutes(10)))
+@Suite("Bad input: a list with a source that misbehaves", .timeLimit(.minutes(10)))
 struct BadInputTests {
     private let bench = BadInputBench()
     private let away = FetchFailure(.transport, "the origin is not heard", isRetryable: true)
 
-    // MARK: It throws
+    // MARK: Sources that throw
 
-    @Test("R37: a source that says it was cancelled, though nobody did, shows no failure; the next call asks again")
+    @Test("A source that throws CancellationError on its own shows no failure, and the next call fetches again (R37)")
     func cancelsItself() async throws {
         let count = Mutex(0)
         let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
@@ -112,7 +112,7 @@ struct BadInputTests {
         #expect(source.usage.requests == 2)
     }
 
-    @Test("R14: a list that is whole stays so when page one is answered, and its end, asked for once more, is not")
+    @Test("A complete list stays complete when page one is answered and the second request for its end fails (R14)")
     func endFails() async throws {
         let origin = StagedOrigin(30, access: .chain, total: nil)
         let list = bench.list(origin)
@@ -124,14 +124,14 @@ struct BadInputTests {
         #expect(origin.requests.count == 3 + 2)
     }
 
-    // MARK: It hangs, or answers too late
+    // MARK: Sources that hang or answer late
 
-    @Test("X14: a next page that never comes is a failure after the time limit, in the ledger; who asks again gets it")
+    @Test("A next page that never arrives fails with a timeout in the ledger, and a later load fetches it (X14)")
     func hangs() async throws {
         let origin = StagedOrigin()
         try await bench.list(origin).load()
         var deaf = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in
-            // Ends only when its task is cancelled.
+            // The loop ends only when its task is cancelled.
             for await _ in AsyncStream<Void>.makeStream().stream {}
             return []
         }
@@ -149,7 +149,7 @@ struct BadInputTests {
         #expect(try await bench.outline?.failures == [])
     }
 
-    @Test("X12: an answer that comes when nobody waits any more is not lost, and not asked for again")
+    @Test("An answer that arrives after its caller was cancelled is stored and not fetched again (X12)")
     func answersLate() async throws {
         let origin = StagedOrigin()
         origin.ignoreCancellation()
@@ -161,7 +161,7 @@ struct BadInputTests {
         next.cancel()
         await #expect(throws: CancellationError.self) { try await next.value }
         #expect(list.current.failure == nil)
-        #expect(list.current.isLoadingNext, "the source has not ended")
+        #expect(list.current.isLoadingNext, "the source is still running")
         origin.release()
         while list.current.activity != .idle { await Task.yield() }
         try await bench.expectServed(0..<20, list)
@@ -170,7 +170,7 @@ struct BadInputTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test("X4, R4: what a superseded next page brings when the list is another one by then is dropped")
+    @Test("The answer of a superseded next page is dropped when the list was replaced meanwhile (X4, R4)")
     func answersLateForAnotherList() async throws {
         let gate = Gate()
         let shown = Mutex(Row.list(0..<48))
@@ -179,7 +179,7 @@ struct BadInputTests {
             if offset > 0 { await gate.pass() }
             return ItemPage(items: answer, total: 48)
         }
-        // What is raced against a clock is dropped when it is cancelled; this one is heard to its end.
+        // A time limit would drop the answer when the load is cancelled. Without one the source runs to its end.
         source.timeLimit = nil
         let list = bench.list(source)
         try await list.load()
@@ -195,10 +195,10 @@ struct BadInputTests {
         try await bench.expectServed(100..<120, list)
     }
 
-    // MARK: It answers something else
+    // MARK: Wrong answers
 
     @Test(
-        "R5, G2: one wrong page, whichever, is put right: nothing twice, nothing missing",
+        "One wrong page, whichever it is, is repaired without duplicates and without missing items (R5, G2)",
         arguments: [
             0..<10, 20..<30, 40..<48,
         ])
@@ -220,7 +220,7 @@ struct BadInputTests {
     }
 
     @Test(
-        "R24: page one, whatever is asked for, is a loop that is told; page one stays what it was",
+        "A page one returned for every request is reported as a loop, and page one stays as it was (R24)",
         arguments: [48, nil])
     func alwaysPageOne(total: Int?) async throws {
         let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ in ItemPage(items: Row.list(0..<10), total: total)
@@ -231,12 +231,12 @@ struct BadInputTests {
         #expect(
             failure?.kind == .next && failure?.failure.failureClass == .loop && failure?.failure.isRetryable == false)
         #expect(list.current.failure == failure && list.current.failingPages == 1)
-        #expect(list.current.hasMore, "that is no end")
+        #expect(list.current.hasMore, "a loop is not the end")
         try await bench.expectServed(0..<10, list)
         #expect(source.usage.requests <= 12)
     }
 
-    @Test("G6: page one is held all the while that it comes again for every other place")
+    @Test("Page one stays held while the origin returns it for every other position (G6)")
     func pageOneMeanwhile() async throws {
         let held = Mutex<[Int]>([])
         let source = try ItemSource<Row>.offsets(pageSize: 10) { [bench] _, _ in

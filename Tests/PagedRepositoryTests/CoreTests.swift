@@ -12,7 +12,7 @@ struct EndOfListTests {
         FetchedPage(content: named(0..<count), total: total, next: next.map { PageCursor($0) }, hasMore: hasMore)
     }
 
-    @Test("C20, R24: the origin's own word wins over any total")
+    @Test("The origin's explicit flag or cursor overrides any total (C20, R24)")
     func explicit() {
         #expect(EndOfList.decide(page(10, total: .exact(5), hasMore: true), at: 0, full: 10, access: .offsets) == .more)
         #expect(
@@ -21,20 +21,20 @@ struct EndOfListTests {
         #expect(EndOfList.decide(page(10, total: .exact(10), next: "n"), at: 0, full: 10, access: .chain) == .more)
     }
 
-    @Test("C20: then an exact total, reached or not")
+    @Test("An exact total decides next, whether it is reached or not (C20)")
     func totals() {
         #expect(EndOfList.decide(page(10, total: .exact(20)), at: 10, full: 10, access: .offsets) == .end(at: 20))
         #expect(EndOfList.decide(page(4, total: .exact(20)), at: 10, full: 10, access: .offsets) == .more)
         #expect(EndOfList.decide(page(0, total: .exact(20)), at: 10, full: 10, access: .offsets) == .end(at: 10))
     }
 
-    @Test("C20: then, for what hands over cursors, the cursor that is missing")
+    @Test("In a chain, a missing cursor then marks the end (C20)")
     func chains() {
         #expect(EndOfList.decide(page(10, total: .exact(99)), at: 0, full: nil, access: .chain) == .end(at: 10))
         #expect(EndOfList.decide(page(0), at: 30, full: nil, access: .chain) == .end(at: 30))
     }
 
-    @Test("C20: a short page is the end only where nothing else speaks")
+    @Test("A short page is the end only in the absence of every other sign (C20)")
     func shortPages() {
         #expect(EndOfList.decide(page(4), at: 10, full: 10, access: .offsets) == .end(at: 14))
         #expect(EndOfList.decide(page(10), at: 10, full: 10, access: .offsets) == .more)
@@ -43,12 +43,12 @@ struct EndOfListTests {
     }
 }
 
-@Suite("The retry schedule (R27, R28)")
+@Suite("Retry schedule (R27, R28)")
 struct RetryScheduleTests {
     private let schedule = RetrySchedule()
     private let server = FetchFailure.status(500)
 
-    @Test("the pause doubles, jitter takes a share of it, the cap holds")
+    @Test("The pause doubles with each attempt, jitter takes a share of it, and the cap limits it")
     func backOff() {
         func pause(_ attempt: Int, _ chance: Double) -> Duration {
             RetrySchedule(attempts: 100).nextAttempt(after: server, attempt: attempt, now: noon, chance: chance)! - noon
@@ -60,26 +60,26 @@ struct RetryScheduleTests {
         #expect(pause(60, 1) == .seconds(300))
     }
 
-    @Test("permanent failures and used-up attempts are not tried again")
+    @Test("Permanent failures and exhausted attempts are not retried")
     func givingUp() {
         #expect(schedule.nextAttempt(after: .status(404), attempt: 1, now: noon, chance: 0) == nil)
         #expect(schedule.nextAttempt(after: server, attempt: 7, now: noon, chance: 0) != nil)
         #expect(schedule.nextAttempt(after: server, attempt: 8, now: noon, chance: 0) == nil)
     }
 
-    @Test("Retry-After wins, within its maximum")
+    @Test("Retry-After overrides the pause, up to its maximum")
     func retryAfter() {
         func pause(_ retryAfter: Duration) -> Duration {
             schedule.nextAttempt(after: .status(429, retryAfter: retryAfter), attempt: 1, now: noon, chance: 0.1)!
                 - noon
         }
         #expect(pause(.seconds(7)) == .seconds(7))
-        #expect(pause(.seconds(-7)) == .milliseconds(50), "and never shortens our own pause")
+        #expect(pause(.seconds(-7)) == .milliseconds(50), "Retry-After never shortens the schedule's own pause")
         #expect(pause(.seconds(1 << 31)) == .seconds(3_600))
     }
 
     @Test(
-        "R27: what is retryable",
+        "The status code decides whether a failure is retryable (R27)",
         arguments: [
             (408, true), (425, true), (429, true), (500, true), (503, true), (599, true),
             (400, false), (401, false), (403, false), (404, false), (410, false), (418, false),
@@ -89,7 +89,7 @@ struct RetryScheduleTests {
     }
 }
 
-@Suite("The fetch queue")
+@Suite("Fetch queue")
 struct FetchQueueTests {
     private func queue(concurrency: Int = 2, budget: Int? = nil, patience: Duration = .seconds(30)) -> FetchQueue {
         FetchQueue(.init(concurrency: concurrency, transportFailures: 3, patience: patience, budget: budget))
@@ -97,7 +97,7 @@ struct FetchQueueTests {
 
     private let unreachable = FetchFailure(.transport, "refused", isRetryable: true)
 
-    @Test("fetches in order, as many at a time as allowed, and ends when nothing is left")
+    @Test("The queue fetches in order, up to its concurrency at a time, and finishes when it is empty")
     func order() {
         var queue = queue()
         queue.add([.span(0..<5, overlap: 0), .span(5..<10, overlap: 0), .span(10..<15, overlap: 0)])
@@ -112,7 +112,7 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon) == .finish(.drained))
     }
 
-    @Test("a failed page is tried again when it is due, before new ones")
+    @Test("A failed page is retried when it is due, ahead of new pages")
     func retries() {
         var queue = queue(concurrency: 1)
         queue.add([.span(0..<5, overlap: 0), .span(5..<10, overlap: 0)])
@@ -126,7 +126,7 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon + .seconds(2)) == .finish(.drained))
     }
 
-    @Test("Retry-After silences the origin as a whole, not one page")
+    @Test("Retry-After pauses the whole origin, not one page")
     func quiet() {
         var queue = queue()
         queue.add([.span(0..<5, overlap: 0), .span(5..<10, overlap: 0), .span(10..<15, overlap: 0)])
@@ -139,7 +139,7 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon + .seconds(9)) == .fetch(.span(0..<5, overlap: 0)))
     }
 
-    @Test("patience is counted over all waits; what is due later is left to a later run")
+    @Test("Patience limits the sum of all waits, and later retries are left to a later run")
     func patience() {
         var queue = queue(concurrency: 1, patience: .seconds(10))
         queue.add([.head])
@@ -151,19 +151,19 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon + .seconds(6)) == .finish(.retryLater(noon + .seconds(12))))
     }
 
-    @Test("R32: an origin that was never heard is away after a few failures")
+    @Test("An origin that never answered counts as offline after a few failures (R32)")
     func away() {
         var queue = queue(concurrency: 1)
         queue.add([.head])
         for attempt in 1...3 {
             let now = noon + .seconds(attempt)
-            guard case .fetch = queue.next(now: now) else { Issue.record("no attempt \(attempt)"); return }
+            guard case .fetch = queue.next(now: now) else { Issue.record("there is no attempt \(attempt)"); return }
             queue.failed(.head, unreachable, nextAttemptAt: now)
         }
         #expect(queue.next(now: noon + .seconds(9)) == .finish(.offline))
     }
 
-    @Test("R32: an origin that was heard before is probed, one request at a time, while patience lasts")
+    @Test("An origin that answered before is probed with one request at a time while patience lasts (R32)")
     func probing() {
         var queue = queue(concurrency: 2, patience: .seconds(5))
         queue.add((0..<6).map { .span($0 * 5..<$0 * 5 + 5, overlap: 0) })
@@ -176,13 +176,13 @@ struct FetchQueueTests {
             queue.failed(.span(start..<start + 5, overlap: 0), unreachable, nextAttemptAt: noon + .seconds(60))
         }
         #expect(queue.next(now: noon) == .fetch(.span(20..<25, overlap: 0)))
-        #expect(queue.next(now: noon) == .wait, "one probe at a time")
+        #expect(queue.next(now: noon) == .wait, "only one probe at a time")
         queue.landed(.span(20..<25, overlap: 0))
         #expect(queue.next(now: noon) == .fetch(.span(25..<30, overlap: 0)))
     }
 
     @Test(
-        "R32: at an origin that stays away nothing new is begun: what failed is asked for again when it is due, while patience lasts"
+        "At an origin that stays unreachable the queue starts no new page and retries failed pages when they are due, while patience lasts (R32)"
     )
     func gone() {
         func page(_ number: Int) -> FetchTarget { .span(number * 5..<number * 5 + 5, overlap: 0) }
@@ -206,14 +206,14 @@ struct FetchQueueTests {
             healed.landed(page(number))
         }
 
-        // Each takes three seconds to fail.
+        // Each request takes three seconds to fail.
         queue.failed(page(1), unreachable, nextAttemptAt: noon + .seconds(60))
         #expect(queue.next(now: noon + .seconds(4)) == .fetch(page(2)))
         queue.failed(page(2), unreachable, nextAttemptAt: noon + .seconds(60))
         #expect(queue.next(now: noon + .seconds(7)) == .finish(.offline))
     }
 
-    @Test("a budget counts answers, not attempts")
+    @Test("The page budget counts answers, not attempts")
     func budget() {
         var queue = queue(concurrency: 1, budget: 1)
         queue.add([.head, .span(5..<10, overlap: 0)])
@@ -224,7 +224,7 @@ struct FetchQueueTests {
         #expect(queue.next(now: noon) == .finish(.limited))
     }
 
-    @Test("stopping waits for what is in flight, and starts nothing")
+    @Test("A stopped queue waits for the requests in flight and starts no others")
     func stopping() {
         var queue = queue()
         queue.add([.head, .span(5..<10, overlap: 0), .span(10..<15, overlap: 0)])
@@ -236,7 +236,7 @@ struct FetchQueueTests {
     }
 }
 
-@Suite("The load plan")
+@Suite("Load plan")
 struct LoadPlanTests {
     private func list(_ ranges: [Range<Int>], total: Total = .unknown, end: Int? = nil, cursor: String? = nil)
         -> ListOutline
@@ -256,7 +256,7 @@ struct LoadPlanTests {
         return ListOutline(record: record, pages: pages, ledger: [], readAt: noon)
     }
 
-    @Test("offsets: the gaps, in pages")
+    @Test("With offsets, the plan targets the gaps, in pages")
     func offsets() {
         let list = list([0..<10, 20..<25], total: .exact(32))
         #expect(
@@ -265,7 +265,7 @@ struct LoadPlanTests {
             ])
     }
 
-    @Test("R21: a known item is asked for again where a cycle of pages begins, and where a page is not full")
+    @Test("The plan repeats a known item where a cycle of pages begins and where a page is not full (R21)")
     func overlap() {
         let list = list([0..<10, 20..<25], total: .exact(40))
         let targets = LoadPlan.targets(for: list, access: .offsets, size: 10, overlap: 1)
@@ -278,7 +278,7 @@ struct LoadPlanTests {
             LoadPlan.targets(for: self.list([]), access: .offsets, size: 10, overlap: 1) == [.span(0..<10, overlap: 0)])
     }
 
-    @Test("a grid: whole pages of the origin, each once (R21)")
+    @Test("With a grid, the plan targets whole pages of the origin, each once (R21)")
     func grid() {
         let list = list([0..<10, 12..<18], total: .exact(35))
         #expect(
@@ -287,13 +287,13 @@ struct LoadPlanTests {
             ])
     }
 
-    @Test("no total: one page behind what is held, and the answer tells")
+    @Test("Without a total, the plan targets one page behind the held items, and its answer decides about more")
     func openEnd() {
         #expect(LoadPlan.targets(for: list([0..<10]), access: .offsets, size: 10) == [.span(10..<20, overlap: 0)])
         #expect(LoadPlan.targets(for: list([0..<10], end: 10), access: .offsets, size: 10) == [])
     }
 
-    @Test("a chain: what the head run's last page handed over, until the end is known")
+    @Test("With a chain, the plan follows the cursor of the head's last page until the end is known")
     func chain() {
         #expect(
             LoadPlan.targets(for: list([0..<10], cursor: "c"), access: .chain, size: 10) == [
@@ -303,7 +303,7 @@ struct LoadPlanTests {
         #expect(LoadPlan.targets(for: list([0..<10]), access: .single, size: 10) == [])
     }
 
-    @Test("R44: a total that lies drives neither an allocation nor a loop")
+    @Test("A false total drives neither an allocation nor a loop (R44)")
     func hugeTotals() {
         for access in [PagingAccess.offsets, .grid(size: 10)] {
             #expect(

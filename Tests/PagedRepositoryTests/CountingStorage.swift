@@ -2,10 +2,10 @@ import PageModel
 import StorageSupport
 import Synchronization
 
-/// A storage that counts how often lists are read. What counts of changes it does not tell when it is to be one that
-/// cannot.
+/// A storage that counts how often each list is read. With `countsChanges: false` it returns no change counts, like a
+/// storage that cannot count changes.
 ///
-/// State: the counts, by the list that was read, under a mutex.
+/// State: the read counts by query, under a mutex.
 final class CountingStorage: RelayedStorage {
     let storage: any PageStorage
     private let countsChanges: Bool
@@ -16,9 +16,9 @@ final class CountingStorage: RelayedStorage {
         self.countsChanges = countsChanges
     }
 
-    /// How many transactions were made to read this list; nil: to read the records of all.
+    /// Returns how many transactions read this query. `nil` means the reads of all records.
     func reads(of query: QueryID?) -> Int { reads.withLock { $0[query] ?? 0 } }
-    /// Of all lists, without the records.
+    /// The reads of all queries, without the reads of records.
     var allReads: Int { reads.withLock { $0.filter { $0.key != nil }.values.reduce(0, +) } }
     private func count(_ query: QueryID?) { reads.withLock { $0[query, default: 0] += 1 } }
 

@@ -3,9 +3,9 @@ import PagedRepository
 import PagedRepositoryTesting
 import Synchronization
 
-/// An origin that counts who is in it, and, closed, keeps everybody until the test lets them out.
+/// An origin that counts the requests in flight. While closed, it holds every request until the test releases it.
 ///
-/// State: who is inside, who came and when, whom it keeps; under a mutex.
+/// State: the requests in flight, the offsets and times of all requests, and the held requests, under a mutex.
 final class CrowdedOrigin: PageSource {
     private struct State {
         var isOpen: Bool
@@ -14,7 +14,7 @@ final class CrowdedOrigin: PageSource {
         var served: [Int] = []
         var moments: [Timestamp] = []
         var kept: [Int: CheckedContinuation<Void, any Error>] = [:]
-        /// Let out before they were kept.
+        /// The offsets released before their request arrived.
         var free: Set<Int> = []
         var failures: [Int: any Error] = [:]
     }
@@ -27,17 +27,17 @@ final class CrowdedOrigin: PageSource {
         state = Mutex(State(isOpen: isOpen))
     }
 
-    /// Odd on purpose: somebody who relays must not make them up.
+    /// Unusual values on purpose: a wrapper that forwards them cannot have invented them.
     let access = PagingAccess.grid(size: 7)
     let largestOverlap: Int? = 3
     let probeSize: Int? = 2
     var usage: SourceUsage { SourceUsage(requests: served.count, bytesReceived: 11) }
 
-    /// The most that were inside at a time.
+    /// The largest number of requests in flight at the same time.
     var most: Int { state.withLock { $0.most } }
-    /// What was asked for, in the order in which it came.
+    /// The requested offsets, in order of arrival.
     var served: [Int] { state.withLock { $0.served } }
-    /// When it came.
+    /// The arrival times of the requests.
     var moments: [Timestamp] { state.withLock { $0.moments } }
 
     func fail(_ offset: Int, with error: any Error) { state.withLock { $0.failures[offset] = error } }
@@ -51,7 +51,7 @@ final class CrowdedOrigin: PageSource {
         request?.resume()
     }
 
-    /// Lets everybody out, and keeps nobody from now on.
+    /// Releases every held request, and holds no more requests from now on.
     func open() {
         let kept = state.withLock { state in
             defer { state.kept = [:] }

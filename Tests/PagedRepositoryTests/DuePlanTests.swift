@@ -6,14 +6,14 @@ import Testing
 
 @testable import PagedRepository
 
-/// What a look at one moment finds to do (R29, R33).
-@Suite("What is due by now")
+/// The runs that a look at one moment finds due (R29, R33).
+@Suite("Due runs of one moment")
 struct DuePlanTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
     private let plan = DuePlan(
         agenda: Agenda(rules: Agenda.Rules(freshness: FreshnessPolicy(), longestPause: .seconds(3_600))))
 
-    /// A list of pages of ten, and a ledger.
+    /// A list with pages of ten items and a ledger.
     private func list(
         held: [Int] = [0], total: Int? = 100, validated age: Duration? = .seconds(1), isPinned: Bool = false,
         sweep: Bool = false,
@@ -41,21 +41,21 @@ struct DuePlanTests {
             nextAttemptAt: next, failure: FetchFailure(.server, "m", isRetryable: isRetryable))
     }
 
-    @Test("a list that nobody pinned has nothing to be done but what its ledger has scheduled")
+    @Test("A list that is not pinned has only the due retries of its ledger to run")
     func ledger() {
-        #expect(plan.runs(for: list(validated: .seconds(900)), now: noon).isEmpty, "stale, and nobody wants it")
+        #expect(plan.runs(for: list(validated: .seconds(900)), now: noon).isEmpty, "the list is stale, but not pinned")
         let entries = [failing(30, noon), failing(50, noon + .seconds(5)), failing(70, nil, isRetryable: false)]
         #expect(plan.runs(for: list(ledger: entries), now: noon) == [.positions(30..<39)])
         #expect(plan.runs(for: list(ledger: entries), now: noon + .seconds(5)) == [.positions(30..<59)])
     }
 
-    @Test("R29: a retry that no back-off could have put so far ahead is due")
+    @Test("A retry further ahead than any back-off allows is due (R29)")
     func clockSetBack() {
         #expect(plan.retries(of: list(ledger: [failing(30, noon + .seconds(301))]), now: noon) == [.positions(30..<39)])
         #expect(plan.retries(of: list(ledger: [failing(30, noon + .seconds(300))]), now: noon).isEmpty)
     }
 
-    @Test("failing pages with nothing between them are one run; held ones, and those that are not due, part them")
+    @Test("Adjacent failing pages form one run; held pages and pages not yet due separate runs")
     func stretches() {
         let entries = [
             failing(10, noon), failing(20, noon), failing(40, noon), failing(50, noon + .seconds(9)), failing(60, noon),
@@ -65,9 +65,9 @@ struct DuePlanTests {
                 == [.positions(10..<30), .positions(40..<50), .positions(60..<69)])
     }
 
-    @Test("a failing page is asked for as a whole: up to what is known next, to the end of the list, or a page's worth")
+    @Test("A retry covers a whole page: up to the next known page, to the end of the list, or one page size")
     func wholePages() {
-        // Pages that were read without overlap are as long as page one; the last one ends where the list does.
+        // Pages that were read without overlap are as long as page one. The last page ends where the list ends.
         #expect(plan.retries(of: list(held: [0, 20], ledger: [failing(10, noon)]), now: noon) == [.positions(10..<20)])
         #expect(plan.retries(of: list(total: 37, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<37)])
         #expect(plan.retries(of: list(total: nil, ledger: [failing(30, noon)]), now: noon) == [.positions(30..<39)])
@@ -76,7 +76,7 @@ struct DuePlanTests {
             "behind the end")
     }
 
-    @Test("page one comes first, alone; where it never came, everything is wanted")
+    @Test("Page one is retried first and alone; a list whose page one was never fetched needs everything")
     func pageOne() {
         #expect(
             plan.retries(of: list(ledger: [failing(0, noon), failing(30, noon)]), now: noon) == [
@@ -86,13 +86,13 @@ struct DuePlanTests {
             plan.retries(of: list(held: [], validated: nil, ledger: [failing(0, noon)]), now: noon) == [.everything])
     }
 
-    @Test("a pinned list is refreshed when it is stale, and completed when it is not; a sweep goes on")
+    @Test("A pinned list is refreshed when stale and completed when fresh, and a sweep is resumed")
     func pinned() {
         #expect(plan.runs(for: list(held: whole, isPinned: true), now: noon).isEmpty)
         #expect(plan.runs(for: list(held: whole, validated: .seconds(61), isPinned: true), now: noon) == [.everything])
         #expect(plan.runs(for: list(isPinned: true), now: noon) == [.positions(0..<Int.max)])
         #expect(plan.runs(for: list(validated: .seconds(61), sweep: true), now: noon) == [.sweep])
-        // R33: what failed for good is left to people, and what is due beside it is not.
+        // A permanent failure is not retried automatically (R33). Other pages of the list stay due.
         let entries = [failing(0, nil, isRetryable: false), failing(30, noon)]
         #expect(
             plan.runs(for: list(validated: .seconds(61), isPinned: true, ledger: entries), now: noon) == [
@@ -100,10 +100,10 @@ struct DuePlanTests {
             ])
     }
 
-    /// The offsets of a list that lacks nothing.
+    /// The page offsets of a complete list.
     private let whole = Array(stride(from: 0, to: 100, by: 10))
 
-    /// Whether page one of a whole, pinned list is due, under these rules.
+    /// Whether page one of a complete list is due under these rules. The list is pinned by default.
     private func isDue(
         _ age: Duration, freshFor: Duration? = nil, invalidated: Timestamp? = nil, isPinned: Bool = true,
         _ policy: FreshnessPolicy = FreshnessPolicy(), shortestAge: Duration = .seconds(1)
@@ -115,18 +115,18 @@ struct DuePlanTests {
         return !runs.isEmpty
     }
 
-    @Test("a pinned list is due when the origin's own word runs out, be that sooner or later than the policy's")
+    @Test("A pinned list is due when the origin's max-age ends, whether that is before or after the policy's age")
     func originsWord() {
         #expect(!isDue(.seconds(61), freshFor: .seconds(600)))
         #expect(isDue(.seconds(600), freshFor: .seconds(600)))
         #expect(isDue(.seconds(5), freshFor: .seconds(5)))
-        // Whoever says an age of his own is not contradicted.
+        // A policy that ignores the origin's max-age uses its own age.
         let own = FreshnessPolicy(staleAfter: .seconds(60), originWord: .ignored)
         #expect(isDue(.seconds(61), freshFor: .seconds(600), own))
         #expect(!isDue(.seconds(5), freshFor: .seconds(5), own))
     }
 
-    @Test("a pinned list that was invalidated is due, however young it is; one that nobody pinned is nobody's")
+    @Test("An invalidated list is due at any age when it is pinned, and never due when it is not pinned")
     func invalidated() {
         #expect(isDue(.seconds(1), freshFor: .seconds(600), invalidated: noon))
         #expect(isDue(.zero, invalidated: noon))
@@ -134,7 +134,7 @@ struct DuePlanTests {
     }
 
     @Test(
-        "what is stale at once is due at once to those who look once, and not before a second to those who never stop looking"
+        "A list that is stale at once is due at once for a single look, and after one second for continuous background work"
     )
     func atOnce() {
         let never = FreshnessPolicy(staleAfter: .zero)
@@ -146,7 +146,7 @@ struct DuePlanTests {
     }
 
     @Test(
-        "a look at the whole storage finds a pinned list due in the moment in which it was confirmed, if that is asked for"
+        "DueWork finds a pinned list due in the moment of its validation when the policy's age is zero"
     )
     func sameMoment() async throws {
         let store = MemoryStorage(clock: ManualClock(noon))
@@ -161,7 +161,7 @@ struct DuePlanTests {
     }
 
     @Test(
-        "R31, R33: a run of what is due leaves alone what is not, and begins no sweep that somebody else has finished")
+        "A run of due work honors the ledger and does not begin a sweep that another process has finished (R31, R33)")
     func options() {
         var base = SyncOptions()
         base.concurrency = 7
@@ -172,7 +172,7 @@ struct DuePlanTests {
         #expect(options.concurrency == 7)
     }
 
-    @Test("R31: a sweep that somebody else has finished since the look costs page one, and nothing else")
+    @Test("A sweep that another process finished since the look costs one request for page one (R31)")
     func finishedByAnother() async throws {
         let clock = ManualClock(noon)
         let bench = try await SyncBench(clock)
@@ -193,13 +193,13 @@ struct DuePlanTests {
         #expect(try await DueWork.all(in: bench.store).map(\.runs) == [[.sweep]])
         try await setSweep(nil)
         #expect(try await requests(of: DueWork.options(for: .sweep, from: SyncOptions())) == 1)
-        // Whoever asks for a sweep gets one.
+        // An explicit request for a sweep runs one.
         var options = SyncOptions()
         options.work = .sweep
         #expect(try await requests(of: options) > 1)
     }
 
-    @Test("of a whole storage: the lists that something is due for, and no others")
+    @Test("DueWork returns the lists of a storage that have due work, and no others")
     func wholeStorage() async throws {
         let store = MemoryStorage(clock: ManualClock(noon))
         let failed = try await store.register("failed", at: noon).id
@@ -214,7 +214,7 @@ struct DuePlanTests {
         let due = try await DueWork.all(in: store)
         #expect(due.map(\.query.id) == [failed, pinned])
         #expect(due.map(\.runs) == [[.positions(50..<51)], [.everything]])
-        // Whoever wants the page now need not wait (R33).
+        // A page that a caller wants now is due without waiting (R33).
         try await store.record([.hastened(offset: 50)], for: later, at: noon + .seconds(1))
         #expect(try await DueWork.all(in: store).map(\.query.id) == [failed, later, pinned])
     }

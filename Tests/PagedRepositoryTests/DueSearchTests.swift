@@ -5,9 +5,9 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("How far the ledger is looked through")
+@Suite("Search depth in the ledger")
 struct DueSearchTests {
-    @Test("what cannot be fetched now does not hide what can: more is asked for, to a bound")
+    @Test("Pages that cannot be fetched now do not hide others: the search widens its limit up to a bound")
     func bound() {
         var search = DueSearch(lists: 4)
         var limits = [search.limit]
@@ -15,7 +15,7 @@ struct DueSearchTests {
         #expect(limits == [256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576])
     }
 
-    @Test("enough to do, or nothing more, ends it")
+    @Test("The search ends with enough ready lists or at the end of the ledger")
     func end() {
         var search = DueSearch(lists: 4)
         let ends = [
@@ -26,10 +26,10 @@ struct DueSearchTests {
         var least = DueSearch(lists: 0)
         let (none, one) = (least.goesOn(found: 256, ready: 0), least.goesOn(found: 1_024, ready: 1))
         #expect(none)
-        #expect(!one, "room for one list there is always")
+        #expect(!one, "the search always has room for one list")
     }
 
-    @Test("the one list that can be fetched now is found behind a thousand pages that cannot")
+    @Test("The search finds the one ready list behind a thousand pages that cannot be fetched now")
     func hidden() async throws {
         let noon = Timestamp(milliseconds: 1_800_000_000_000)
         let storage = MemoryStorage(clock: ManualClock())

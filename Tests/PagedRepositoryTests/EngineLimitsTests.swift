@@ -6,11 +6,11 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("How many requests background work makes at a time", .timeLimit(.minutes(10)))
+@Suite("Request limits of background work", .timeLimit(.minutes(10)))
 struct EngineLimitsTests {
-    /// Counts the requests that are at an origin at a time.
+    /// Counts the requests in flight at an origin.
     ///
-    /// State: how many there are, and were at most; under a mutex.
+    /// State: the current and the largest number of requests in flight, under a mutex.
     private final class CountedSource: PageSource {
         private let origin: StagedOrigin
         private let counts = Mutex((inside: 0, most: 0))
@@ -24,7 +24,7 @@ struct EngineLimitsTests {
         func fetch(_ request: PageRequest) async throws -> PageAnswer {
             counts.withLock { $0 = ($0.inside + 1, max($0.most, $0.inside + 1)) }
             defer { counts.withLock { $0.inside -= 1 } }
-            // Others get a chance to be there at the same time.
+            // The yields let other requests arrive at the same time.
             for _ in 0..<20 { await Task.yield() }
             return try await origin.fetch(request)
         }
@@ -60,7 +60,7 @@ struct EngineLimitsTests {
         return true
     }
 
-    @Test("eight lists of one origin share its requests", arguments: [1, 4])
+    @Test("Eight lists of one origin share its request limit", arguments: [1, 4])
     func perOrigin(_ limit: Int) async throws {
         try await pin(8)
         let source = CountedSource(origin)
@@ -78,7 +78,7 @@ struct EngineLimitsTests {
     }
 
     @Test(
-        "a gate that the origin brings is shared with lists in the foreground, and left empty by an engine that stops")
+        "An origin's own gate limits background and foreground lists together, and a stopped engine leaves it empty")
     func shared() async throws {
         try await pin(4)
         let source = CountedSource(origin)

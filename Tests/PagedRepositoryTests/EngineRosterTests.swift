@@ -5,7 +5,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("What background work knows of the lists")
+@Suite("Roster of the lists that background work knows")
 struct EngineRosterTests {
     private let memory = MemoryStorage(clock: ManualClock())
     private let storage: CountingStorage
@@ -36,7 +36,7 @@ struct EngineRosterTests {
         .changed(ChangeSet(query: query, version: nil, changes: [.validated]))
     }
 
-    @Test("every list is read once, and then only those that were told of")
+    @Test("The roster reads every list once, and afterwards only the lists that a notice names")
     func reads() async throws {
         var roster = EngineRoster()
         let queries = try await pinned(20)
@@ -55,7 +55,7 @@ struct EngineRosterTests {
         #expect(storage.reads(of: nil) == 1)
     }
 
-    @Test("lists that are new, pinned, observed or given up are known as such at the next look")
+    @Test("Lists that are new, pinned, observed, unpinned or purged are recognized at the next look")
     func comeAndGo() async throws {
         var roster = EngineRoster()
         let queries = try await pinned(2)
@@ -75,7 +75,7 @@ struct EngineRosterTests {
         #expect(roster.records[queries[1]] == nil)
     }
 
-    @Test("what is running is read when it has ended")
+    @Test("A list with a running job is read again after the job ends")
     func running() async throws {
         var roster = EngineRoster()
         let query = try await pinned(1)[0]
@@ -88,7 +88,7 @@ struct EngineRosterTests {
         #expect(storage.reads(of: query) == before + 1)
     }
 
-    @Test("R41: of what others did, lists that they purged are found out, too, and lists without names are read again")
+    @Test("The roster notices lists purged by other processes, and reads all lists after a notice without names (R41)")
     func others() async throws {
         var roster = EngineRoster()
         let queries = try await pinned(3)

@@ -7,11 +7,12 @@ import Testing
 
 @testable import PageStore
 
-/// R46: rows whose numbers no code of ours wrote, and whose seals hold all the same.
-@Suite("Forged numbers")
+/// Rows with forged numbers and valid seals must not break reads, runs or repair (R46).
+@Suite("Forged numbers in rows")
 struct ForgedRowTests {
     private static let extremes: [Int64] = [.min, -1, 0, 1, 1 << 53 - 1, 1 << 53, 1 << 53 + 1, .max - 1, .max]
-    /// A hash may be any number; a key with another number is another row, which nothing leads to.
+    /// Columns in which any number is possible. A hash may be any number, and a row with a forged key is an unreachable
+    /// row.
     private static let anything: Set<String> = [
         "page.query", "page.body", "page.checksum", "page.fingerprint", "query.id", "query.name_hash", "identity.query",
         "identity.body",
@@ -30,7 +31,7 @@ struct ForgedRowTests {
         }
     }
 
-    /// A store with something in each column.
+    /// Creates a store with a value in every column.
     private static func makeStore(at path: String) async throws {
         let store = try await PageStore.openForTest(at: path)
         let query = try await store.register(QueryKey("list"), at: noon).id
@@ -63,7 +64,7 @@ struct ForgedRowTests {
         await store.close()
     }
 
-    /// Every column of every table that holds numbers.
+    /// Every integer column of every table, except the seals.
     private static func columns(of connection: Connection) throws -> [(table: String, column: String)] {
         var columns: [(String, String)] = []
         try connection.each(
@@ -80,7 +81,7 @@ struct ForgedRowTests {
         let connection = try Connection(path: path)
         try Seal.define(in: connection)
         try connection.execute("PRAGMA ignore_check_constraints = ON")
-        // One row of each table: other rows with the same key would be refused.
+        // The update changes one row of each table, because several rows with the same key would be refused.
         let conditions = [
             "page": "offset = 10", "ledger": "offset = 10", "body": "id = 2", "identity": "body = 2",
             "access": "body = 2",
@@ -103,7 +104,7 @@ struct ForgedRowTests {
         }
     }
 
-    /// A reading returns what it can, or says that the store is damaged.
+    /// Runs a read, which either succeeds or throws `StorageError` with the code `damaged`.
     private static func tolerating(_ body: () async throws -> Void) async throws {
         do { try await body() } catch let error as StorageError where error.code == .damaged {}
     }
@@ -134,7 +135,7 @@ struct ForgedRowTests {
     }
 
     @Test(
-        "whatever number stands in whatever column: readings and runs end, verify finds what cannot be, and repair mends it"
+        "With any number in any column, reads and runs end, verify finds impossible numbers, and repair leaves a sound store"
     )
     func everyColumn() async throws {
         let model = Folder()
@@ -153,7 +154,7 @@ struct ForgedRowTests {
                 let report = try await store.verify()
                 if !Self.anything.contains(name), !Self.isPossible(value, in: name) { #expect(!report.isSound, what) }
 
-                // A copy that nobody repairs: a run stores what it can.
+                // A run on an unrepaired copy stores as much as it can.
                 let other = Folder()
                 try FileManager.default.copyItem(atPath: model.store, toPath: other.store)
                 try Self.forge(table, column, value, in: other.store)

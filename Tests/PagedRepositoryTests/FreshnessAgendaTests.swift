@@ -3,7 +3,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("When page one is had again in the background")
+@Suite("Due time of page one in the background")
 struct FreshnessAgendaTests {
     private func job(
         _ age: Duration, freshFor: Duration? = nil, isInvalidated: Bool = false,
@@ -18,16 +18,16 @@ struct FreshnessAgendaTests {
         return agenda.job(for: list, now: now).map { $0.dueAt - now }
     }
 
-    @Test("page one is due when the origin's word runs out; at once, when the list was invalidated")
+    @Test("Page one is due when the origin's max-age ends, and at once when the list is invalidated")
     func due() {
         #expect(job(.seconds(10), freshFor: .seconds(600)) == .seconds(590))
         #expect(job(.seconds(10), freshFor: .seconds(600), isInvalidated: true) == .zero)
         #expect(job(.seconds(10), freshFor: .seconds(5)) == .zero)
         #expect(
-            job(.seconds(10), freshFor: .seconds(5), EngineOptions().freshness) == .seconds(50), "nobody waits for it")
+            job(.seconds(10), freshFor: .seconds(5), EngineOptions().freshness) == .seconds(50), "raised to 60 seconds")
     }
 
-    @Test("an origin that calls nothing fresh is not asked without end")
+    @Test("Background work does not fetch without pause from an origin with a max-age of zero")
     func neverFresh() {
         #expect(job(.zero, freshFor: .zero) == .seconds(1))
         #expect(job(.milliseconds(400), freshFor: .zero) == .milliseconds(600))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Freshness")
+@Suite("Freshness of lists")
 struct FreshnessTests {
     private let storage = MemoryStorage(clock: ManualClock())
     private var clock: ManualClock { storage.manualClock }
@@ -29,7 +29,7 @@ struct FreshnessTests {
 
     // MARK: Invalidated lists
 
-    @Test("what one list invalidates is stale for every other, also after a restart, until page one has been had")
+    @Test("An invalidated list is stale for every reader, also after a restart, until page one is refreshed")
     func everybody() async throws {
         let origin = StagedOrigin()
         let (one, other) = (list(origin), list(origin))
@@ -37,18 +37,18 @@ struct FreshnessTests {
         let confirmed = try await record.validatedAt
         try await one.invalidate()
         #expect(one.current.freshness == .stale)
-        #expect(one.current.validatedAt == confirmed, "when it was confirmed is no lie")
-        #expect(origin.requests.count == 1, "nobody is asked for anything")
+        #expect(one.current.validatedAt == confirmed, "the time of the last validation stays")
+        #expect(origin.requests.count == 1, "invalidating a list makes no request")
         try await other.load(.cacheOnly)
         #expect(other.current.freshness == .stale)
         try await other.load(.refreshIfStale)
         #expect(origin.requests.count == 2)
         try await one.load(.refreshIfStale)
         #expect(one.current.freshness == .fresh)
-        #expect(origin.requests.count == 2, "page one has been had")
+        #expect(origin.requests.count == 2, "page one was already refreshed")
     }
 
-    @Test("a page with originFirst refreshes page one of a fresh list, and serves the cached items when that fails")
+    @Test("A page read with originFirst refreshes page one of a fresh list, and serves cached items when that fails")
     func pageOriginFirst() async throws {
         let origin = StagedOrigin()
         let repository = PagedRepository(
@@ -65,7 +65,7 @@ struct FreshnessTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test("observers of the same list hear that it is stale")
+    @Test("Observers of a list are notified when it is invalidated")
     func observers() async throws {
         let origin = StagedOrigin()
         let (one, other) = (list(origin), list(origin))
@@ -77,13 +77,13 @@ struct FreshnessTests {
         #expect(other.current.freshness == .stale)
     }
 
-    @Test("a list that is not stored is not invalidated, and nothing is stored because of it")
+    @Test("Invalidating a list that is not stored does nothing and stores nothing")
     func unknown() async throws {
         try await list(StagedOrigin()).invalidate()
         #expect(try await storage.query(key) == nil)
     }
 
-    @Test("a refresh that failed leaves it stale")
+    @Test("A refresh that fails leaves the list stale")
     func failed() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -95,7 +95,7 @@ struct FreshnessTests {
         #expect(list.current.items.count == 10)
     }
 
-    @Test("an answer that was on its way when the list was invalidated may be the old one: it stays stale")
+    @Test("A list stays stale after an answer that was requested before the list was invalidated")
     func underWay() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -115,7 +115,7 @@ struct FreshnessTests {
         #expect(list.current.freshness == .fresh)
     }
 
-    @Test("a window of it is asked for again, too")
+    @Test("A window of an invalidated list is fetched again")
     func windows() async throws {
         let origin = StagedOrigin()
         let repository = PagedRepository(
@@ -127,13 +127,13 @@ struct FreshnessTests {
         try await repository.list(key).invalidate()
         let cached = try await repository.page(key, offset: 0, limit: 10, policy: .cacheOnly)
         #expect(cached.freshness == .stale)
-        #expect(cached.validatedAt == clock.now(), "R12: when it was had stays as it is")
+        #expect(cached.validatedAt == clock.now(), "the validation time stays (R12)")
         _ = try await repository.page(key, offset: 0, limit: 10)
         #expect(origin.requests.count == before + 1)
     }
 
     @Test(
-        "R44: a window beyond everything, as a client may ask for it, is empty and asks for nothing",
+        "A window beyond the largest position is empty and causes no request (R44)",
         arguments: [
             (Int.max, Int.max), (Int.min, Int.min), (-5, Int.max), (1 << 53, 20),
         ])
@@ -147,7 +147,7 @@ struct FreshnessTests {
         #expect(window.items.isEmpty == (offset != -5))
     }
 
-    @Test("background work is due at once for a list that was invalidated, and once only")
+    @Test("An invalidated list is due at once in the background, and is refreshed once")
     func background() async throws {
         let origin = StagedOrigin(8)
         let list = list(origin)
@@ -168,10 +168,10 @@ struct FreshnessTests {
         try await running.value
     }
 
-    // MARK: The origin's word
+    // MARK: The origin's max-age
 
     @Test(
-        "the origin says for how long page one is fresh, up to an hour",
+        "The origin's max-age decides how long page one is fresh, up to an hour",
         arguments: [(10, 10), (600, 600), (86_400, 3_600), (0, 0)])
     func taken(said: Int, staleAfter: Int) async throws {
         let origin = MarkedOrigin(StagedOrigin()) { _, page in page.freshFor = .seconds(said) }
@@ -186,7 +186,7 @@ struct FreshnessTests {
         #expect(list.current.freshness == .stale)
     }
 
-    @Test("ignored, the policy's own age counts")
+    @Test("A policy that ignores the origin's max-age uses its own age")
     func ignored() async throws {
         let origin = MarkedOrigin(StagedOrigin()) { _, page in page.freshFor = .seconds(1) }
         let list = list(origin) { $0.freshness.originWord = .ignored }
@@ -196,7 +196,7 @@ struct FreshnessTests {
         #expect(origin.requests.count == 1)
     }
 
-    @Test("R16: a 304 renews it for as long as was said before; an answer that says nothing takes it back")
+    @Test("A 304 renews the previous max-age, and an answer without a max-age removes it (R16)")
     func renewed() async throws {
         let validator = Validator(request: "first", entityTag: "\"v1\"", lastModified: nil, coversTotal: true)
         let origin = MarkedOrigin(StagedOrigin()) { request, page in
@@ -217,7 +217,7 @@ struct FreshnessTests {
         #expect(try await record.freshFor == nil)
     }
 
-    @Test("only page one's word counts")
+    @Test("Only the max-age of page one counts")
     func otherPages() async throws {
         let origin = MarkedOrigin(StagedOrigin()) { request, page in
             page.freshFor = request.target == .first ? nil : .seconds(5)

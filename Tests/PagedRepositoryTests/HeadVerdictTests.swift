@@ -3,9 +3,9 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Page one at first sight")
+@Suite("Verdict on page one")
 struct HeadVerdictTests {
-    /// Decides about an answer with these names, against a cached list with those.
+    /// Decides about an answer with the names `answer`, compared with a cached list of the names `cached`.
     private func decide(
         _ answer: [String], total: Int?, cached: [String], cachedTotal: Int?, end: Int? = nil, readable: Int? = nil,
         confirmed: Bool = false
@@ -21,38 +21,38 @@ struct HeadVerdictTests {
 
     private let list = (0..<20).map { "i\($0)" }
 
-    @Test("R16: the same items at the same places and the same total: nothing new")
+    @Test("Page one is unchanged when it has the same items at the same positions and the same total (R16)")
     func unchanged() {
         #expect(decide(Array(list.prefix(5)), total: 20, cached: list, cachedTotal: 20) == .unchanged)
         #expect(decide(Array(list.prefix(5)), total: nil, cached: list, cachedTotal: nil) == .unchanged)
     }
 
-    @Test("another item, another order or another total is a change")
+    @Test("Another item, another order or another total is a change")
     func changed() {
         #expect(decide(["new"] + list.prefix(4), total: 20, cached: list, cachedTotal: 20) == .changed)
         #expect(decide(["i1", "i0", "i2"], total: 20, cached: list, cachedTotal: 20) == .changed)
         #expect(decide(Array(list.prefix(5)), total: 21, cached: list, cachedTotal: 20) == .changed)
     }
 
-    @Test("nothing held: a first load")
+    @Test("With no held items, page one is a first load")
     func firstLoad() {
         #expect(decide(["a"], total: 1, cached: [], cachedTotal: nil) == .firstLoad)
     }
 
-    @Test("without totals: an answer that ends earlier than what is held is no confirmation (R20)")
+    @Test("Without totals, an answer that ends before the held items is doubted (R20)")
     func earlyEnd() {
         #expect(decide(["i0", "i1"], total: nil, cached: list, cachedTotal: nil, end: 2) == .doubtful)
         #expect(decide(["i0", "i1"], total: nil, cached: list, cachedTotal: nil, end: 2, confirmed: true) == .changed)
         #expect(decide(Array(list.prefix(15)), total: nil, cached: list, cachedTotal: nil, end: 15) == .changed)
     }
 
-    @Test("R20: a list that shrinks by more than half, or to nothing, is doubted")
+    @Test("A list that shrinks by more than half, or to zero items, is doubted (R20)")
     func doubt() {
         #expect(decide(Array(list.prefix(5)), total: 9, cached: list, cachedTotal: 20) == .doubtful)
         #expect(decide(Array(list.prefix(5)), total: 10, cached: list, cachedTotal: 20) == .changed)
         #expect(
             decide([], total: nil, cached: [], cachedTotal: nil, end: 0, readable: 500) == .doubtful,
-            "an older generation is left to lose")
+            "the items of an older generation could be lost")
         #expect(decide([], total: nil, cached: [], cachedTotal: nil, end: 0) == .firstLoad)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import PagedRepository
 import Testing
 
-@Suite("Codecs of items")
+@Suite("Item codecs")
 struct ItemCodecTests {
     private struct Everything: Codable, Hashable, Sendable {
         var zebra = "z"
@@ -20,18 +20,18 @@ struct ItemCodecTests {
     }
 
     private func roundTrip<Codec: ItemCodec>(_ codec: Codec, _ value: Codec.Value) throws -> Codec.Value {
-        // In the middle of a page, as it is stored: indices do not begin at 0.
+        // The payload is a slice in the middle of a stored page, so its indices do not begin at 0.
         let bytes = try [0xff, 0xff] + codec.encode(value) + [0xff]
         return try codec.decode(bytes[2..<bytes.count - 1])
     }
 
-    @Test("R7: the same value gives the same bytes, with the keys in order")
+    @Test("The same value always gives the same bytes, with sorted keys (R7)")
     func deterministic() throws {
         struct Song: Codable { var title = "Été / 1"; var id = 7; var tags = ["b": 2, "a": 1, "c": 3] }
         let bytes = try JSONItemCodec<Song>().encode(Song())
         #expect(String(decoding: bytes, as: UTF8.self) == #"{"id":7,"tags":{"a":1,"b":2,"c":3},"title":"Été / 1"}"#)
         for _ in 0..<20 {
-            // Dictionaries of other histories are in another order inside.
+            // A dictionary's internal order depends on the order of its insertions.
             var song = Song()
             song.tags = [:]
             for key in ["a", "b", "c"].shuffled() { song.tags[key] = ["a": 1, "b": 2, "c": 3][key] }
@@ -39,7 +39,7 @@ struct ItemCodecTests {
         }
     }
 
-    @Test("numbers come back as they were")
+    @Test("Numbers survive a round trip unchanged")
     func numbers() throws {
         var value = Everything()
         value.doubles = [
@@ -52,7 +52,7 @@ struct ItemCodecTests {
         #expect(try roundTrip(JSONItemCodec(), [Double.nan]).first?.isNaN == true)
     }
 
-    @Test("dates come back as they were, to the last bit")
+    @Test("Dates survive a round trip to the last bit")
     func dates() throws {
         let dates =
             [0.1, 0.1 + 0.2, -1e9 / 3, 785_000_000.123456789].map { Date(timeIntervalSinceReferenceDate: $0) }
@@ -61,7 +61,7 @@ struct ItemCodecTests {
     }
 
     @Test(
-        "texts come back byte for byte",
+        "Texts survive a round trip byte for byte",
         arguments: [
             "", "plain", "a/b\\c\"d", "Ä é ß", "e\u{301}", "日本語", "👩🏽‍🚀", "\u{0}\u{1f}\u{7f}", "\u{2028}\u{2029}",
             "line\nbreak\ttab", "\u{feff}mark",
@@ -72,7 +72,7 @@ struct ItemCodecTests {
     }
 
     @Test(
-        "bytes that do not decode throw",
+        "Bytes that do not decode throw DecodingError",
         arguments: ["", "{", #"{"id":"seven"}"#, #"{"id":7"#, "\u{fffd}", "null", "[1,2]"])
     func undecodable(_ text: String) {
         struct Numbered: Codable { var id: Int }
@@ -80,21 +80,21 @@ struct ItemCodecTests {
         #expect(throws: DecodingError.self) { try JSONItemCodec<Numbered>().decode([0xff, 0xfe, 0x00]) }
     }
 
-    @Test("the name tells the format and its version")
+    @Test("The name of a codec contains the format and its version")
     func names() {
         #expect(JSONItemCodec<Int>().name == "json/1")
         #expect(JSONItemCodec<Int>(version: 2).name == "json/2")
         #expect(RawItemCodec().name == "raw/1")
     }
 
-    @Test("raw bytes are left alone")
+    @Test("The raw codec leaves bytes unchanged")
     func raw() throws {
         let bytes = (0...255).map { UInt8($0) }
         #expect(try roundTrip(RawItemCodec(), bytes) == bytes)
         #expect(try roundTrip(RawItemCodec(), []) == [])
     }
 
-    @Test("one codec serves many tasks at once")
+    @Test("One codec serves many tasks at once")
     func shared() async throws {
         let codec = JSONItemCodec<[String: Int]>()
         try await withThrowingTaskGroup(of: Bool.self) { group in

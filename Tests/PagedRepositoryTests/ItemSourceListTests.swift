@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// A list in memory, and runs against a source.
+/// A list in memory, with runs against a source.
 private struct Bench {
     let storage = MemoryStorage(clock: ManualClock())
     var clock: ManualClock { storage.manualClock }
@@ -13,7 +13,7 @@ private struct Bench {
     @discardableResult
     func sync(_ source: any PageSource, _ change: (inout SyncOptions) -> Void = { _ in }) async throws -> SyncReport {
         var options = SyncOptions()
-        // R21: nothing is asked for twice of closures that are given offset and size.
+        // A closure that receives offset and size gets no overlapping requests (R21).
         options.overlap = 0
         change(&options)
         clock.advance(by: .seconds(1))
@@ -22,7 +22,7 @@ private struct Bench {
         ).run()
     }
 
-    /// What is held, decoded; nil for gaps.
+    /// The held items, decoded. `nil` marks a gap.
     func held<Value>(_ codec: some ItemCodec<Value>) async throws -> [Value?] {
         let record = try #require(try await storage.query(key))
         let window = try #require(try await storage.window(of: record.id, 0..<1_000))
@@ -38,9 +38,9 @@ private struct Bench {
     var songs: [Song?] { get async throws { try await held(JSONItemCodec<Song>()) } }
 }
 
-@Suite("Sources of typed items, read into a list")
+@Suite("Sources of typed items read into a list")
 struct ItemSourceListTests {
-    @Test("C4, C5: 48 items in pages of 10 arrive in order, the last page partial", arguments: Style.allCases)
+    @Test("48 items in pages of 10 arrive in order, with a partial last page (C4, C5)", arguments: Style.allCases)
     func fortyEight(style: Style) async throws {
         let bench = Bench(), box = Jukebox(48)
         let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
@@ -48,7 +48,8 @@ struct ItemSourceListTests {
         #expect(report.list?.record.total == .exact(48))
         #expect(report.list?.record.end == 48)
         #expect(try await bench.songs == box.songs)
-        // Behind page one, nothing but an empty page tells whoever asks for the last item that a total is reached.
+        // An `afterLast` closure receives no position. Behind page one, only an empty page shows that the total is
+        // reached.
         #expect(box.places == [0, 10, 20, 30, 40] + (style == .afterLast ? [48] : []))
         #expect(report.usage.requests == box.places.count)
 
@@ -58,7 +59,7 @@ struct ItemSourceListTests {
     }
 
     @Test(
-        "R31: a later process, with a source of its own, goes on where the first one stopped", arguments: Style.allCases
+        "A later process with its own source resumes where the first one stopped (R31)", arguments: Style.allCases
     )
     func goesOn(style: Style) async throws {
         let bench = Bench(), box = Jukebox(48, counts: style != .afterLast)
@@ -67,12 +68,12 @@ struct ItemSourceListTests {
         #expect(box.places == [0, 10])
         let report = try await bench.sync(try style.source(box)) { $0.concurrency = 1 }
         #expect(report.outcome == .complete)
-        #expect(box.places == [0, 10] + [0, 20, 30, 40], "page one, and what is missing")
+        #expect(box.places == [0, 10] + [0, 20, 30, 40], "page one and the missing pages")
         #expect(try await bench.songs == box.songs)
     }
 
     @Test(
-        "C17, C18, C19: whatever the last page holds, it is the end, and at most one place behind it is asked for",
+        "A last page of any size is the end, and at most one position behind it is requested (C17, C18, C19)",
         arguments:
             Style.allCases, [0, 1, 9, 10, 11, 19, 20, 21])
     func lastPages(style: Style, count: Int) async throws {
@@ -84,14 +85,14 @@ struct ItemSourceListTests {
             #expect(try await bench.songs == box.songs)
             let pages = max(1, (count + 9) / 10)
             #expect(Set(box.places.filter { $0 >= max(count, 1) }).count <= 1)
-            // Where nothing counts, the engine does not take one answer's word: page one and the end are asked once
+            // Without a total, the engine does not trust a single answer. The engine fetches page one and the end once
             // more.
             #expect(box.places.count <= pages + (counts ? 1 : 3), "\(style) \(count) \(counts): \(box.places)")
             if style == .cursors || style == .links { #expect(box.places.count == pages) }
         }
     }
 
-    @Test("R22: a stored cursor of another kind is refused, and the list is walked again from page one")
+    @Test("A stored cursor of another type is refused, and the list is walked again from page one (R22)")
     func otherCursors() async throws {
         let bench = Bench(), box = Jukebox(48)
         try await bench.sync(try Style.cursors.source(box)) { $0.maxPages = 2 }
@@ -103,10 +104,10 @@ struct ItemSourceListTests {
         #expect(report.outcome == .complete)
         #expect(report.warnings.contains { $0.contains("cursor") })
         #expect(try await bench.songs == box.songs)
-        #expect(report.usage.requests == box.places.count - 2, "what was refused was not asked")
+        #expect(report.usage.requests == box.places.count - 2, "a refused cursor causes no request")
     }
 
-    @Test("R7, R22: a last item that another codec has stored is refused, not misread")
+    @Test("A last item stored by another codec is refused and not misread (R7, R22)")
     func otherCodec() async throws {
         let bench = Bench(), box = Jukebox(48)
         try await bench.sync(try Style.afterLast.source(box)) { $0.maxPages = 2 }
@@ -120,7 +121,7 @@ struct ItemSourceListTests {
     }
 
     @Test(
-        "page numbers: an origin that clamps the size, or ignores it, is read by its own",
+        "With page numbers, an origin that clamps or ignores the page size is read by its own page size",
         arguments: [1, 7, 20, 48, 60], [true, false])
     func clampedPages(most: Int, counts: Bool) async throws {
         let bench = Bench(), box = Jukebox(48, counts: counts)
@@ -130,7 +131,7 @@ struct ItemSourceListTests {
         #expect(try await bench.songs == box.songs)
     }
 
-    @Test("offsets: short and oversized pages; the next offset counts what came (X7)", arguments: [3, 25])
+    @Test("With offsets, short and oversized pages count with their received items (X7)", arguments: [3, 25])
     func unevenPages(most: Int) async throws {
         let bench = Bench(), box = Jukebox(48)
         let source = try ItemSource.offsets(pageSize: 10) { offset, _ in try box.songs(at: offset, most).page }
@@ -140,7 +141,7 @@ struct ItemSourceListTests {
         #expect(box.places == Array(stride(from: 0, to: 48, by: most)))
     }
 
-    @Test("the codec and the way of paging are stored with the query")
+    @Test("The codec and the style of paging are stored with the query")
     func lesson() async throws {
         let bench = Bench()
         try await bench.sync(try Style.pages.source(Jukebox(3)))

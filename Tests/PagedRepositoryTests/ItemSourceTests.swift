@@ -5,17 +5,17 @@ import Testing
 
 private func page(_ answer: PageAnswer) throws -> FetchedPage {
     guard case .page(let page) = answer else {
-        Issue.record("\(answer) is no page")
+        Issue.record("\(answer) is not a page")
         throw CancellationError()
     }
     return page
 }
 
-@Suite("A source of typed items")
+@Suite("Source of typed items")
 struct ItemSourceTests {
     private struct Plain: Codable, Hashable, Sendable { var slug: String }
 
-    @Test("X8: a page size that is none is refused when the source is made", arguments: [0, -1, .min])
+    @Test("A source refuses a page size below 1 when it is created (X8)", arguments: [0, -1, .min])
     func pageSize(size: Int) {
         let refused = SourceDefinitionError.pageSize(size)
         #expect(refused.code == .pageSize)
@@ -28,7 +28,7 @@ struct ItemSourceTests {
         }
     }
 
-    @Test("each way of paging is asked in its own words, with the size of the request, or else its own")
+    @Test("Each style of paging receives its own parameters, with the requested size or its own default")
     func questions() async throws {
         let asked = Mutex<[String]>([])
         @Sendable func note(_ text: String) { asked.withLock { $0.append(text) } }
@@ -54,19 +54,20 @@ struct ItemSourceTests {
             }
         }
         for size in [nil, 4] { _ = try await cursors.fetch(PageRequest(.cursor(PageCursor(#""é""#)), size: size)) }
-        // A page number with another size would be another place: only page one can be asked for with one.
+        // A page number with another size would name another position. Only page one can be requested with another
+        // size.
         #expect(
             asked.withLock { $0 } == ["0 10", "0 4", "0 10", "30 10", "30 4", "0 10"]
                 + ["0 10", "0 4", "0 10", "3 10", "3 10", "0 10"] + ["é 0", "é 4"])
     }
 
-    @Test("what a way of paging has no words for is refused, and is no request")
+    @Test("A target that a style of paging cannot express is refused without a request")
     func notAskedThisWay() async throws {
         for style in Style.allCases {
             let source = try style.source(Jukebox(48))
             var targets = [PageRequest.Target.cursor(PageCursor("{"))]
             if source.access == .chain { targets.append(.offset(10)) }
-            // Between two pages.
+            // A position between two pages.
             if style == .pages { targets.append(.offset(7)) }
             for target in targets {
                 let failure = await #expect(throws: FetchFailure.self) { try await source.fetch(PageRequest(target)) }
@@ -77,7 +78,7 @@ struct ItemSourceTests {
         }
     }
 
-    @Test("requests and encoded bytes are counted, by all copies together")
+    @Test("All copies of a source count their requests and encoded bytes together")
     func usage() async throws {
         let source = try ItemSource.offsets(pageSize: 2) { offset, _ in
             if offset > 0 { throw FetchFailure.status(500) }
@@ -90,10 +91,10 @@ struct ItemSourceTests {
         #expect(copy.usage == source.usage)
     }
 
-    @Test("X14: a closure that never answers is given up after the time limit, and may be asked again")
+    @Test("A closure that never returns times out, and the request may be retried (X14)")
     func timeLimit() async throws {
         var source = try ItemSource<Song>.offsets(pageSize: 1) { _, _ -> [Song] in
-            // Ends only when its task is cancelled.
+            // The loop ends only when its task is cancelled.
             for await _ in AsyncStream<Void>.makeStream().stream {}
             return []
         }
@@ -103,7 +104,7 @@ struct ItemSourceTests {
         #expect(failure?.isRetryable == true)
     }
 
-    @Test("R17: ids are those of identifiable values, or are said, or there are none")
+    @Test("Item ids come from identifiable values or from a given key path, and are absent otherwise (R17)")
     func ids() async throws {
         final class Record: Identifiable, Codable, Sendable {}
         func ids<Value>(_ source: ItemSource<Value>) async throws -> [String?] {
@@ -115,11 +116,11 @@ struct ItemSourceTests {
         #expect(try await ids(.offsets(pageSize: 1, id: \.title) { _, _ in [song] }) == ["x"])
         #expect(try await ids(.offsets(pageSize: 1, id: nil) { _, _ in [song] }) == [nil])
         #expect(try await ids(.offsets(pageSize: 1) { _, _ in [Plain(slug: "s")] }) == [nil])
-        #expect(try await ids(.offsets(pageSize: 1) { _, _ in [Record()] }) == [nil], "an address is no id")
+        #expect(try await ids(.offsets(pageSize: 1) { _, _ in [Record()] }) == [nil], "an address is not an id")
     }
 
     @Test(
-        "errors of the closure pass; a place that is gone is the end, and an answer that does not decode is one for good"
+        "A source passes on the errors of its closure; a missing position is the end, and an undecodable answer fails permanently"
     )
     func errors() async throws {
         struct Odd: Error, Equatable {}
@@ -136,12 +137,12 @@ struct ItemSourceTests {
                 try await fetch(.offset(10), FetchFailure.status(status))
             }
         }
-        // R24.
+        // A position that is missing behind page one is the end of the list (R24).
         for status in [400, 404, 416] {
             #expect(try await fetch(.offset(10), FetchFailure.status(status)) == .pastEnd)
             await #expect(throws: FetchFailure.status(status)) { try await fetch(.first, FetchFailure.status(status)) }
         }
-        // R27.
+        // An undecodable answer is a permanent failure, and its message reveals no content (R27).
         let garbled = DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "secret"))
         let failure = await #expect(throws: FetchFailure.self) { try await fetch(.first, garbled) }
         #expect(failure?.failureClass == .undecodable)
@@ -149,7 +150,7 @@ struct ItemSourceTests {
         #expect(failure?.message.contains("secret") == false)
     }
 
-    @Test("a value, or a cursor, that cannot be encoded fails the page for good")
+    @Test("A value or a cursor that cannot be encoded fails the page permanently")
     func encoding() async throws {
         struct Stubborn: Codable, Sendable {
             init() {}
@@ -169,9 +170,9 @@ struct ItemSourceTests {
     }
 
     @Test(
-        "R24: an item after which more follows is a cursor; where the list ends, there is none",
+        "An item is the cursor to the next page when more items follow, and there is no cursor at the end (R24)",
         arguments: [
-            // items, total, hasMore; whether page one goes on, whether a later one does
+            // The columns: items, total, hasMore, whether page one has a next page, and whether a later page has one.
             (10, nil, nil, true, true), (9, nil, nil, false, false), (11, nil, nil, true, true),
             (0, nil, nil, false, false),
             (10, 10, nil, false, true), (10, 11, nil, true, true), (9, 48, nil, true, true), (9, 9, nil, false, true),
@@ -189,7 +190,7 @@ struct ItemSourceTests {
         #expect(try (page(try await source.fetch(PageRequest(.cursor(next)))).next != nil) == later)
     }
 
-    @Test("R24: a cursor on a last page that says so is no way on; equal cursors are stored alike")
+    @Test("A cursor on a page marked as the last is dropped, and equal cursors are stored as equal texts (R24)")
     func cursors() async throws {
         func next(_ hasMore: Bool?) async throws -> PageCursor? {
             let source = try ItemSource.cursors { (_: Bookmark?, _) in
@@ -202,7 +203,7 @@ struct ItemSourceTests {
         #expect(try await next(nil) == next(true))
     }
 
-    @Test("page numbers: an answer that shows another size before page one has been seen is not put anywhere")
+    @Test("With page numbers, a later page of another size is refused while the size of page one is unknown")
     func unknownGrid() async throws {
         func answer(_ count: Int, total: Int? = nil, hasMore: Bool? = nil, after first: Int? = nil) async throws
             -> PagingAccess?
@@ -235,7 +236,7 @@ struct ItemSourceTests {
         #expect(try await answer(3, total: 99, after: 10) == .grid(size: 10))
     }
 
-    @Test("page one alone teaches how the list is read")
+    @Test("Only page one carries a lesson about how the list is read")
     func lessons() async throws {
         for style in Style.allCases {
             let source = try style.source(Jukebox(48))
@@ -248,7 +249,7 @@ struct ItemSourceTests {
         }
     }
 
-    @Test("responses of one's own are taken as they are")
+    @Test("Custom response types convert to item pages")
     func responses() async throws {
         struct Counted: PaginatedResponse { let items: [Int], total: Int }
         struct Uncounted: PaginatedResponse { let items: [Int] }

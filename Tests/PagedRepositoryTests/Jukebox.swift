@@ -14,8 +14,8 @@ struct Bookmark: Codable, Hashable, Sendable {
     var after: Int
 }
 
-/// An origin with a client of its own, that can be asked in every way. It takes note of the places it was asked for,
-/// and of nothing that no origin would answer.
+/// An origin with its own client that supports every style of paging. The jukebox records the requested positions. A
+/// position or size that no origin would answer is rejected without a record.
 final class Jukebox: Sendable {
     struct State {
         var songs: [Song]
@@ -28,7 +28,7 @@ final class Jukebox: Sendable {
     init(_ count: Int, counts: Bool = true) { state = Mutex(State(songs: Song.list(count), counts: counts)) }
 
     var songs: [Song] { state.withLock { $0.songs } }
-    /// The position of the first item of every page that was asked for, in order.
+    /// The position of the first item of every requested page, in order.
     var places: [Int] { state.withLock { $0.places } }
 
     func songs(at offset: Int, _ size: Int) throws -> (page: ItemPage<Song>, next: Int?) {
@@ -45,7 +45,7 @@ final class Jukebox: Sendable {
     }
 }
 
-/// The ways in which a source made of a closure pages.
+/// The styles of paging of a source made from a closure.
 enum Style: CaseIterable {
     case offsets, pages, cursors, afterLast, links
 

@@ -5,9 +5,9 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-// An origin that is not to be believed at once: empty, shrunk, miscounted, without an end that is told (R20, R24, R44).
+// Origins whose answers are doubtful: empty, shrunk, miscounted, or without a stated end (R20, R24, R44).
 extension ListSyncTests {
-    @Test("R20: an empty answer deletes nothing; a patient run asks once more, a minute later")
+    @Test("An empty answer deletes no item, and a patient run fetches page one again a minute later (R20)")
     func badMinute() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -18,12 +18,12 @@ extension ListSyncTests {
         #expect(report.reconciliation == .unchanged)
         #expect(report.outcome == .complete)
         #expect(origin.requests.count == 7)
-        #expect(clock.slept == [.seconds(60)], "not in the same bad minute")
+        #expect(clock.slept == [.seconds(60)], "the second request is not in the same bad minute")
         #expect(try await bench.held == good)
         #expect(try #require(try await bench.list).failures.isEmpty)
     }
 
-    @Test("R20: the doubt outlives a run that is not patient; the same answer, asked for a minute later, is believed")
+    @Test("A doubt outlives an impatient run, and the same answer a minute later is accepted (R20)")
     func emptied() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -31,7 +31,7 @@ extension ListSyncTests {
         let good = origin.names
         origin.before { _, names in names = [] }
         let began = clock.now()
-        // However often it is asked within the minute.
+        // The number of requests within the minute makes no difference.
         for _ in 0..<3 {
             let doubted = try await sync(bench, origin)
             #expect(doubted.outcome == .incomplete)
@@ -49,7 +49,7 @@ extension ListSyncTests {
         #expect(origin.requests.count == 5 + 4)
     }
 
-    @Test("R20: a list that loses more than half, and says so twice, is believed; another claim is another doubt")
+    @Test("A list that shrinks by more than half is accepted the second time; another size is another doubt (R20)")
     func shrunk() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -63,7 +63,7 @@ extension ListSyncTests {
     }
 
     @Test(
-        "a total that counts more than there is becomes an estimate, and does not cost a refetch each time",
+        "A total above the number of items becomes an estimate, and does not cause a refetch in each run",
         arguments: [
             PagingAccess.offsets, .grid(size: 10), .chain,
         ])
@@ -77,13 +77,13 @@ extension ListSyncTests {
         #expect(report.list?.record.end == 48)
         let before = origin.requests.count
         #expect(try await sync(bench, origin).reconciliation == .unchanged)
-        // Page one, and the end: an estimate does not say whether the list has grown.
+        // The run fetches page one and the end, because an estimate does not show whether the list has grown.
         #expect(origin.requests.count - before == 2)
         #expect(try await bench.held == origin.names)
     }
 
     @Test(
-        "R24: a list without totals that grows at its end is seen to have grown",
+        "A run notices that a list without totals has grown at its end (R24)",
         arguments: [PagingAccess.offsets, .chain, .grid(size: 10)], [1, 30])
     func growth(access: PagingAccess, more: Int) async throws {
         let bench = try await SyncBench(clock)
@@ -98,11 +98,12 @@ extension ListSyncTests {
         let report = try await sync(bench, origin)
         #expect(report.outcome == .complete)
         #expect(try await bench.held == origin.names)
-        // What is new, and for offsets page one and the end once more: nothing else says that the list stood still.
+        // The run fetches the new items. With offsets it also fetches page one and the end again, to see that the list
+        // did not change.
         #expect(origin.requests.count - before <= 2 + more / 10 + 1 + (access.isRandom ? 2 : 0))
     }
 
-    @Test("an origin that ignores what it is asked: a loop is told, and page one stays what it was")
+    @Test("An origin that ignores the requested offset is reported as a loop, and page one stays as it was")
     func ignoredOffsets() async throws {
         let bench = try await SyncBench(clock)
         final class Deaf: PageSource {
@@ -123,7 +124,7 @@ extension ListSyncTests {
     }
 
     @Test(
-        "one empty answer in the middle of a load is asked for again, and not taken for the end (R20)",
+        "An empty answer in the middle of a load is fetched again and not taken for the end (R20)",
         arguments: [2, 3, 4])
     func emptyInTheMiddle(request: Int) async throws {
         let bench = try await SyncBench(clock)
@@ -137,7 +138,7 @@ extension ListSyncTests {
         #expect(try await bench.held == good)
     }
 
-    @Test("R44: a total far too high costs two requests, not thousands")
+    @Test("A total that is far too high costs a few requests, not thousands (R44)")
     func hugeTotal() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -149,7 +150,7 @@ extension ListSyncTests {
     }
 
     @Test(
-        "R24: no totals at all: the list ends where it ends", arguments: [PagingAccess.offsets, .chain], [0, 5, 10, 48])
+        "A list without totals ends at its last item (R24)", arguments: [PagingAccess.offsets, .chain], [0, 5, 10, 48])
     func noTotals(access: PagingAccess, count: Int) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<count), access: access)
@@ -160,7 +161,7 @@ extension ListSyncTests {
         #expect(report.list?.record.end == count)
     }
 
-    @Test("R24: a chain that repeats itself is a loop, and stops")
+    @Test("A chain that repeats itself is reported as a loop, and the run stops (R24)")
     func loop() async throws {
         let bench = try await SyncBench(clock)
         final class Loop: PageSource {
@@ -177,7 +178,7 @@ extension ListSyncTests {
         let report = try await ListSync(storage: bench.store, source: Loop(), key: bench.key, clock: clock).run()
         #expect(report.outcome == .unproven)
         #expect(report.list?.failures.first?.failure?.failureClass == .loop)
-        // Twenty answers that repeat, once behind what was stored and once from page one.
+        // At most twenty repeated answers behind the stored pages, and twenty again from page one.
         #expect(report.usage.requests <= 2 * 21)
         #expect(try await bench.held == names(0..<10))
     }

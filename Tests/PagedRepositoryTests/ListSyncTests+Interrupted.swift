@@ -5,9 +5,10 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-// Runs that fail, are stopped, or are not alone: what is kept, and what the next one asks for (R26, R30, R31).
+// Runs that fail, are stopped or have company: which pages are kept, and which pages the next run fetches (R26, R30,
+// R31).
 extension ListSyncTests {
-    @Test("R14, R19: a list that is replaced, and the reading interrupted: the old one is readable behind the new head")
+    @Test("When the load of a replaced list is interrupted, the old pages stay readable behind the new head (R14, R19)")
     func interruptedRefetch() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -18,15 +19,15 @@ extension ListSyncTests {
         let list = try #require(try await bench.list)
         #expect(list.coverage.runs == [0..<20])
         #expect(list.gaps == [20..<49])
-        #expect(list.pages.contains { $0.generation == 1 }, "the old run is still there")
-        // R31: the next run refreshes page one, and fetches what is missing; page two is kept.
+        #expect(list.pages.contains { $0.generation == 1 }, "the old pages are still stored")
+        // The next run refreshes page one and fetches the missing pages. Page two is kept (R31).
         let before = origin.requests.count
         #expect(try await sync(bench, origin).outcome == .complete)
         #expect(origin.requests.count - before == 1 + 3)
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("R31: a run that is stopped anywhere is resumed; committed pages are not asked for again", arguments: 1...5)
+    @Test("A stopped run is resumed at any page, and committed pages are not fetched again (R31)", arguments: 1...5)
     func resume(pages: Int) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -39,7 +40,7 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("failures are retried by the schedule; the ledger keeps what is given up; other pages go on")
+    @Test("Failures are retried on schedule, the ledger keeps permanent failures, and other pages go on")
     func failures() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -53,13 +54,13 @@ extension ListSyncTests {
         let failures = try #require(report.list?.failures)
         #expect(failures.map(\.state) == [.failedPermanent])
         #expect(failures.first?.failure?.httpStatus == 404)
-        // R33: the next run tries again, and the ledger forgets.
+        // The next run retries the page, and its success clears the ledger entry (R33).
         origin.before(nil)
         #expect(try await sync(bench, origin).outcome == .complete)
         #expect(try await bench.list?.failures == [])
     }
 
-    @Test("R26: attempts are kept over runs, until the page succeeds")
+    @Test("The attempts of a page are counted across runs until the page succeeds (R26)")
     func attemptsSurvive() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<20))
@@ -73,7 +74,7 @@ extension ListSyncTests {
         #expect(try await bench.list?.failures.first?.attempts ?? 0 >= 6)
     }
 
-    @Test("an origin that is away: nothing changes, and the report says offline")
+    @Test("A run against an unreachable origin changes nothing and reports offline")
     func offline() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<20))
@@ -81,10 +82,10 @@ extension ListSyncTests {
         origin.before { _, _ in throw refused }
         var report = try await sync(bench, origin) { $0.registersFirst = false }
         #expect(report.outcome == .offline)
-        #expect(report.list == nil, "it is not registered before it has answered")
+        #expect(report.list == nil, "the list is not registered before the origin has answered")
         report = try await sync(bench, origin)
         #expect(report.outcome == .offline)
-        #expect(report.list?.failures.first?.failure == refused, "R26: every page that was ever attempted")
+        #expect(report.list?.failures.first?.failure == refused, "the ledger holds every attempted page (R26)")
         #expect(report.list?.record.validatedAt == nil)
         origin.before(nil)
         _ = try await sync(bench, origin)
@@ -97,7 +98,7 @@ extension ListSyncTests {
     }
 
     @Test(
-        "a page that was found damaged is fetched again by the next run, and nothing else is",
+        "The next run fetches a page that was found damaged, and no other page behind page one",
         arguments: [
             PagingAccess.offsets, .grid(size: 10), .chain,
         ])
@@ -106,7 +107,7 @@ extension ListSyncTests {
         let origin = ListOrigin(names(0..<48), access: access)
         _ = try await sync(bench, origin)
         let list = try #require(try await bench.list)
-        // What `show` does with what fails its checksum.
+        // `show` demotes a page in the same way when its checksum fails.
         _ = try await bench.store.commit(
             CommitPlan(query: list.record.id, version: list.record.version, edits: [.demote(20..<30)]))
         let before = origin.requests.count
@@ -115,7 +116,7 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("R22: a cursor that is no longer taken: the list is read again from page one")
+    @Test("After a rejected cursor the list is read again from page one (R22)")
     func rejectedCursor() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: .chain)
@@ -126,11 +127,11 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("R30: two runs of one list at once ask for every page once between them, and both end with all of it")
+    @Test("Two concurrent runs of a list fetch every page once between them, and both end complete (R30)")
     func twoAtOnce() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<480))
-        // Known to both: who comes first to a list that nobody knows cannot be seen.
+        // Both runs know the list. Runs of an unregistered list cannot see each other's first request.
         _ = try await ListSync(storage: bench.store, source: origin, key: bench.key).run()
         let list = try #require(try await bench.list)
         _ = try await bench.store.commit(
@@ -155,7 +156,7 @@ extension ListSyncTests {
             "\(asked.filter { if case .offset(let offset) = $0 { offset % 10 != 0 } else { false } })")
     }
 
-    @Test("cancelled in the middle: what was fetched is kept, nothing stays in flight")
+    @Test("A cancelled run keeps the fetched pages and leaves no page in flight")
     func cancelled() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<480))
@@ -169,7 +170,7 @@ extension ListSyncTests {
         }
         task.withLock { $0 = started }
         let report = try await started.value
-        // Whether the eighth request or a later one noticed, what arrived before is there.
+        // The cancellation takes effect at the eighth request or later. Pages that arrived before it are held.
         if report.outcome != .complete {
             #expect(report.outcome == .incomplete)
             #expect(try await bench.list?.ledger.allSatisfy { $0.state != .inFlight } == true)

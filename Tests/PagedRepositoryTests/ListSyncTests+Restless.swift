@@ -5,9 +5,9 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-// A list that changes while it is read.
+// Lists that change while a run reads them.
 extension ListSyncTests {
-    @Test("the list changes at the head while it is read: it is read again, and comes out whole", arguments: 2...5)
+    @Test("A list that changes at its head during a run is read again and ends complete", arguments: 2...5)
     func driftWhileReading(at request: Int) async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -18,7 +18,7 @@ extension ListSyncTests {
     }
 
     @Test(
-        "without totals: items that go or come at the head while the list is read leave no hole",
+        "Without totals, items inserted or removed at the head during a run leave no hole",
         arguments: [2, 3, 4, 5, 6], [-3, -1, 1, 3])
     func driftWithoutTotals(at request: Int, by change: Int) async throws {
         let bench = try await SyncBench(clock)
@@ -37,7 +37,7 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("an origin that changes with every answer is given up after a few tries, with gaps that say so")
+    @Test("A run gives up after a few tries on an origin that changes with every answer, and reports gaps")
     func restlessOrigin() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -51,7 +51,7 @@ extension ListSyncTests {
         #expect(origin.requests.count < 40)
     }
 
-    @Test("without totals and overlap such an origin is not called complete, or its seams are said to be inferred")
+    @Test("Without totals and overlap, a changing origin leaves an incomplete list or inferred seams")
     func restlessWithoutTotals() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<200))
@@ -61,7 +61,7 @@ extension ListSyncTests {
         #expect(report.outcome == .incomplete || report.list?.inferredSeams ?? 0 > 0)
     }
 
-    @Test("R22: an item that moves behind us while we walk is taken from its old place")
+    @Test("An item that moves to the unread part during a walk is removed from its old position (R22)")
     func movedWhileWalking() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48), access: .chain)
@@ -73,13 +73,13 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
-    /// `PAGECACHE_SEEDS=5000 swift test --filter simulation` for a longer look.
+    /// Use `PAGECACHE_SEEDS=5000 swift test --filter simulation` for a longer simulation.
     private static let seeds = ProcessInfo.processInfo.environment["PAGECACHE_SEEDS"].flatMap { UInt64($0) } ?? 150
 
-    /// Random lists under random changes between and during runs. Always: no id twice, every held stretch was adjacent
-    /// at the origin or is a different page. In the end, when the origin is quiet and its totals tell: equal.
+    /// Applies random changes to random lists between and during runs. No id is ever held twice. Once the origin is
+    /// quiet and its total shows a change, the held list equals the origin's list.
     @Test(
-        "random origins, random changes: never a duplicate, never a hole that is not said", .serialized,
+        "Random origins with random changes never cause a duplicate or an unreported hole", .serialized,
         arguments: 0..<seeds)
     func simulation(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
@@ -112,12 +112,13 @@ extension ListSyncTests {
             let pages = Int.random(in: 1...20, using: &random)
             _ = try await sync(bench, origin) { $0.maxPages = pages }
             let held = try await bench.held.compactMap { $0 }
-            #expect(Set(held).count == held.count, "seed \(seed): an id twice")
+            #expect(Set(held).count == held.count, "seed \(seed): an id is held twice")
             var names = origin.names
             for _ in 0..<Int.random(in: 0...3, using: &random) { mutate(&names, &random) }
             origin.names = names
         }
-        // Quiet from here on. One change that the total shows makes every earlier, cancelled one visible, too.
+        // The origin is quiet from here on. A change of the total also exposes earlier changes that cancelled each
+        // other.
         origin.before(nil)
         let number = fresh.withLock {
             $0 += 1; return $0
@@ -128,10 +129,10 @@ extension ListSyncTests {
         #expect(report.outcome == .complete, "seed \(seed)")
         let held = try await bench.held
         if held != origin.names {
-            // Only changes that cancel each other before the final sync may hide; then the totals are equal.
+            // Only changes that cancel each other before the final run may stay hidden. The totals are then equal.
             #expect(
                 held.count == origin.names.count,
-                "seed \(seed), \(access): a hole that is not said: \(Set(origin.names).subtracting(held.compactMap { $0 })), \(report)"
+                "seed \(seed), \(access): an unreported hole: \(Set(origin.names).subtracting(held.compactMap { $0 })), \(report)"
             )
         }
     }

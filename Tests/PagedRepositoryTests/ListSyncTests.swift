@@ -4,7 +4,7 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-@Suite("A synchronisation")
+@Suite("Synchronization of a list")
 struct ListSyncTests {
     let clock = ManualClock()
 
@@ -12,8 +12,8 @@ struct ListSyncTests {
         -> SyncReport
     {
         var options = SyncOptions()
-        // Pages one behind the other, so that requests can be counted; lists are read with overlap by the lives of the
-        // simulation.
+        // Pages are fetched without overlap, so that a test can count requests. The simulation covers lists read with
+        // overlap.
         options.overlap = 0
         change(&options)
         clock.advance(by: .seconds(1))
@@ -25,7 +25,7 @@ struct ListSyncTests {
     func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
 
     @Test(
-        "the first run fetches every page once; the next one asks for page one",
+        "The first run fetches every page once, and the next run fetches only page one",
         arguments: [
             PagingAccess.offsets, .grid(size: 10), .chain,
         ], [0, 1, 9, 10, 11, 48, 50])
@@ -43,7 +43,7 @@ struct ListSyncTests {
         #expect(report.pagesKept == max(0, (count + 9) / 10 - 1))
     }
 
-    @Test("R11: fetched and empty is not never fetched")
+    @Test("An empty list that was fetched differs from a list never fetched (R11)")
     func empty() async throws {
         let bench = try await SyncBench(clock)
         #expect(try await bench.list == nil)
@@ -54,7 +54,7 @@ struct ListSyncTests {
         #expect(list.length == 0)
     }
 
-    @Test("R17: changes at the head cost one request, and the list is the origin's")
+    @Test("Changes at the head cost one request, and the list equals the origin's list (R17)")
     func headChanges() async throws {
         let bench = try await SyncBench(clock)
         let origin = ListOrigin(names(0..<48))
@@ -69,7 +69,7 @@ struct ListSyncTests {
     }
 
     @Test(
-        "R18, R22: what the head does not explain is found and mended; nothing is lost, nothing is twice",
+        "A change that page one does not explain is found and repaired without losses and duplicates (R18, R22)",
         arguments: [
             PagingAccess.offsets, .grid(size: 10), .chain,
         ])
@@ -86,7 +86,7 @@ struct ListSyncTests {
     }
 
     @Test(
-        "R20, R22: what is gone from the tail of a chain costs one walk, page one once more, and the last page once more"
+        "An item removed from the tail of a chain costs one walk, and one more fetch of page one and the last page (R20, R22)"
     )
     func tailOfChain() async throws {
         let bench = try await SyncBench(clock)
@@ -101,7 +101,7 @@ struct ListSyncTests {
     }
 
     @Test(
-        "R23: a sweep asks for nothing far behind what the origin counts",
+        "A sweep fetches no position far behind the origin's total (R23)",
         arguments: [PagingAccess.offsets, .grid(size: 10)])
     func sweepToTheEnd(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
@@ -110,15 +110,15 @@ struct ListSyncTests {
         let before = origin.requests.count
         let report = try await sync(bench, origin) { $0.work = .sweep }
         #expect(report.reconciliation == .swept)
-        // Page one, what lies behind it, and the place where nothing is any more.
+        // Page one, the pages behind it, and the first position behind the end.
         #expect(origin.requests.count - before <= 7)
         #expect(try await bench.held == origin.names)
     }
 
-    @Test("R25: ids that repeat at the origin are kept, and said", arguments: [PagingAccess.offsets, .chain])
+    @Test("Ids that repeat at the origin are kept and reported (R25)", arguments: [PagingAccess.offsets, .chain])
     func repeatedIDs(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
-        // Twice within a page; a chain of names cannot follow a name that stands twice across pages.
+        // The id repeats within one page. A chain of names could not continue after a name that repeats across pages.
         let origin = ListOrigin(["a", "b", "a"] + names(0..<20), access: access)
         let report = try await sync(bench, origin)
         #expect(report.outcome == .complete)

@@ -2,7 +2,7 @@ import PageModel
 import PagedRepository
 import Synchronization
 
-/// An origin whose answers are marked on their way: how long they are fresh, and whether they may be kept.
+/// An origin that marks the pages of another origin: how long they are fresh, and whether they may be stored.
 ///
 /// State: the mark, under a mutex.
 final class MarkedOrigin: PageSource {
@@ -16,14 +16,14 @@ final class MarkedOrigin: PageSource {
         self.mark = Mutex(mark)
     }
 
-    /// Answers from now on.
+    /// Replaces the mark for all later answers.
     func mark(_ change: @escaping Mark) { mark.withLock { $0 = change } }
 
     var access: PagingAccess { origin.access }
     var usage: SourceUsage { origin.usage }
     var requests: [PageRequest] { origin.requests }
 
-    /// A page one that has a validator, and is asked for with it, is "not modified".
+    /// Returns `notModified` when the request carries the validator of the page.
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         guard case .page(var page) = try await origin.fetch(request) else { return .pastEnd }
         let mark = mark.withLock { $0 }
@@ -35,5 +35,5 @@ final class MarkedOrigin: PageSource {
     }
 }
 
-/// Nothing may be kept.
+/// A mark that forbids storing the page.
 let noStore: MarkedOrigin.Mark = { _, page in page.mayBeStored = false }

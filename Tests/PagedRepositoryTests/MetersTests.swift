@@ -6,8 +6,8 @@ import Testing
 
 @testable import PagedRepository
 
-/// What is counted, and when. Every test has a back end of its own: what others do beside it is not heard.
-@Suite("Metrics")
+/// Metrics and the moments at which they count. Each test has its own metrics back end, so other tests do not count.
+@Suite("Metrics of the cache")
 struct MetersTests {
     private let storage = MemoryStorage(clock: ManualClock())
     private var clock: ManualClock { storage.manualClock }
@@ -26,7 +26,7 @@ struct MetersTests {
         return try numbers.reduce(0) { $0 + Int64(try codec.encode(StagedOrigin.row($1)).count) }
     }
 
-    @Test("every series is there before anything was counted, and none that is not in the list")
+    @Test("Every documented series exists before its first count, and no undocumented series exists")
     func series() {
         withMetricsFactory(metrics) { _ = (Meters.Reads(), Meters.Run(), Meters.Engine()) }
         var counters: Set<RecordingMetrics.Series> = []
@@ -45,7 +45,7 @@ struct MetersTests {
         }
     }
 
-    @Test("R11, R12, R15: a call counts by what the cache held when it came, whatever was fetched then")
+    @Test("A read counts by what the cache held when it was called, whatever is fetched later (R11, R12, R15)")
     func reads() async throws {
         var options = PagedListOptions()
         options.sync.overlap = 0
@@ -74,7 +74,7 @@ struct MetersTests {
         #expect(metrics.count("pagecache_requests_total") == 1)
     }
 
-    @Test("a window behind the known end is held whole: there is nothing")
+    @Test("A window behind the known end counts as completely held")
     func behindTheEnd() async throws {
         try await withMetricsFactory(metrics) {
             let repository = PagedRepository(
@@ -86,7 +86,7 @@ struct MetersTests {
         #expect(metrics.counts("pagecache_reads_total") == ["none": 1, "fresh": 1])
     }
 
-    @Test("R26, R28: requests count by outcome; what failed before, in this run or in an earlier one, is a retry")
+    @Test("Requests count by outcome, and a page that failed in this or an earlier run counts as a retry (R26, R28)")
     func requests() async throws {
         let origin = StagedOrigin(20)
         origin.fail(.status(503), nil, .status(400))
@@ -109,7 +109,7 @@ struct MetersTests {
         #expect((metrics.timings("pagecache_commit_duration_seconds")["committed"] ?? []).count >= 3)
     }
 
-    @Test("every outcome has its series; one that a source made up is \"other\", and what was cut off is not timed")
+    @Test("Every outcome has its series, unknown failure classes are \"other\", and cancelled fetches are not timed")
     func outcomes() {
         struct Mine: Error {}
         let run = withMetricsFactory(metrics) { Meters.Run() }
@@ -127,7 +127,7 @@ struct MetersTests {
         #expect(metrics.count("pagecache_payload_received_bytes_total") == 0)
     }
 
-    @Test("R4: the pages of a commit count once it is applied, and with them the failures that it records")
+    @Test("A commit counts its pages and its recorded failures once it is applied (R4)")
     func commits() {
         let run = withMetricsFactory(metrics) { Meters.Run() }
         let page = PageWrite(offset: 0, content: named(0..<10), evidence: .verified)
@@ -148,7 +148,7 @@ struct MetersTests {
                 == ["superseded": [1_000_000], "duplicates": [2_000_000], "committed": [3_000_000]])
     }
 
-    @Test("R30: a page that somebody else has in flight is left to them, and counted")
+    @Test("A page in flight in another run is left to that run and counted (R30)")
     func leases() async throws {
         let origin = StagedOrigin(20)
         _ = try await storage.register(key, at: clock.now())
@@ -164,7 +164,7 @@ struct MetersTests {
         #expect(outcomes == [.complete, .complete])
     }
 
-    @Test("R32: what runs in the background counts by how it ended, and a circuit when it opens and when it closes")
+    @Test("Background runs count by outcome, and a circuit counts when it opens and when it closes (R32)")
     func engine() async throws {
         let origin = StagedOrigin(20)
         origin.fail(FetchFailure(.transport, "not heard", isRetryable: true))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Lists whose origin forbids to keep them")
+@Suite("Lists whose origin forbids storing them")
 struct NoStoreListTests {
     private let storage = MemoryStorage(clock: ManualClock())
     private var clock: ManualClock { storage.manualClock }
@@ -38,7 +38,7 @@ struct NoStoreListTests {
     }
 
     @Test(
-        "the list shows page one, and goes on from memory to the end",
+        "The list shows page one and continues from memory to the end",
         arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
     func lists(access: PagingAccess) async throws {
         let origin = MarkedOrigin(StagedOrigin(34, access: access), noStore)
@@ -58,7 +58,7 @@ struct NoStoreListTests {
         #expect(try await outline?.record.total == .unknown)
     }
 
-    @Test("everything can be asked for at once; a refresh begins again with page one")
+    @Test("The whole list can be loaded at once, and a refresh starts again with page one")
     func all() async throws {
         let origin = MarkedOrigin(StagedOrigin(34, access: .chain), noStore)
         let list = list(origin)
@@ -70,7 +70,7 @@ struct NoStoreListTests {
         #expect(list.current.hasMore)
     }
 
-    @Test("it is asked for again however young it is, and another list has nothing of it")
+    @Test("A list that may not be stored is always refreshed, and shares no items with another list")
     func notACache() async throws {
         let origin = MarkedOrigin(StagedOrigin(), noStore)
         let list = list(origin)
@@ -82,7 +82,7 @@ struct NoStoreListTests {
         #expect(other.current.items.isEmpty && !other.current.isLoaded)
     }
 
-    @Test("a page that may not be kept follows those that may; when page one changes, it is gone")
+    @Test("Pages that may not be stored follow the stored ones, and are dropped when page one changes")
     func tail() async throws {
         let origin = MarkedOrigin(StagedOrigin(34)) { request, page in page.mayBeStored = request.target == .first }
         let list = list(origin)
@@ -96,7 +96,7 @@ struct NoStoreListTests {
         #expect(list.current.gaps == [30..<34])
         #expect(try await outline?.coverage.runs == [0..<10])
         try await list.refresh()
-        #expect(numbers(list) == Array(0..<30), "page one is as it was")
+        #expect(numbers(list) == Array(0..<30), "page one is unchanged")
         origin.origin.rows.insert(StagedOrigin.row(99), at: 0)
         try await list.refresh()
         #expect(list.current.isKept)
@@ -104,7 +104,7 @@ struct NoStoreListTests {
         #expect(list.current.items.count < 30)
     }
 
-    @Test("once page one may be kept, the list is the stored one again")
+    @Test("Once page one may be stored, the list shows the stored items again")
     func keptAgain() async throws {
         let origin = MarkedOrigin(StagedOrigin(), noStore)
         let list = list(origin)
@@ -116,7 +116,7 @@ struct NoStoreListTests {
         #expect(numbers(list) == Array(0..<10))
     }
 
-    @Test("what another list stores takes its place")
+    @Test("Items that another list stores replace the items in memory")
     func storedElsewhere() async throws {
         let origin = MarkedOrigin(StagedOrigin(), noStore)
         let list = list(origin)
@@ -127,7 +127,7 @@ struct NoStoreListTests {
         #expect(numbers(list) == Array(0..<5))
     }
 
-    @Test("R37: a next page that fails keeps what is shown, and the retry asks for the same page")
+    @Test("A next page that fails keeps the shown items, and the retry requests the same page (R37)")
     func failures() async throws {
         let origin = MarkedOrigin(StagedOrigin(34), noStore)
         let list = list(origin)
@@ -135,14 +135,14 @@ struct NoStoreListTests {
         origin.origin.fail(away)
         await #expect(throws: ListFailure.self) { try await list.loadNext() }
         #expect(list.current.failure?.kind == .next)
-        #expect(list.current.failure?.nextAttemptAt == clock.now() + .milliseconds(250), "R28: half of half a second")
+        #expect(list.current.failure?.nextAttemptAt == clock.now() + .milliseconds(250), "half of half a second (R28)")
         #expect(numbers(list) == Array(0..<10))
         #expect(try await list.retry() == .loaded(10))
         #expect(origin.requests.suffix(2).map(\.target) == [.offset(10), .offset(10)])
         #expect(list.current.failure == nil)
     }
 
-    @Test("R14: a refresh that fails keeps what is shown")
+    @Test("A refresh that fails keeps the shown items (R14)")
     func refreshFails() async throws {
         let origin = MarkedOrigin(StagedOrigin(34), noStore)
         let list = list(origin)
@@ -153,7 +153,7 @@ struct NoStoreListTests {
         #expect(numbers(list) == Array(0..<20))
     }
 
-    @Test("R36: a refresh wins over a next page from memory, and nothing of that gets in")
+    @Test("A refresh supersedes a next page from memory, and drops its items (R36)")
     func superseded() async throws {
         let origin = MarkedOrigin(StagedOrigin(34), noStore)
         let list = list(origin)
@@ -169,7 +169,7 @@ struct NoStoreListTests {
         #expect(numbers(list) == Array(0..<10))
     }
 
-    @Test("a reset forgets it")
+    @Test("A reset drops the items in memory")
     func reset() async throws {
         let origin = MarkedOrigin(StagedOrigin(), noStore)
         let list = list(origin)
@@ -180,7 +180,7 @@ struct NoStoreListTests {
         #expect(list.current.items.isEmpty)
     }
 
-    @Test("no more is held in memory than a snapshot may hold")
+    @Test("The memory holds no more items than a snapshot may hold")
     func bounded() async throws {
         let origin = MarkedOrigin(StagedOrigin(1_000), noStore)
         let list = list(origin) { $0.itemLimit = 25 }
@@ -189,13 +189,13 @@ struct NoStoreListTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test("a window that is asked for has what came, and says that it is not kept")
+    @Test("A window shows the items of the answer and reports that they are not stored")
     func windows() async throws {
         let origin = MarkedOrigin(StagedOrigin(34), noStore)
         let repository = repository(origin)
         let window = try await repository.page(key, offset: 5, limit: 10)
         #expect(window.items.map(\.number) == Array(5..<10))
-        #expect(window.missing == [10..<15], "R12")
+        #expect(window.missing == [10..<15], "missing positions are reported (R12)")
         #expect(!window.isKept && window.freshness == .stale && window.total == .exact(34))
         #expect(origin.requests.count == 1)
         let cached = try await repository.page(key, offset: 5, limit: 10, policy: .cacheOnly)

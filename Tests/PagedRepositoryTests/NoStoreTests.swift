@@ -7,7 +7,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Answers that the origin forbids to keep")
+@Suite("Answers that the origin forbids to store")
 struct NoStoreTests {
     private let storage = MemoryStorage(clock: ManualClock())
     private var clock: ManualClock { storage.manualClock }
@@ -28,7 +28,7 @@ struct NoStoreTests {
         return ListSync(storage: storage, source: origin, key: key, options: options, clock: clock, chance: { 0.5 })
     }
 
-    @Test("page one is handed on and counted, the run ends with it, and only the list's name is stored")
+    @Test("A page one that may not be stored is passed on and counted, and only the list's record is stored")
     func firstLoad() async throws {
         let origin = MarkedOrigin(StagedOrigin(), noStore)
         let served = Mutex<[SyncEvent]>([])
@@ -41,7 +41,7 @@ struct NoStoreTests {
         #expect(report.headFailure == nil)
         #expect(origin.requests.count == 1)
         guard case .notStored(offset: 0, let page) = served.withLock({ $0 }).first else {
-            Issue.record("nothing was handed on")
+            Issue.record("no page was passed on")
             return
         }
         #expect(page.content.count == 10)
@@ -50,7 +50,7 @@ struct NoStoreTests {
         #expect(list.record.validatedAt == nil && list.record.total == .unknown && list.record.freshFor == nil)
     }
 
-    @Test("what was stored before stays, and is not confirmed; that page one was asked for is on record")
+    @Test("Earlier stored items stay without being validated, and the ledger records the request for page one")
     func known() async throws {
         let origin = MarkedOrigin(StagedOrigin(8))
         _ = try await sync(origin).run()
@@ -67,7 +67,7 @@ struct NoStoreTests {
         #expect(after.ledger.first?.lastAttemptAt == clock.now())
     }
 
-    @Test("nothing of such answers gets into the store's files", arguments: [PagingAccess.offsets, .chain])
+    @Test("No byte of an unstorable answer reaches the store's files", arguments: [PagingAccess.offsets, .chain])
     func files(access: PagingAccess) async throws {
         let bench = try await SyncBench()
         let origin = ListOrigin((0..<30).map { "sentinel\($0)" }, access: access)
@@ -75,7 +75,7 @@ struct NoStoreTests {
         let report = try await ListSync(storage: bench.store, source: source, key: bench.key, clock: clock).run()
         #expect(report.pagesNotStored == 1)
         try expectNothing(of: "sentinel", in: bench.path)
-        // Page one may be kept now; what follows may not, and hands over with a cursor of its own.
+        // Page one may be stored now. Later pages may not be stored, and each of them carries its own cursor.
         source.sparesPageOne()
         _ = try await ListSync(storage: bench.store, source: source, key: bench.key, clock: clock).run()
         #expect(try await bench.held.count == 10)
@@ -87,14 +87,14 @@ struct NoStoreTests {
         throws
     {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
-        #expect(files.contains { $0.hasSuffix("-wal") }, "the log is looked at, too", sourceLocation: sourceLocation)
+        #expect(files.contains { $0.hasSuffix("-wal") }, "the log is checked, too", sourceLocation: sourceLocation)
         for file in files {
             let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(file)"))
             #expect(bytes.range(of: Data(text.utf8)) == nil, "\(file)", sourceLocation: sourceLocation)
         }
     }
 
-    @Test("asked to, all of it is stored like any other")
+    @Test("The option storesDespiteNoStore stores such answers like any other")
     func despite() async throws {
         let origin = MarkedOrigin(StagedOrigin(), noStore)
         let report = try await sync(origin) { $0.storesDespiteNoStore = true }.run()
@@ -102,13 +102,13 @@ struct NoStoreTests {
         #expect(try await outline?.coverage.count == 48)
     }
 
-    @Test("R14: what changed cannot be found out with such answers: the refresh has failed, and nothing changes")
+    @Test("Unstorable answers cannot locate a change: the refresh fails, and the list stays as it was (R14)")
     func questions() async throws {
         let origin = MarkedOrigin(StagedOrigin(200))
         _ = try await sync(origin).run()
         let before = try #require(try await outline)
         clock.advance(by: .seconds(100))
-        // Something is gone far behind page one, which does not explain it.
+        // An item far behind page one is removed, and page one does not explain the change.
         origin.origin.rows.remove(at: 120)
         origin.mark { request, page in page.mayBeStored = request.target == .first }
         let report = try await sync(origin).run()
@@ -119,7 +119,7 @@ struct NoStoreTests {
         #expect(after.ledger.allSatisfy { $0.state != .inFlight }, "no lease is left behind")
     }
 
-    @Test("a sweep that meets one has verified nothing behind it")
+    @Test("A sweep that meets a page that may not be stored verifies no position behind it")
     func sweeps() async throws {
         let origin = MarkedOrigin(StagedOrigin())
         _ = try await sync(origin).run()
@@ -130,9 +130,9 @@ struct NoStoreTests {
     }
 }
 
-/// A list of which nothing may be kept; later, nothing but page one.
+/// A list none of which may be stored. After `sparesPageOne()` page one may be stored.
 ///
-/// State: which of the two, under a mutex.
+/// State: whether page one may be stored, under a mutex.
 private final class UnstorableOrigin: PageSource {
     private let origin: ListOrigin
     private let isPageOneSpared = Mutex(false)

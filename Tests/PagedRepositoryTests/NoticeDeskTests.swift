@@ -3,7 +3,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("What lists have to hear")
+@Suite("Delivery of storage notices to lists")
 struct NoticeDeskTests {
     private final class Name: Sendable {}
     private let names = (0..<3).map { _ in Name() }
@@ -14,7 +14,7 @@ struct NoticeDeskTests {
         .changed(ChangeSet(query: query, version: nil, changes: changes))
     }
 
-    @Test("a list that follows a query gets its turn with everything that was told, in order, and no other list does")
+    @Test("A list that follows a query gets one turn with all of its notices in order, and other lists get none")
     func turns() {
         var desk = NoticeDesk()
         #expect(desk.follow(query, lists[0]) == .nowhere)
@@ -27,7 +27,7 @@ struct NoticeDeskTests {
         #expect(desk.next() == nil)
     }
 
-    @Test("one turn of a list at a time; what comes meanwhile is the next one")
+    @Test("A list has one turn at a time, and notices that arrive meanwhile form its next turn")
     func oneAtATime() {
         var desk = NoticeDesk()
         _ = desk.follow(query, lists[0])
@@ -42,7 +42,7 @@ struct NoticeDeskTests {
     }
 
     @Test(
-        "who comes to a list gets it a turn, unless it follows already; who comes or goes during its turn, another one")
+        "A new observer causes a turn unless the list follows its query; observers that change in a turn cause another")
     func listeners() {
         var desk = NoticeDesk()
         desk.came(to: lists[0])
@@ -60,7 +60,7 @@ struct NoticeDeskTests {
         #expect(desk.next()?.list == lists[0])
     }
 
-    @Test("a list that is not stored hears what may be its beginning")
+    @Test("A list that is not stored receives the notices that may announce its registration")
     func strangers() {
         var desk = NoticeDesk()
         _ = desk.follow(nil, lists[0])
@@ -75,7 +75,7 @@ struct NoticeDeskTests {
         #expect(desk.turns == 0)
     }
 
-    @Test("a list that stops hears nothing of what was told before; one that is gone leaves its successor alone")
+    @Test("A stopped list receives no earlier notice, and a forgotten list does not affect its successor")
     func stopped() {
         var desk = NoticeDesk()
         _ = desk.follow(query, lists[0])
@@ -93,7 +93,7 @@ struct NoticeDeskTests {
         #expect(desk.next()?.list == lists[2])
     }
 
-    @Test("of a list that does not get to hear, as much waits as there is room for")
+    @Test("The notices waiting for a list are limited, and are folded into one beyond the limit")
     func folded() {
         var desk = NoticeDesk(capacity: 4)
         _ = desk.follow(query, lists[0])

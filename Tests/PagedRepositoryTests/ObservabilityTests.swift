@@ -7,9 +7,9 @@ import Testing
 
 @testable import PagedRepository
 
-/// Documentation/Observability.md is a promise: names that dashboards and alerts are built on, and what nobody has to
-/// fear to find in a log.
-@Suite("What an operator sees")
+/// The test target for Documentation/Observability.md, which promises the names for dashboards and alerts, and what a
+/// log never contains.
+@Suite("Observability")
 struct ObservabilityTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -18,7 +18,7 @@ struct ObservabilityTests {
         try String(contentsOf: root.appendingPathComponent("Documentation/Observability.md"), encoding: .utf8)
     }
 
-    /// The rows of the page's tables whose first cell is code: their cells.
+    /// The cells of each row of the page's tables whose first cell is code.
     private static func rows() throws -> [[String]] {
         try page().split(separator: "\n").filter { $0.hasPrefix("| `") }.map { row in
             row.dropFirst().dropLast().split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -27,7 +27,7 @@ struct ObservabilityTests {
 
     private static func code(_ text: String) -> String { "`\(text)`" }
 
-    @Test("the metrics of the code are those of the page, with their kinds, units and dimensions")
+    @Test("The page lists exactly the metrics of the code, with their kinds, units and dimensions")
     func metrics() throws {
         let shown = try Self.rows().filter { $0[0].hasPrefix("`pagecache_") }.map { Array($0.prefix(4)) }
         let known = Metric.allCases.map { metric in
@@ -40,17 +40,17 @@ struct ObservabilityTests {
         #expect(shown.count == known.count)
     }
 
-    @Test("no expression and no sentence of the page names a metric that there is none of")
+    @Test("The page names no metric that does not exist")
     func names() throws {
         let known = Set(Metric.allCases.map(\.rawValue))
         for match in try Self.page().matches(of: #/pagecache_[a-z_]+/#) {
-            // What Prometheus makes of a timer.
+            // The suffixes that Prometheus adds to a timer.
             let name = String(match.output).replacing(#/_(bucket|count|sum)$/#, with: "")
             #expect(known.contains(name), "\(name)")
         }
     }
 
-    /// Level, message and keys of each line that the page promises.
+    /// The level, message and keys of each line that the page promises.
     private static func documentedLines() throws -> [String: (level: String, keys: Set<String>)] {
         let rows = try rows().filter { ["debug", "trace"].contains($0[1]) }
         return Dictionary(
@@ -60,7 +60,7 @@ struct ObservabilityTests {
             })
     }
 
-    @Test("every line that the library can log is on the page with its level, which is debug or trace, and no other is")
+    @Test("The page lists exactly the log lines of the library, and each has the level debug or trace")
     func lines() throws {
         let sources = Self.root.appendingPathComponent("Sources/PagedRepository")
         let files = try #require(FileManager.default.enumerator(atPath: sources.path))
@@ -71,9 +71,9 @@ struct ObservabilityTests {
                 of: #/ogger\.(trace|debug|info|notice|warning|error|critical|log)\(\s*(?:"([^"]*)")?/#)
             {
                 let level = String(match.output.1)
-                let message = try #require(match.output.2, "\(name): a message is written where it is logged")
+                let message = try #require(match.output.2, "\(name): a message is a literal in the logging call")
                 #expect(["debug", "trace"].contains(level), "\(name): \(message)")
-                #expect(!message.contains("\\("), "\(name): what changes belongs into the metadata")
+                #expect(!message.contains("\\("), "\(name): variable parts belong in the metadata")
                 #expect(found.updateValue(level, forKey: String(message)) == nil, "\(message) is logged in one place")
             }
         }
@@ -81,10 +81,9 @@ struct ObservabilityTests {
         #expect(found == documented)
     }
 
-    // MARK: What is never logged
+    // MARK: Contents that are never logged
 
-    /// Words of this kind are in everything that is the user's or the origin's: key, scope, payloads, ids, errors,
-    /// names.
+    /// A word that every value of the user or the origin contains: key, scope, payloads, ids, errors and names.
     private static let secret = "hush"
 
     private struct Mine: Error, CustomStringConvertible {
@@ -97,7 +96,8 @@ struct ObservabilityTests {
         FetchFailure(failureClass, "https://\(Self.secret).example/?token=\(Self.secret)", isRetryable: isRetryable)
     }
 
-    /// A list that is read, scrolled, lost, moved and replaced, over an origin that fails in every way; and an engine.
+    /// Runs a list through loads, failures, changes and a replacement, over an origin that fails in every way. Then
+    /// runs an engine.
     private func everything(_ logger: Logger, _ storage: MemoryStorage) async throws {
         let clock = storage.manualClock
         let key = QueryKey("https://\(Self.secret).example/rows?token=\(Self.secret)", scope: Self.secret)
@@ -119,11 +119,11 @@ struct ObservabilityTests {
         origin.fail(failure(.server))
         await #expect(throws: ListFailure.self) { try await list.loadNext() }
         try await list.loadNext()
-        // Another total, in the middle.
+        // The total changes in the middle of the load.
         origin.rows.insert(row(1_000), at: 0)
         _ = try? await list.loadNext()
         try await list.loadAll()
-        // Another list.
+        // The origin shows another list.
         origin.rows = (2_000..<2_048).map(row)
         try await list.refresh()
         _ = try? await ListSync(
@@ -148,7 +148,7 @@ struct ObservabilityTests {
             origin: { _ in .init("https://\(Self.secret).example:8443", origin) })
         let before = origin.requests.count
         let running = Task { try await engine.run() }
-        // One that fails, and then the rest.
+        // One request that fails, and then the rest.
         await origin.reached(before + 2)
         while try await storage.outline(of: record.id)?.isComplete != true { await Task.yield() }
         running.cancel()
@@ -156,7 +156,7 @@ struct ObservabilityTests {
     }
 
     @Test(
-        "R45: at the finest level, over an origin that fails, no line has a key, a payload, an id or a word of the origin"
+        "At the finest level, over a failing origin, no log line holds a key, a payload, an id or a text of the origin (R45)"
     )
     func nothingOfTheirs() async throws {
         let log = RecordedLog()
@@ -167,7 +167,7 @@ struct ObservabilityTests {
             #expect(!line.text.localizedCaseInsensitiveContains(Self.secret), "\(line.text)")
             #expect(!line.text.contains("://"), "\(line.text)")
         }
-        // It would prove nothing if nothing had been said.
+        // Without these lines the checks above would prove nothing.
         let said = Set(lines.map(\.message))
         for message in [
             "a run begins", "a run ends", "fetch failed", "the cache stands in", "background work",
@@ -179,7 +179,7 @@ struct ObservabilityTests {
         #expect(ids == [try #require(try await storage.records().first).key.shortID])
     }
 
-    @Test("every line has the keys that the page promises, and the level")
+    @Test("Every log line has the level and the keys that the page promises")
     func keys() async throws {
         let log = RecordedLog()
         try await everything(log.logger(), MemoryStorage(clock: ManualClock()))
@@ -191,7 +191,7 @@ struct ObservabilityTests {
         }
     }
 
-    @Test("a logger that is not asked for debug lines is told nothing")
+    @Test("A logger above the level debug receives no line")
     func quiet() async throws {
         let log = RecordedLog()
         var logger = log.logger()

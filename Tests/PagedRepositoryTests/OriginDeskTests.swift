@@ -3,11 +3,12 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Whether one more list may be worked on at an origin")
+@Suite("Admission of a list to its origin")
 struct OriginDeskTests {
     private let now = Timestamp(milliseconds: 1_800_000_000_000)
 
-    /// Room for three lists, two of them at one origin; away after two silences, for 30 seconds.
+    /// A desk with room for three lists, two of them at one origin. An origin is away for 30 seconds after two
+    /// silences.
     private func desk(_ change: (inout EngineOptions) -> Void = { _ in }) -> OriginDesk {
         var options = EngineOptions()
         options.lists = 3
@@ -19,7 +20,7 @@ struct OriginDeskTests {
 
     private func query(_ number: Int64) -> QueryID { QueryID(rawValue: number) }
 
-    @Test("so many lists at one origin, and so many in all; whoever ends makes room")
+    @Test("The desk limits the lists at one origin and in all, and a list that ends makes room")
     func room() {
         var desk = desk()
         let begun = [(1, "a"), (2, "a"), (3, "a"), (4, "b"), (5, "b")].map { number, origin in
@@ -32,14 +33,14 @@ struct OriginDeskTests {
         #expect(desk.answer(at: "b", now: now) == .go)
     }
 
-    @Test("there is always room for one, whatever the options say")
+    @Test("The desk always has room for one list, whatever the options say")
     func leastRoom() {
         let desk = desk { ($0.lists, $0.listsPerOrigin) = (0, -1) }
         #expect(desk.answer(at: "a", now: now) == .go)
     }
 
     @Test(
-        "R32: an origin that is silent too often is away, and others are not; then one asks, and the others wait for what it finds"
+        "An origin that is silent too often is away without affecting others; then one list probes it while the others wait (R32)"
     )
     func away() {
         var desk = desk()
@@ -51,7 +52,7 @@ struct OriginDeskTests {
         #expect(desk.answer(at: "b", now: now) == .go)
 
         let later = now + .seconds(30)
-        // Asking for an answer uses up nothing; beginning does.
+        // Asking for the answer does not use up the probe. Beginning a list does.
         for _ in 0..<2 { #expect(desk.answer(at: "a", now: later) == .go) }
         let probe = desk.begin(query(1), at: "a", now: later), other = desk.begin(query(2), at: "a", now: later)
         #expect(probe == .go)
@@ -59,14 +60,14 @@ struct OriginDeskTests {
         #expect(!desk.isRunning(query(2)))
 
         let nothing = desk.told(.nothing, of: "a", now: later), silent = desk.told(.silence, of: "a", now: later)
-        #expect(nothing == nil && silent == nil, "it was away before")
+        #expect(nothing == nil && silent == nil, "the origin was away before")
         let heard = desk.told(.heard, of: "a", now: later), again = desk.told(.heard, of: "a", now: later)
         #expect(heard == .back)
         #expect(again == nil)
         #expect(!desk.isAway("a"))
     }
 
-    @Test("R32: after a restart the ledger tells which origins are away, and since when")
+    @Test("After a restart the ledger shows which origins are away, and since when (R32)")
     func restored() {
         var desk = desk()
         func failing(_ number: Int64, attempts: Int, _ age: Duration, _ failureClass: FetchFailure.Class = .timeout)
@@ -83,19 +84,19 @@ struct OriginDeskTests {
             failing(1, attempts: 1, .seconds(20)), failing(2, attempts: 1, .seconds(10)),
             failing(1, attempts: 1, .seconds(25)),
             failing(3, attempts: 1, .seconds(5)),
-            // What it answered does not make it away, and what is nobody's is left alone.
+            // An origin that answered with a failure is not away. A list without an origin is ignored.
             failing(4, attempts: 9, .seconds(5), .server), failing(9, attempts: 9, .seconds(5)),
         ]
         let away = desk.restore(from: due) { [1: "a", 2: "a", 3: "b", 4: "c"][$0.rawValue] }
         #expect(away == ["a"])
         #expect(desk.answer(at: "a", now: now) == .wait(until: now + .seconds(20)))
         #expect(["b", "c", "d"].allSatisfy { desk.answer(at: $0, now: now) == .go })
-        // The count goes on where it was.
+        // The count of silences continues from the ledger.
         let turn = desk.told(.silence, of: "b", now: now)
         #expect(turn == .away)
     }
 
-    // MARK: What a run tells
+    // MARK: Result of a run
 
     private func report(
         _ outcome: SyncReport.Outcome, fetched: Int = 0, unchanged: Int = 0, head: FetchFailure? = nil,
@@ -118,22 +119,22 @@ struct OriginDeskTests {
         return report
     }
 
-    @Test("a run tells that its origin was heard, or silent, or nothing of it")
+    @Test("A run reports that its origin answered, was silent, or got no request")
     func word() {
         let timeout = FetchFailure(.timeout, "m", isRetryable: true),
             refusal = FetchFailure(.server, "m", isRetryable: true)
         func word(_ report: SyncReport, since moment: Timestamp? = nil) -> OriginDesk.Word {
             OriginDesk.Word(report, since: moment ?? now)
         }
-        #expect(word(report(.offline, fetched: 3, wasHeard: true)) == .silence, "it went away on the way")
+        #expect(word(report(.offline, fetched: 3, wasHeard: true)) == .silence, "the origin went away during the run")
         #expect(word(report(.complete, fetched: 1, wasHeard: true)) == .heard)
-        #expect(word(report(.complete)) == .nothing, "nothing was asked for")
+        #expect(word(report(.complete)) == .nothing, "the run made no request")
         #expect(word(report(.failed, head: timeout)) == .silence)
         #expect(word(report(.failed, head: refusal, wasHeard: true)) == .heard)
         #expect(word(report(.incomplete, page: timeout)) == .silence)
         #expect(word(report(.incomplete, unchanged: 1, wasHeard: true, page: timeout)) == .heard)
         #expect(
             word(report(.incomplete, page: timeout), since: now + .seconds(1)) == .nothing,
-            "that was another run's failure")
+            "the failure belongs to another run")
     }
 }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("The gate to an origin", .timeLimit(.minutes(10)))
+@Suite("Gate of an origin", .timeLimit(.minutes(10)))
 struct OriginGateTests {
     private struct Odd: Error, Equatable { var number: Int }
 
     private let clock = ManualClock()
     private let start = ManualClock().now()
 
-    /// Asks, and returns when that waits at the gate or has come through.
+    /// Starts a request. Returns once the request waits at the gate or is in flight.
     private func ask(_ source: any PageSource, _ offset: Int, at gate: OriginGate) async -> Task<Void, any Error> {
         let before = gate.waiting + gate.inFlight
         let task = Task { try await source.fetch(offset) }
@@ -24,7 +24,7 @@ struct OriginGateTests {
         while !condition() { await Task.yield() }
     }
 
-    @Test("never more than so many are in flight, however many ask, through whatever source")
+    @Test("The gate limits the requests in flight across all sources")
     func concurrency() async throws {
         let gate = OriginGate(concurrency: 4, clock: clock)
         let origin = CrowdedOrigin(clock, isOpen: false)
@@ -45,7 +45,7 @@ struct OriginGateTests {
         #expect(gate.waiting == 0 && gate.inFlight == 0)
     }
 
-    @Test("first come, first served")
+    @Test("The gate admits requests in the order of their arrival")
     func order() async throws {
         let gate = OriginGate(concurrency: 1, clock: clock)
         let origin = CrowdedOrigin(clock, isOpen: false)
@@ -60,7 +60,7 @@ struct OriginGateTests {
         for task in tasks { try await task.value }
     }
 
-    @Test("who is cancelled while waiting for others gives the place up at once, and nobody else's")
+    @Test("A request cancelled in the queue gives up its own place at once and no other place")
     func cancelledInLine() async throws {
         let gate = OriginGate(concurrency: 1, clock: clock)
         let origin = CrowdedOrigin(clock, isOpen: false)
@@ -79,7 +79,7 @@ struct OriginGateTests {
         #expect(gate.waiting == 0 && gate.inFlight == 0)
     }
 
-    @Test("who is cancelled while waiting for time leaves the time to the next")
+    @Test("A request cancelled while it waits for the rate limit leaves its time to the next request")
     func cancelledAsleep() async throws {
         let gate = OriginGate(concurrency: 4, requestsPerSecond: 1, clock: WaitedClock(clock))
         let origin = CrowdedOrigin(clock)
@@ -96,7 +96,7 @@ struct OriginGateTests {
         #expect(gate.waiting == 0 && gate.inFlight == 0)
     }
 
-    @Test("who is cancelled before asking does not reach the origin")
+    @Test("A request cancelled before it starts does not reach the origin")
     func cancelledBefore() async throws {
         let gate = OriginGate(clock: clock)
         let origin = CrowdedOrigin(clock)
@@ -111,7 +111,7 @@ struct OriginGateTests {
         #expect(gate.waiting == 0 && gate.inFlight == 0)
     }
 
-    @Test("nothing is lost when a task is cancelled in the moment in which its turn comes", arguments: [true, false])
+    @Test("A request cancelled at the moment of its turn loses no place of the gate", arguments: [true, false])
     func cancelledAtTheTurn(_ cancelsFirst: Bool) async throws {
         let gate = OriginGate(concurrency: 1, clock: clock)
         let source = gate.limiting(CrowdedOrigin(clock))
@@ -130,7 +130,7 @@ struct OriginGateTests {
         }
     }
 
-    @Test("an error frees the place, and comes through as it is")
+    @Test("An error frees the place and is rethrown unchanged")
     func errors() async throws {
         let gate = OriginGate(concurrency: 1, clock: clock)
         let origin = CrowdedOrigin(clock)
@@ -147,7 +147,7 @@ struct OriginGateTests {
     }
 
     @Test(
-        "R28: an origin that asks one to wait is left alone by all, also by those who were in line",
+        "After Retry-After, all requests to the origin wait, including the ones already in the queue (R28)",
         arguments: [429, 503])
     func quiet(_ status: Int) async throws {
         let gate = OriginGate(concurrency: 1, clock: clock)
@@ -165,7 +165,7 @@ struct OriginGateTests {
     }
 
     @Test(
-        "R29: an origin that asks for too much is left alone for so long, and a clock that was set back makes it no longer"
+        "A quiet time is capped at longestQuiet, and a clock set back does not extend it (R29)"
     )
     func longestQuiet() async throws {
         let gate = OriginGate(longestQuiet: .seconds(20), clock: clock)
@@ -178,7 +178,7 @@ struct OriginGateTests {
         #expect(clock.slept == [.seconds(20)])
     }
 
-    @Test("ten requests at two a second take four and a half seconds")
+    @Test("Ten requests at two a second take four and a half seconds")
     func rate() async throws {
         let gate = OriginGate(requestsPerSecond: 2, clock: clock)
         let source = gate.limiting(CrowdedOrigin(clock))
@@ -190,7 +190,7 @@ struct OriginGateTests {
         #expect(clock.slept == Array(repeating: .milliseconds(500), count: 9))
     }
 
-    @Test("what a source says of itself is relayed; limited twice by one gate is limited once")
+    @Test("The gate forwards the properties of a source, and wrapping a source twice in one gate limits it once")
     func relays() async throws {
         let gate = OriginGate(concurrency: 1, clock: clock)
         let origin = CrowdedOrigin(clock)
@@ -207,7 +207,7 @@ struct OriginGateTests {
     }
 }
 
-/// A manual clock on which time goes by only when the test says so.
+/// A manual clock whose time passes only when the test says so.
 private struct WaitedClock: SyncClock {
     private let clock: ManualClock
     init(_ clock: ManualClock) { self.clock = clock }

@@ -3,9 +3,9 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-@Suite("The plan of a simulated origin")
+@Suite("Plans of a simulated origin")
 struct OriginPlanTests {
-    @Test("two thousand seeds bring about everything that can happen")
+    @Test("Two thousand seeds exercise every kind of event")
     func coverage() async {
         var hits: [String: Int] = [:]
         for seed in 0..<2_000 as Range<UInt64> {
@@ -19,7 +19,7 @@ struct OriginPlanTests {
         }
     }
 
-    @Test("seeds give what was asked for")
+    @Test("Plans from seeds stay within the requested knobs")
     func distribution() {
         let plans = (0..<2_000).map { OriginPlan(seed: $0) }
         #expect(plans.allSatisfy { (0...200).contains($0.count) && (3...12).contains($0.pageSize) })
@@ -56,12 +56,13 @@ struct OriginPlanTests {
         }
     }
 
-    @Test("every candidate is smaller, and taking one after the other ends at the plainest plan")
+    @Test("Every shrink candidate is smaller, and repeated shrinking ends at the simplest plan")
     func shrinking() {
         for seed in 0..<300 as Range<UInt64> {
             let plan = OriginPlan(seed: seed)
             #expect(plan.smaller.allSatisfy { $0.weight < plan.weight && $0.weight >= 0 && $0 != plan })
-            // As a failure that nothing matters for, and as one that always needs the last and least step.
+            // Always the first candidate, as for a failure that occurs with any plan. Then always the last and smallest
+            // step.
             for choose in [{ $0.first }, { $0.last }] as [([OriginPlan]) -> OriginPlan?] {
                 var plan = plan
                 var steps = 0
@@ -77,9 +78,9 @@ struct OriginPlanTests {
         }
     }
 
-    @Test("shrinking keeps what a failure needs, and little else")
+    @Test("Shrinking keeps the parts that a failure needs, and little else")
     func minimal() {
-        /// Stands for a failure that needs a deletion of two items, and some items.
+        /// Stands for a failure that needs more than 20 items and a deletion of two items.
         func fails(_ plan: OriginPlan) -> Bool {
             plan.count > 20
                 && plan.events.contains {
@@ -98,7 +99,7 @@ struct OriginPlanTests {
         }
     }
 
-    @Test("a place stands for the same number in any list of its length")
+    @Test("A place denotes the same number in any list of the same length")
     func places() {
         for count in 1...300 {
             for number in 0..<count { #expect(OriginPlace.number(number, of: count).number(of: count) == number) }
@@ -109,7 +110,7 @@ struct OriginPlanTests {
         #expect(OriginPlace.end.number(of: 0) == 0)
     }
 
-    @Test("a report tells the plan in a line, and each event in one")
+    @Test("The description of a plan has one line for the plan and one for each event")
     func description() {
         let plan = OriginPlan(
             seed: 7, style: .keyset, count: 30, pageSize: 5, largestPage: 8, totals: .lagging(requests: 2),

@@ -5,10 +5,10 @@ import Testing
 
 private let noon = Timestamp(milliseconds: 1_800_000_000_000)
 
-/// R21: what is asked for twice proves a seam, and costs one item in twenty at most.
-@Suite("Overlaps")
+/// An overlap proves the seam between two pages, and costs at most one request in twenty (R21).
+@Suite("Overlaps of pages")
 struct OverlapTests {
-    /// A list that is loaded behind page one, as its plans say.
+    /// Loads a list behind page one, following its load plans.
     private struct Load {
         let size: Int
         let length: Int
@@ -52,7 +52,7 @@ struct OverlapTests {
         }
     }
 
-    @Test("requests grow by a twentieth at most, at every size of a page", arguments: 1...30)
+    @Test("Overlaps add at most one request in twenty, at every page size", arguments: 1...30)
     func cost(size: Int) {
         for length in [1, 2, 19, 20, 21, 57, 100, 399, 400, 401, 2_500] {
             for isCounted in [true, false] where isCounted || length <= 401 {
@@ -67,7 +67,7 @@ struct OverlapTests {
         }
     }
 
-    @Test("of so many seams in a row one is proven; pages of 21 items prove each", arguments: 1...30)
+    @Test("One seam in each period is proven, and pages of 21 items or more prove every seam", arguments: 1...30)
     func proof(size: Int) {
         var load = Load(size: size, length: 2_000, isCounted: true)
         load.run()
@@ -82,7 +82,7 @@ struct OverlapTests {
         #expect(load.pages[1].evidence == .verified, "the seam behind page one is always proven")
     }
 
-    @Test("a page is planned alike by every process, whatever else is held (R30)", arguments: 2...30)
+    @Test("Every process plans a page in the same way, whatever pages are held (R30)", arguments: 2...30)
     func position(size: Int) {
         let overlap = Overlap(1, size: size)
         let all = overlap.spans(size..<2_000, size: size, most: .max)
@@ -92,7 +92,7 @@ struct OverlapTests {
         }
     }
 
-    @Test("the last page of a load is proven where it has room for what is known")
+    @Test("The last page of a load is proven where it has room for the overlap")
     func lastPage() {
         let list = Load(size: 4, length: 11, isCounted: true).list
         #expect(
@@ -106,7 +106,7 @@ struct OverlapTests {
             ])
     }
 
-    @Test("more known items than one are asked for as seldom as they cost")
+    @Test("A wider overlap is requested less often, in proportion to its cost")
     func wider() {
         #expect(Overlap(0, size: 10) == Overlap(-3, size: 10))
         #expect(Overlap(9, size: 4).items == 3 && Overlap(9, size: 4).period == 60)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("How soon the next work for a list begins")
+@Suite("Pauses between the jobs of a list")
 struct PacingTests {
     private let now = Timestamp(milliseconds: 1_800_000_000_000)
     private var pacing = Pacing(base: .milliseconds(500), longest: .seconds(30), spread: .seconds(10))
@@ -13,7 +13,7 @@ struct PacingTests {
     }
 
     @Test(
-        "a run that comes to its end makes nobody wait; one that does not, a little; one that brings nothing, ever longer, to a bound"
+        "A complete run causes no pause, a partial run a short one, and fruitless runs ever longer ones up to a limit"
     )
     func pauses() {
         var pacing = pacing
@@ -29,10 +29,10 @@ struct PacingTests {
         #expect(pauses.prefix(3) == [.seconds(1), .seconds(2), .seconds(4)])
         #expect(pauses.last == .seconds(30))
         pacing.ended(job(), .some, now: now)
-        #expect(pacing.start(of: job(), now: now) == now + .milliseconds(500), "something came: it begins anew")
+        #expect(pacing.start(of: job(), now: now) == now + .milliseconds(500), "a partial run resets the pause")
     }
 
-    @Test("the same job, due since the same moment, done twice, is left for a while; other work of the list is not")
+    @Test("A job with the same due time that ran twice pauses, and other work of the list does not")
     func fruitless() {
         var pacing = pacing
         pacing.ended(job(), .complete, now: now)
@@ -43,7 +43,7 @@ struct PacingTests {
         #expect(pacing.isLeft(job(), now: now + .seconds(30)) == nil)
     }
 
-    @Test("R29: a clock that was set back freezes nothing")
+    @Test("A clock set back freezes no job (R29)")
     func clock() {
         var pacing = pacing
         for _ in 0..<2 { pacing.ended(job(), .nothing, now: now) }
@@ -52,7 +52,7 @@ struct PacingTests {
         #expect(pacing.isLeft(job(), now: yesterday) == nil)
     }
 
-    @Test("R32: when an origin is back, what waited goes now; lists that are gone are forgotten")
+    @Test("Waiting jobs start when their origin is back, and removed lists are forgotten (R32)")
     func forgotten() {
         var pacing = pacing
         for query in [Int64(1), 2] { pacing.ended(job(query), .some, now: now) }

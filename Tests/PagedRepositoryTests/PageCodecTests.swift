@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import Synchronization
 import Testing
 
-@Suite("Decoding a page")
+@Suite("Decoding of a page")
 struct PageCodecTests {
     private struct Numbered: Codable, Hashable, Sendable { var id: Int }
 
@@ -12,7 +12,7 @@ struct PageCodecTests {
         PageContent(payloads.map { Item(payload: Array($0.utf8)) })
     }
 
-    @Test("all at once gives what one by one gives", arguments: [2, 3, 50])
+    @Test("Decoding a page at once gives the same values as decoding each item", arguments: [2, 3, 50])
     func same(count: Int) throws {
         let codec = JSONItemCodec<Numbered>()
         let content = page((0..<count).map { #" {"more":[1,{"x":"]},{"}], "id":\#($0)}"# })
@@ -22,7 +22,7 @@ struct PageCodecTests {
     }
 
     @Test(
-        "R7: a page with a payload that is no value of its own is none at once",
+        "A page with a payload that is not a single value is not decoded at once (R7)",
         arguments: [
             ["{\"id\":1}", "{"], ["{\"id\":1}", ""], ["{\"id\":1},{\"id\":2}", "{\"id\":3}"],
             ["{\"id\":1}", "{\"id\":\"one\"}"],
@@ -32,12 +32,12 @@ struct PageCodecTests {
         #expect(JSONItemCodec<Numbered>().values(of: page(payloads)) == nil)
     }
 
-    @Test("codecs that say nothing of pages are asked item by item")
+    @Test("A codec without page decoding decodes item by item")
     func others() {
         #expect(RawItemCodec().values(of: page(["a", "b"])) == nil)
     }
 
-    /// Counts what it is asked, and gives what it is told to.
+    /// Counts the decoded items, and decodes whole pages only if `givesPages` is true.
     private final class Asked: ItemCodec {
         let name = "asked/1"
         let codec = JSONItemCodec<Row>()
@@ -52,7 +52,7 @@ struct PageCodecTests {
         func values(of page: PageContent) -> [Row]? { givesPages ? codec.values(of: page) : nil }
     }
 
-    @Test("a list asks for pages at once, and for items where it does not get them", arguments: [true, false])
+    @Test("A list decodes whole pages at once, and single items where the codec does not", arguments: [true, false])
     func asked(givesPages: Bool) async throws {
         let codec = Asked(givesPages: givesPages)
         let origin = StagedOrigin()

@@ -3,9 +3,9 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-// Several calls at once, on one list: what is joined, superseded, cancelled, or comes too late (R35, R36).
+// Concurrent calls on one list: joined, superseded, cancelled and late calls (R35, R36).
 extension PagedListTests {
-    /// A list with its first page, whose next one is asked for and not answered.
+    /// Returns a list with its first page, and a task whose request for the next page is not answered yet.
     private func nextUnderWay(
         _ origin: StagedOrigin
     ) async throws -> (list: PagedList<Row>, next: Task<LoadOutcome, any Error>) {
@@ -17,7 +17,7 @@ extension PagedListTests {
         return (list, next)
     }
 
-    @Test("C6: loading the next page twice at once is one request, and both get it")
+    @Test("Two concurrent loads of the next page share one request and both get the page (C6)")
     func joined() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -34,13 +34,13 @@ extension PagedListTests {
         #expect(numbers(list) == Array(0..<20))
     }
 
-    @Test("X2, X4, R36: a refresh wins over a next page under way; nothing is there twice, nothing is missing")
+    @Test("A refresh supersedes a running next page without duplicates and without losses (X2, X4, R36)")
     func refreshWins() async throws {
         let origin = StagedOrigin()
         let (list, next) = try await nextUnderWay(origin)
         let refresh = Task { try await list.refresh() }
         while list.current.activity != .refreshing { await Task.yield() }
-        #expect(try await list.loadNext() == .superseded, "the next page of a list that is being refreshed is nobody's")
+        #expect(try await list.loadNext() == .superseded, "a refresh supersedes the next page")
         origin.release()
         #expect(try await next.value == .superseded)
         _ = try await refresh.value
@@ -49,7 +49,7 @@ extension PagedListTests {
         #expect(numbers(list) == Array(0..<20))
     }
 
-    @Test("X3: what comes late, after a reset, is dropped", arguments: [false, true])
+    @Test("An answer that arrives after a reset is dropped (X3)", arguments: [false, true])
     func lateAnswer(ignoresCancellation: Bool) async throws {
         let origin = StagedOrigin()
         if ignoresCancellation { origin.ignoreCancellation() }
@@ -62,7 +62,7 @@ extension PagedListTests {
         #expect(try await storage.query(key) == nil)
     }
 
-    @Test("X5: loading and refreshing at once is one request")
+    @Test("A concurrent load and refresh share one request (X5)")
     func coalesced() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -79,7 +79,7 @@ extension PagedListTests {
         #expect(numbers(list) == Array(0..<10))
     }
 
-    @Test("X9, R39: no snapshot is torn, whoever commits meanwhile")
+    @Test("Every snapshot is consistent while pages are committed (X9, R39)")
     func whole() async throws {
         let origin = StagedOrigin(200)
         let list = list(origin)
@@ -99,7 +99,7 @@ extension PagedListTests {
     }
 
     @Test(
-        "X12, X14: a call that is cancelled returns at once, shows no failure, and opens the door to no second request")
+        "A cancelled call returns at once, shows no failure, and causes no second request (X12, X14)")
     func cancelled() async throws {
         let origin = StagedOrigin()
         let (list, next) = try await nextUnderWay(origin)
@@ -108,13 +108,13 @@ extension PagedListTests {
         next.cancel()
         await #expect(throws: CancellationError.self) { try await next.value }
         #expect(list.current.failure == nil)
-        #expect(list.current.isLoadingNext, "somebody waits for it still")
+        #expect(list.current.isLoadingNext, "another call still waits for it")
         origin.release()
         #expect(try await other.value == .joined(10))
         #expect(origin.requests.count == 2)
     }
 
-    @Test("X14: a source that never answers is given up with the last who waits; later calls work")
+    @Test("A source that never answers is cancelled with its last caller, and later calls work (X14)")
     func neverAnswers() async throws {
         let origin = StagedOrigin()
         let list = list(origin)

@@ -3,10 +3,9 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-// What fails, and what a list makes of it: said, kept apart by what was asked for, tried again for the same page (R14,
-// R37).
+// Failures of a list: each one is reported, kept apart by the kind of load, and retried for the same page (R14, R37).
 extension PagedListTests {
-    @Test("C10, R37: the last failure is there until the retry starts")
+    @Test("The last failure is shown until the retry starts (C10, R37)")
     func lastFailure() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -18,7 +17,7 @@ extension PagedListTests {
         origin.hold()
         let retry = Task { try await list.retry() }
         await origin.reached(2)
-        #expect(list.current.failure == nil, "as soon as it starts")
+        #expect(list.current.failure == nil, "as soon as the retry starts")
         origin.release()
         _ = try await retry.value
         #expect(list.current.failure == nil)
@@ -30,7 +29,7 @@ extension PagedListTests {
     }
 
     @Test(
-        "C11: a failure keeps the items, and the retry asks for the very same page",
+        "A failure keeps the items, and the retry requests the same page (C11)",
         arguments: [PagingAccess.offsets, .chain])
     func samePage(access: PagingAccess) async throws {
         let origin = StagedOrigin(access: access)
@@ -46,7 +45,7 @@ extension PagedListTests {
         #expect(list.current.failure == nil)
     }
 
-    @Test("C12, X1: page one can fail, is told apart from later pages, and is no dead end")
+    @Test("A failure of page one has its own kind, and the next load can succeed (C12, X1)")
     func firstPage() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -56,7 +55,7 @@ extension PagedListTests {
         #expect(try await list.loadNext() == .loaded(10))
     }
 
-    @Test("a source's own error reaches the caller, as it was thrown")
+    @Test("A source's own error reaches the caller unchanged")
     func ownError() async throws {
         struct Mine: Error, Equatable { var number: Int }
         let fetch: @Sendable (Int, Int) async throws -> [Row] = { _, _ in throw Mine(number: 7) }
@@ -68,7 +67,7 @@ extension PagedListTests {
         #expect(failure?.kind == .first)
     }
 
-    @Test("C14, R14: a refresh that fails takes nothing away")
+    @Test("A refresh that fails keeps all items (C14, R14)")
     func refreshFails() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -80,7 +79,7 @@ extension PagedListTests {
         #expect(list.current.displayState == .refreshFailed(try #require(failure)))
     }
 
-    @Test("C25: after a next page has failed, scrolling does not try again; only an explicit call does")
+    @Test("After a failed next page, prefetching does not retry; only an explicit call does (C25)")
     func gate() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -94,7 +93,7 @@ extension PagedListTests {
         #expect(origin.requests.count > 3)
     }
 
-    @Test("C25: unless it was told to go by the ledger; then it tries when it is time")
+    @Test("With automatic retry by the ledger, prefetching retries when the page is due (C25)")
     func gateByLedger() async throws {
         let origin = StagedOrigin()
         let list = list(origin) { $0.automaticRetry = .perLedger }
@@ -109,7 +108,7 @@ extension PagedListTests {
         #expect(list.current.items.count >= 20)
     }
 
-    @Test("X10: after a failure nothing is loading")
+    @Test("A list is idle after a failure (X10)")
     func idleAfterFailure() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -120,7 +119,7 @@ extension PagedListTests {
         #expect(list.current.activity == .idle)
     }
 
-    @Test("X11: what is displayed equals itself, and differs when failures do")
+    @Test("A display state equals itself, and states with different failures differ (X11)")
     func displayStates() {
         let one = ListFailure(.next, away)
         let states: [DisplayState] = [
@@ -132,7 +131,7 @@ extension PagedListTests {
         }
     }
 
-    @Test("R22: a cursor that is refused costs a walk up to the next page, and no further")
+    @Test("A refused cursor costs a walk up to the next page and no further (R22)")
     func refusedCursor() async throws {
         let origin = StagedOrigin(200, access: .chain)
         let list = list(origin)

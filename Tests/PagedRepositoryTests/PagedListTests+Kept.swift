@@ -3,10 +3,10 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-// What is in the storage, whoever brought it: after a restart, for other lists and repositories, for any part of a
-// list.
+// Stored items, whichever list or process loaded them: after a restart, in other lists and repositories, and for any
+// part of a list.
 extension PagedListTests {
-    @Test("R10: what was loaded is there after a restart, at once, and with the origin away")
+    @Test("Loaded items are available at once after a restart, also while the origin is unreachable (R10)")
     func restart() async throws {
         let origin = StagedOrigin()
         try await list(origin).loadAll()
@@ -19,11 +19,11 @@ extension PagedListTests {
         origin.release()
         _ = try await loading.value
         origin.fail(away)
-        #expect(try await again.load(.originFirst) == .loaded(0), "R13: the cache stands in")
+        #expect(try await again.load(.originFirst) == .loaded(0), "the cache stands in (R13)")
         #expect(numbers(again) == Array(0..<48))
     }
 
-    @Test("R13: policies")
+    @Test("Each load policy makes only the requests that it promises (R13)")
     func policies() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -32,7 +32,7 @@ extension PagedListTests {
         try await list.load(.refreshIfStale)
         #expect(origin.requests.count == 1)
         try await list.load(.refreshIfStale)
-        #expect(origin.requests.count == 1, "it is fresh")
+        #expect(origin.requests.count == 1, "the list is fresh")
         clock.advance(by: .seconds(61))
         try await list.load(.refreshIfStale)
         #expect(origin.requests.count == 2)
@@ -43,7 +43,7 @@ extension PagedListTests {
         #expect(origin.requests.count == 4)
     }
 
-    @Test("lists of one key are one list: what one loads, the other shows")
+    @Test("Lists of one key are one list: items loaded by one appear in the other")
     func shared() async throws {
         let origin = StagedOrigin()
         let repository = repository(origin)
@@ -53,7 +53,7 @@ extension PagedListTests {
         #expect(origin.requests.count == 1)
     }
 
-    @Test("any part of a long list can be had, without the rest; what is missing is said")
+    @Test("Any part of a long list can be read on its own, and missing positions are reported")
     func randomAccess() async throws {
         let origin = StagedOrigin(1_000)
         let repository = repository(origin)
@@ -63,17 +63,17 @@ extension PagedListTests {
         #expect(origin.requests.count <= 4)
         let before = origin.requests.count
         #expect(try await repository.page(key, offset: 510, limit: 5).items.map(\.number) == Array(510..<515))
-        #expect(origin.requests.count == before, "it is cached")
+        #expect(origin.requests.count == before, "the items are cached")
         let last = try await repository.page(key, offset: 990, limit: 50)
         #expect(last.items.map(\.number) == Array(990..<1_000))
-        #expect(last.missing.isEmpty, "nothing is missing behind the end")
+        #expect(last.missing.isEmpty, "no position is missing behind the end")
         let none = try await repository.page(key, offset: 100, limit: 10, policy: .cacheOnly)
         #expect(none.items.isEmpty && none.missing == [100..<110])
         #expect(try await repository.item(id: "r505", in: key)?.number == 505)
         #expect(try await repository.item(id: "r100", in: key) == nil)
     }
 
-    @Test("R7: items that no longer decode are left out and said, and fetched again; nothing crashes")
+    @Test("Items that no longer decode are left out, reported and fetched again without a crash (R7)")
     func undecodable() async throws {
         let origin = StagedOrigin(30)
         try await list(origin).loadAll()
@@ -97,7 +97,7 @@ extension PagedListTests {
         #expect(list.current.unusable.isEmpty)
     }
 
-    @Test("snapshots: several listen, each gets the current one first; what another repository commits is shown, too")
+    @Test("Each of several observers gets the current snapshot first, and then the commits of other repositories")
     func listeners() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -106,7 +106,7 @@ extension PagedListTests {
         var second = list.snapshots.makeAsyncIterator()
         #expect(await first.next()?.items.count == 10)
         #expect(await second.next()?.items.count == 10)
-        // Another process, as far as this list can see.
+        // The commits of another list, like those of another process.
         try await self.list(origin).loadAll()
         while let snapshot = await first.next(), snapshot.items.count < 48 {}
         while let snapshot = await second.next(), snapshot.items.count < 48 {}
@@ -114,7 +114,7 @@ extension PagedListTests {
     }
 
     @Test(
-        "a list that another repository has emptied, and one that nobody had stored when it was listened to, are shown as they are"
+        "An observed list shows that another repository emptied it, or stored it for the first time"
     )
     func elsewhere() async throws {
         let origin = StagedOrigin()

@@ -3,10 +3,10 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-// Whoever looks at a list: what is fetched ahead, what listeners and the model are told.
+// Observation of a list: prefetching, events and the observable model.
 extension PagedListTests {
     @Test(
-        "C16, C23: a source that answers at once works, also when more is loaded from where the event is heard; the end is told once"
+        "A source without suspension works, also when an event handler loads more, and the end is reported once (C16, C23)"
     )
     func synchronous() async throws {
         let list = list(StagedOrigin(35))
@@ -18,7 +18,7 @@ extension PagedListTests {
         for await event in events {
             if case .pageLoaded(let range, let rows) = event {
                 ranges.append(range)
-                #expect(rows.map(\.number) == Array(range), "C24: an event carries its range and its items")
+                #expect(rows.map(\.number) == Array(range), "an event carries its range and its items (C24)")
             }
             if case .endReached = event {
                 ends += 1
@@ -31,7 +31,7 @@ extension PagedListTests {
         #expect(ranges.last == 30..<35)
     }
 
-    @Test("X13: looking at items fetches ahead, as far as the options say, and no further")
+    @Test("Looking at items prefetches as far as the options allow and no further (X13)")
     func prefetch() async throws {
         let origin = StagedOrigin(200)
         let list = list(origin) {
@@ -40,17 +40,17 @@ extension PagedListTests {
         }
         try await list.load()
         await list.prefetch(from: 0)
-        #expect(list.current.items.count == 30, "two pages ahead of the first item's")
+        #expect(list.current.items.count == 30, "two pages ahead of the first item's page")
         await list.prefetch(from: 5)
         #expect(list.current.items.count == 30)
         await list.prefetch(from: 29)
         #expect(list.current.items.count == 60, "at most three pages at a time")
         try await list.refresh()
         await list.prefetch(from: 0)
-        #expect(list.current.items.count == 60, "a refresh forgets how far somebody has looked")
+        #expect(list.current.items.count == 60, "a refresh resets the furthest position looked at")
     }
 
-    @Test("X13: a prefetch that fails is silent, and in the ledger; whoever gets to the end sees it")
+    @Test("A prefetch that fails is silent and recorded in the ledger, and is shown at the end of the list (X13)")
     func silentPrefetch() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -65,7 +65,7 @@ extension PagedListTests {
         #expect(origin.requests.count == 2)
     }
 
-    @Test("a listener that never listens holds up nobody")
+    @Test("An observer that never reads delays no load")
     func neverReads() async throws {
         let list = list(StagedOrigin(500))
         let forgotten = (list.snapshots, list.events)
@@ -74,7 +74,7 @@ extension PagedListTests {
         withExtendedLifetime(forgotten) {}
     }
 
-    @Test("the model shows what the list shows, and follows it")
+    @Test("The model shows the items of the list and follows its changes")
     @MainActor func model() async throws {
         let list = list(StagedOrigin(15))
         let model = PagedListModel(list)

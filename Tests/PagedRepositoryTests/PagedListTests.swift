@@ -4,8 +4,8 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// What the four libraries that this one started from promise: cases C1–C25 and X1–X15 of the article ComingFrom.
-@Suite("A list")
+/// The promises of the four libraries that this one started from: cases C1–C25 and X1–X15 of the article ComingFrom.
+@Suite("Paged list")
 struct PagedListTests {
     let storage = MemoryStorage(clock: ManualClock())
     var clock: ManualClock { storage.manualClock }
@@ -15,7 +15,7 @@ struct PagedListTests {
         _ origin: StagedOrigin, _ change: (inout PagedListOptions) -> Void = { _ in }
     ) -> PagedRepository<Row> {
         var options = PagedListOptions()
-        // Pages are counted in these tests: no item is asked for twice.
+        // Pages are fetched without overlap, because these tests count requests.
         options.sync.overlap = 0
         options.sync.concurrency = 1
         change(&options)
@@ -33,7 +33,7 @@ struct PagedListTests {
 
     func numbers(_ list: PagedList<Row>) -> [Int] { list.current.items.map(\.number) }
 
-    @Test("C1, C2, R34: made, it is empty, idle, and has asked nobody for anything")
+    @Test("A new list is empty and idle and has made no request (C1, C2, R34)")
     func initial() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -46,7 +46,7 @@ struct PagedListTests {
     }
 
     @Test(
-        "C3, C4, C5, C17: pages come in order, the last one partial, and their number is the total",
+        "Pages arrive in order, the last one partial, and their items add up to the total (C3, C4, C5, C17)",
         arguments: [0, 1, 9, 10, 11, 40, 41, 48, 49, 50])
     func pages(count: Int) async throws {
         let origin = StagedOrigin(count)
@@ -62,7 +62,7 @@ struct PagedListTests {
         #expect(origin.requests.count == max(1, (count + 9) / 10))
     }
 
-    @Test("C7: at the end, nothing is asked")
+    @Test("A load at the end makes no request (C7)")
     func atEnd() async throws {
         let origin = StagedOrigin(12)
         let list = list(origin)
@@ -73,7 +73,7 @@ struct PagedListTests {
         #expect(list.current.displayState == .items)
     }
 
-    @Test("C8, C9: what is loading is said while it is, and the end only when it has come; a reset takes it back")
+    @Test("A list reports its activity while it loads, and its end once it is reached; a reset clears the end (C8, C9)")
     func flags() async throws {
         let origin = StagedOrigin(15)
         let list = list(origin)
@@ -90,7 +90,7 @@ struct PagedListTests {
         let next = Task { try await list.loadNext() }
         await origin.reached(2)
         seen.append(list.current.activity)
-        #expect(list.current.hasMore, "the last page has not come")
+        #expect(list.current.hasMore, "the last page has not arrived")
         #expect(list.current.displayState == .loadingNext)
         origin.release()
         _ = try await next.value
@@ -101,7 +101,7 @@ struct PagedListTests {
         #expect(list.current.hasMore && list.current.items.isEmpty)
     }
 
-    @Test("C13: a refresh that finds another list shows its page one; the old pages are not mixed in, and stay behind")
+    @Test("A refresh that finds another list shows its page one; the old pages are kept apart and stay stored (C13)")
     func anotherList() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -115,7 +115,7 @@ struct PagedListTests {
         #expect(list.current.runs.count == 1)
     }
 
-    @Test("C15: a reset clears the list, in the storage too, and tells it afterwards")
+    @Test("A reset clears the list and its storage, and reports it afterwards (C15)")
     func reset() async throws {
         let list = list(StagedOrigin())
         try await list.load()
@@ -127,7 +127,7 @@ struct PagedListTests {
         #expect(!list.current.isLoaded)
     }
 
-    @Test("C18: an empty page one is a list that was loaded, and is empty")
+    @Test("An empty page one makes the list loaded and empty (C18)")
     func empty() async throws {
         let list = list(StagedOrigin(0))
         #expect(try await list.load() == .loaded(0))
@@ -136,7 +136,7 @@ struct PagedListTests {
         #expect(try await list.loadNext() == .endReached)
     }
 
-    @Test("C19: without totals, the end costs one empty answer at most", arguments: [40, 41])
+    @Test("Without totals, the end costs at most one empty answer (C19)", arguments: [40, 41])
     func shortPageEnd(count: Int) async throws {
         let origin = StagedOrigin(count, total: nil)
         let list = list(origin)
@@ -148,7 +148,7 @@ struct PagedListTests {
     }
 
     @Test(
-        "C21, X6: what comes or goes at the head between two pages leads to no duplicate and no hole",
+        "Items inserted or removed at the head between two pages cause no duplicate and no hole (C21, X6)",
         arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
     func drift(access: PagingAccess) async throws {
         let origin = StagedOrigin(access: access)
@@ -166,7 +166,7 @@ struct PagedListTests {
         if access != .chain { #expect(Array(list.current.items) == origin.rows) }
     }
 
-    @Test("C19, R24: a page one that items were spliced into is no measure of a full page: the list does not end early")
+    @Test("A page one with spliced items is no measure of a full page, and the list does not end early (C19, R24)")
     func splicedHead() async throws {
         let origin = StagedOrigin(48, total: nil)
         let list = list(origin)
@@ -178,14 +178,14 @@ struct PagedListTests {
         #expect(Array(list.current.items) == origin.rows)
     }
 
-    @Test("C22: page one comes by itself, or by asking for the next page")
+    @Test("A load of the next page of an empty list loads page one (C22)")
     func byNext() async throws {
         let list = list(StagedOrigin())
         #expect(try await list.loadNext() == .loaded(10))
         #expect(numbers(list) == Array(0..<10))
     }
 
-    @Test("X7: short and oversized pages: the next offset counts what came", arguments: [3, 17])
+    @Test("Short and oversized pages count with their received items (X7)", arguments: [3, 17])
     func otherSizes(size: Int) async throws {
         let origin = StagedOrigin(48, size: size)
         let list = list(origin)
@@ -194,14 +194,14 @@ struct PagedListTests {
         #expect(numbers(list) == Array(0..<48))
     }
 
-    @Test("X8: a page size that is none is refused when the source is made", arguments: [0, -1])
+    @Test("A source refuses a page size below 1 when it is created (X8)", arguments: [0, -1])
     func pageSize(size: Int) {
         #expect(throws: SourceDefinitionError.self) {
             try ItemSource<Row>.offsets(pageSize: size) { _, _ in [Row]() }
         }
     }
 
-    @Test("X15: pages that overlap by an item are put together without it")
+    @Test("Pages that overlap by one item are joined without repeating it (X15)")
     func overlapping() async throws {
         let origin = StagedOrigin(48, size: 24)
         let list = list(origin) { $0.sync.overlap = 1 }

@@ -1,8 +1,8 @@
 import PageModel
 import PagedRepository
 
-/// Numbered rows, for one person: lists of anybody else are forbidden (R45), which are those whose record says so, or
-/// all.
+/// Numbered rows for one user. `takeUp` refuses the lists of another user (R45): every list if `isOurs` is false, and
+/// otherwise a list whose record names another's source.
 final class PersonalOrigin: PageSource {
     let access = PagingAccess.offsets
     let usage = SourceUsage()

@@ -2,11 +2,11 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("How far ahead pages come by themselves")
+@Suite("Prefetching")
 struct PrefetchTests {
     private let tenPages = Prefetch.Extent(items: 100, pages: 10, canGrow: true)
 
-    @Test("as many pages as the distance says before the end, and not one item sooner", arguments: [0, 1, 3])
+    @Test("Prefetching starts the given number of pages before the end, and not one item sooner", arguments: [0, 1, 3])
     func distance(_ pages: Int) {
         var prefetch = Prefetch(distance: pages, limit: 9)
         prefetch.looked(at: 99 - pages * 10 - 1)
@@ -17,7 +17,7 @@ struct PrefetchTests {
     }
 
     @Test(
-        "X13: no more pages than the limit before somebody looks again; a limit below 1 is 1",
+        "A look prefetches no more pages than the limit, and a limit below 1 counts as 1 (X13)",
         arguments: [(-3, 1), (1, 1), (4, 4)])
     func limit(_ limit: Int, _ pages: Int) {
         var prefetch = Prefetch(distance: 100, limit: limit)
@@ -31,7 +31,7 @@ struct PrefetchTests {
         #expect(prefetch.wantsMore(of: tenPages))
     }
 
-    @Test("looking back does not undo how far somebody has looked; a restart does")
+    @Test("Looking back does not reset the furthest position looked at; a restart does")
     func back() {
         var prefetch = Prefetch(distance: 0, limit: 9)
         prefetch.looked(at: 99)
@@ -41,7 +41,7 @@ struct PrefetchTests {
         #expect(!prefetch.wantsMore(of: tenPages))
     }
 
-    @Test("nothing comes ahead of a list that is not loaded, or that has ended")
+    @Test("Prefetching stops at the end of a list")
     func ended() {
         var prefetch = Prefetch(distance: 100, limit: 9)
         prefetch.looked(at: 5)

@@ -6,7 +6,7 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// A storage in which somebody removes every list, once, before a commit.
+/// A storage that purges every list once, right before a given commit.
 private final class PurgingStorage: RelayedStorage {
     let storage: any PageStorage
     private let commits = Mutex(0)
@@ -31,7 +31,7 @@ private final class PurgingStorage: RelayedStorage {
     }
 }
 
-@Suite("A list that is removed while it is synced")
+@Suite("A list that is purged during a run")
 struct PurgedRunTests {
     private func options(_ work: SyncOptions.Work = .everything) -> SyncOptions {
         var options = SyncOptions()
@@ -42,7 +42,7 @@ struct PurgedRunTests {
         return options
     }
 
-    @Test("the run ends as purged, and not as one whose origin gave no answer", arguments: 2..<8)
+    @Test("The run ends with the outcome purged and without a failure of the origin", arguments: 2..<8)
     func purged(before commit: Int) async throws {
         let clock = ManualClock()
         let storage = PurgingStorage(MemoryStorage(clock: clock), before: commit)
@@ -52,13 +52,13 @@ struct PurgedRunTests {
         #expect(report.outcome == .purged)
         #expect(report.list == nil)
         #expect(report.headFailure == nil)
-        // The next run begins a new life of the list.
+        // The next run registers the list again.
         let again = try await sync.run()
         #expect(again.outcome == .complete)
         #expect(again.list?.coverage.count == 100)
     }
 
-    @Test("a window of random access is empty then, and no failure")
+    @Test("A window of a list purged meanwhile is empty and no failure")
     func page() async throws {
         let clock = ManualClock()
         let storage = PurgingStorage(MemoryStorage(clock: clock), before: 2)
@@ -71,7 +71,7 @@ struct PurgedRunTests {
 
 @Suite("A run over a damaged storage")
 struct DamagedRunTests {
-    /// A storage that finds damage as long as the test says.
+    /// A storage that reports damage as often as the test says.
     private final class DamagedStorage: RelayedStorage {
         let storage: any PageStorage
         let found: Mutex<[StorageDamage]>
@@ -96,7 +96,7 @@ struct DamagedRunTests {
         ).run()
     }
 
-    @Test("pages that cannot be served are fetched again; the run is complete once nothing is damaged any more")
+    @Test("Damaged pages are fetched again, and the run is complete once no damage is left")
     func refetched() async throws {
         let memory = MemoryStorage(clock: ManualClock())
         let origin = ListOrigin((0..<50).map { "i\($0)" })
@@ -106,14 +106,14 @@ struct DamagedRunTests {
         #expect(report.outcome == .complete)
         #expect(report.warnings == ["10 items are damaged in the store"])
         #expect(report.list?.coverage.count == 50)
-        // Page one, and the page that was damaged.
+        // Page one and the damaged page.
         #expect(origin.requests.count == before + 2)
     }
 
-    @Test("damage that fetching does not mend is the outcome, however complete the list is")
+    @Test("Damage that a fetch cannot repair is the outcome, even of a complete list")
     func structural() async throws {
         let origin = ListOrigin((0..<50).map { "i\($0)" })
-        // A new list is not looked at before it is fetched.
+        // The storage of a new list is checked only after the load.
         let report = try await run(
             DamagedStorage(MemoryStorage(clock: ManualClock()), finding: [StorageDamage(isStructural: true)]), origin)
         #expect(report.outcome == .damaged)

@@ -6,7 +6,7 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// A storage that counts its transactions, and the rows that they return.
+/// A storage that counts its transactions and the rows that they return.
 ///
 /// State: the counts, under a mutex.
 private final class MeteredStorage: RelayedStorage {
@@ -52,7 +52,7 @@ private final class MeteredStorage: RelayedStorage {
     }
 }
 
-/// Answers page one alone: that nothing is new, with its items or without.
+/// An origin of page one only. The answer holds the unchanged items, or is `notModified` if `isConditional` is true.
 private struct QuietOrigin: PageSource {
     var items: Int
     var isConditional: Bool
@@ -73,13 +73,13 @@ private struct QuietOrigin: PageSource {
     }
 }
 
-/// R16: a refresh that finds nothing new costs the same however long the list is.
-@Suite("A refresh with nothing new")
+/// The cost of a refresh without changes does not depend on the length of the list (R16).
+@Suite("A refresh without changes")
 struct QuietRefreshTests {
     private let key = QueryKey("https://example.com/items")
     private let clock = ManualClock()
 
-    /// A whole list of so many pages of ten items.
+    /// Stores a complete list with the given number of pages of ten items.
     private func fill(_ storage: any PageStorage, pages: Int, isConditional: Bool, isChain: Bool) async throws {
         let query = try await storage.register(key).id
         let validator = Validator(request: "first", entityTag: "1", lastModified: nil, coversTotal: true)
@@ -110,7 +110,7 @@ struct QuietRefreshTests {
     }
 
     @Test(
-        "it reads no page but page one, in four transactions, in short lists and long ones",
+        "A refresh without changes reads only page one, in four transactions, in short and long lists",
         arguments: [StorageKind.sqlite, .memory], [(true, false), (false, false), (true, true), (false, true)])
     func cost(kind: StorageKind, form: (isConditional: Bool, isChain: Bool)) async throws {
         var costs: [MeteredStorage.Counts] = []
@@ -137,14 +137,14 @@ struct QuietRefreshTests {
                 costs.append(metered.counted)
             }
         }
-        // Page one with the list's state, with its lease, and with the state at the end.
+        // The reads of page one come with the list's state, with the lease, and with the state at the end.
         for cost in costs {
             #expect(cost.transactions <= 4, "\(costs)")
             #expect(cost.pages <= 3 && cost.ledgerRows <= 1, "\(costs)")
         }
     }
 
-    @Test("whoever asks for the outline, or for a look at every byte, gets it")
+    @Test("The options reportsOutline and checksStoredBytes make the report contain the outline")
     func outline() async throws {
         let storage = MemoryStorage(clock: clock)
         try await fill(storage, pages: 4, isConditional: true, isChain: false)

@@ -6,7 +6,7 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// A source that answers as the test says, and counts.
+/// A source whose answers the test computes, and which counts its requests.
 private final class Answering: PageSource {
     let access: PagingAccess
     let largestOverlap: Int? = 0
@@ -29,7 +29,7 @@ private final class Answering: PageSource {
     }
 }
 
-/// Somebody else's list.
+/// A source that refuses every list as another user's.
 private final class Foreign: PageSource {
     let access = PagingAccess.offsets
     let usage = SourceUsage()
@@ -43,7 +43,7 @@ private final class Foreign: PageSource {
     }
 }
 
-@Suite("Rare turns: what nobody meets twice, and must not lose by", .timeLimit(.minutes(10)))
+@Suite("Rare situations", .timeLimit(.minutes(10)))
 struct RareTurnTests {
     private let bench = BadInputBench()
 
@@ -60,7 +60,7 @@ struct RareTurnTests {
 
     private func held() async throws -> Int { try await bench.outline?.coverage.count ?? 0 }
 
-    @Test("R14, R25: a chain of ids that repeat, and no total, keeps its last page when it is read again")
+    @Test("A chain with repeated ids and no total keeps its last page when it is read again (R14, R25)")
     func repeatedTail() async throws {
         let origin = ListOrigin(["a", "b", "a"] + (0..<20).map { "i\($0)" }, access: .chain)
         origin.state.withLock { $0.total = nil }
@@ -72,7 +72,7 @@ struct RareTurnTests {
         }
     }
 
-    @Test("a list that is purged while it is swept is not asked for any more")
+    @Test("A list that is purged during a sweep is not fetched on and on")
     func purgedWhileSwept() async throws {
         let names = (0..<48).map { "i\($0)" }
         let origin = ListOrigin(names)
@@ -90,7 +90,7 @@ struct RareTurnTests {
     }
 
     @Test(
-        "R28: an origin whose page one has changed, and that does not answer what is asked about it, is asked ever more seldom",
+        "Background work backs off from an origin that changes page one and then fails all further requests (R28)",
         arguments: [503, 403])
     func failingQuestions(status: Int) async throws {
         try await bench.pin()
@@ -110,7 +110,7 @@ struct RareTurnTests {
         #expect(source.usage.requests - asked <= 300)
     }
 
-    @Test("R37: nor does a refresh say that it has come, when it has not")
+    @Test("A refresh fails when the requests that would locate a change fail (R37)")
     func failingQuestionsAreTold() async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)
@@ -120,7 +120,7 @@ struct RareTurnTests {
         await #expect(throws: ListFailure.self) { try await list.refresh() }
     }
 
-    @Test("R45: somebody else's list costs background work next to nothing")
+    @Test("Another user's list costs background work almost no requests (R45)")
     func foreign() async throws {
         try await bench.pin()
         let source = Foreign()
@@ -129,7 +129,7 @@ struct RareTurnTests {
         #expect(source.asked <= 100)
     }
 
-    @Test("X3: page one that comes late, after a reset, is dropped", arguments: [true, false])
+    @Test("A page one that arrives after a reset is dropped (X3)", arguments: [true, false])
     func lateHead(isLoaded: Bool) async throws {
         let origin = StagedOrigin()
         let list = bench.list(origin)
@@ -146,7 +146,7 @@ struct RareTurnTests {
         #expect(try await bench.storage.query(bench.key) == nil)
     }
 
-    @Test("R20, R30: two places that are empty at once ask page one once, and nobody waits for themselves")
+    @Test("Two empty positions at once share one request for page one, and no run waits for itself (R20, R30)")
     func twoWitnesses() async throws {
         let names = (0..<60).map { "i\($0)" }
         let origin = ListOrigin(names, access: .grid(size: 10))
@@ -159,7 +159,7 @@ struct RareTurnTests {
         let empties = Mutex(0)
         let source = Answering(.grid(size: 10)) { request, number in
             if case .offset(let offset) = request.target, (10..<40).contains(offset), number < 40 {
-                // All are under way before the first of them is answered.
+                // The yields let all requests start before the first of them is answered.
                 for _ in 0..<200 { await Task.yield() }
                 empties.withLock { $0 += 1 }
                 return .page(FetchedPage(content: PageContent()))
@@ -173,7 +173,7 @@ struct RareTurnTests {
         #expect(try await bench.outline?.ledger.allSatisfy { $0.state != .inFlight } == true)
     }
 
-    @Test("R20, R30: while somebody else asks for page one, the place in doubt is not asked for again and again")
+    @Test("A position in doubt is not fetched repeatedly while another process fetches page one (R20, R30)")
     func witnessElsewhere() async throws {
         let origin = ListOrigin((0..<20).map { "i\($0)" }, access: .chain)
         origin.state.withLock { $0.total = nil }
@@ -182,7 +182,7 @@ struct RareTurnTests {
             if case .cursor(let cursor) = request.target, cursor.text == "end" {
                 asked.withLock { $0 += 1 }
                 if let record = try await bench.storage.query(bench.key), asked.withLock({ $0 }) == 1 {
-                    // Somebody has just begun to refresh, and takes half a minute.
+                    // Another process has just begun a refresh that takes half a minute.
                     let now = bench.clock.now()
                     _ = try await bench.storage.claim([0], of: record.id, until: now + .seconds(30), at: now)
                 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Pages that came last")
+@Suite("Recently stored pages")
 struct RecentPagesTests {
     private func identities(_ names: [String]) -> [ItemIdentity] {
         PageContent(names.map { Item(payload: Array($0.utf8), id: $0) }).identities
@@ -18,7 +18,7 @@ struct RecentPagesTests {
             cursorOut: nil, validator: nil)
     }
 
-    @Test("R21: what arrives beside a page that came before it agrees with that, or does not, and nothing is read")
+    @Test("Items beside a recent page agree with it or contradict it without a read (R21)")
     func sides() {
         var recent = RecentPages()
         recent.keep(identities(["a", "b", "c"]))
@@ -29,7 +29,7 @@ struct RecentPagesTests {
         #expect(recent.agree(with: identities(["z", "b", "a"]), at: 9..<12, pages: held) == false)
     }
 
-    @Test("an item that was edited is the same item: it is its place that counts")
+    @Test("An edited item counts as the same item, because only its position is compared")
     func edited() {
         var recent = RecentPages()
         recent.keep(identities(["a", "b"]))
@@ -37,13 +37,13 @@ struct RecentPagesTests {
         #expect(recent.agree(with: arrived, at: 1..<3, pages: [page(["a", "b"], at: 0)]) == true)
     }
 
-    @Test("a page that is stored and did not come last has to be read, whatever else agrees")
+    @Test("A stored page that is not recent must be read, whatever else agrees")
     func unknown() {
         var recent = RecentPages()
         recent.keep(identities(["a", "b"]))
         let held = [page(["a", "b"], at: 0), page(["x", "y"], at: 4)]
         #expect(recent.agree(with: identities(["b", "c", "d", "x"]), at: 1..<5, pages: held) == nil)
-        #expect(recent.agree(with: identities(["b", "c", "d"]), at: 1..<4, pages: held) == true, "it lies elsewhere")
+        #expect(recent.agree(with: identities(["b", "c", "d"]), at: 1..<4, pages: held) == true, "it is elsewhere")
         for number in 0..<100 { recent.keep(identities(["\(number)"])) }
         #expect(recent.agree(with: identities(["b", "c"]), at: 1..<3, pages: held) == nil, "too long ago")
     }

@@ -4,18 +4,20 @@ import Testing
 
 @testable import PagedRepository
 
-/// A list at an origin that stands still, and a cached one: the machine asks, and what it decides is applied.
+/// An unchanging list at an origin, and a cached list. The trial answers the machine's requests and applies its
+/// decision.
 private struct Trial {
     var origin: [String]
-    /// Nil where nothing is held.
+    /// The cached names by position. `nil` marks a position that is not held.
     var cached: [String?]
     var size = 10
     var probe = 2
     var isGrid = false
     var hasTotals = true
-    /// What the origin counts, where that is not the truth.
+    /// The total that the origin claims. `nil` means the correct total.
     var claimed: Int?
-    /// Where the origin was seen to hold nothing, before page one was asked; then nobody knows where either list ends.
+    /// A position at which the origin returned no items before page one was fetched. The length of the cached list is
+    /// then unknown.
     var emptyFrom: Int?
 
     struct Result {
@@ -73,7 +75,7 @@ private struct Trial {
             case .ask(let ranges):
                 for range in ranges {
                     let answer = sighting(range, positions)
-                    // What lies beyond the end is empty, and lies where it was asked for.
+                    // An answer beyond the end is empty and keeps the requested position.
                     machine.learn(
                         answer.content.isEmpty
                             ? Sighting(offset: range.lowerBound, content: PageContent(), places: [:], isEnd: true)
@@ -108,10 +110,10 @@ private struct Trial {
 
 private func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
 
-@Suite("The reconciler")
+@Suite("Reconciler")
 struct ReconcilerTests {
     @Test(
-        "R17: whatever happens within the head, or comes to it, costs one request", arguments: 0..<300 as Range<UInt64>)
+        "Any change within page one or arrival at it costs one request (R17)", arguments: 0..<300 as Range<UInt64>)
     func head(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var trial = Trial(origin: names(0..<Int.random(in: 12...80, using: &random)), cached: [])
@@ -127,7 +129,7 @@ struct ReconcilerTests {
         }
         let result = trial.run()
         #expect(result.list == trial.origin, "seed \(seed)")
-        // An item that came to the head and was deleted there is one that was deleted further down.
+        // An item that moved to the head and was deleted there looks like an item deleted further down.
         guard Set(trial.cached.dropFirst(10)).isSubset(of: trial.origin) else { return }
         #expect(
             result.requests == 1,
@@ -135,7 +137,7 @@ struct ReconcilerTests {
     }
 
     @Test(
-        "R18: one insert or delete anywhere in 10,000 pages is found with at most 32 requests, exactly",
+        "One insert or delete anywhere in 10,000 pages is located exactly with at most 32 requests (R18)",
         arguments: [
             1, 3, 4, 5, 6, 123, 25_000, 33_333, 49_995, 49_999,
         ])
@@ -150,14 +152,14 @@ struct ReconcilerTests {
     }
 
     @Test(
-        "whatever happened, what is held afterwards is what the origin holds there, unless changes hide each other",
+        "After any change, the held items are the origin's items at the same positions, unless changes cancel each other",
         arguments: [true, false], 0..<400 as Range<UInt64>)
     func anywhere(isGrid: Bool, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var trial = Trial(origin: names(0..<Int.random(in: 30...600, using: &random)), cached: [], isGrid: isGrid)
         trial.hasTotals = Int.random(in: 0..<4, using: &random) > 0
         trial.cached = trial.origin
-        // Inserts alone, or deletes alone: their shifts never cancel.
+        // Only inserts or only deletes, so that their shifts never cancel each other.
         let inserts = Bool.random(using: &random)
         for change in 0..<Int.random(in: 1...4, using: &random) {
             let place = Int.random(in: 0..<trial.origin.count, using: &random)
@@ -185,7 +187,7 @@ struct ReconcilerTests {
     }
 
     @Test(
-        "R18: a total that lags or is capped does not make a list move; what it adds is a gap at the end",
+        "A total that lags or is capped does not move the list, and its surplus becomes a gap at the end (R18)",
         arguments: [9, 40])
     func lyingTotal(more: Int) {
         var trial = Trial(origin: names(0..<200), cached: names(0..<200))
@@ -196,7 +198,7 @@ struct ReconcilerTests {
         #expect(result.requests <= 4)
     }
 
-    @Test("R20: items beyond a total turn it into an estimate, and nothing is dropped")
+    @Test("Items beyond a total turn the total into an estimate, and no item is dropped (R20)")
     func lowTotal() {
         var trial = Trial(origin: names(0..<200), cached: names(0..<200))
         trial.claimed = 150
@@ -209,7 +211,7 @@ struct ReconcilerTests {
     }
 
     @Test(
-        "R18, G6: a place without items, where some are held, tells which item is gone, and takes away no other",
+        "An empty position where items are held reveals the deleted item, and no other item is dropped (R18, G6)",
         arguments: [
             12, 57, 103, 180, 197, 198,
         ])
@@ -221,11 +223,11 @@ struct ReconcilerTests {
         let result = trial.run()
         #expect(result.list == trial.origin)
         #expect(result.repair?.end == 198)
-        // Page one, the empty place, the page before it, and as many halves as it takes.
+        // Page one, the empty position, the page before it, and the requests of the halving.
         #expect(result.requests <= 3 + 2 * 5 + 4, "\(result.requests)")
     }
 
-    @Test("R20, G6: questions that are answered with nothing in a bad minute do not end the list at page one")
+    @Test("Empty answers in a bad minute do not end the list at page one (R20, G6)")
     func nothingInABadMinute() throws {
         let list = names(0..<34)
         let places = Dictionary(
@@ -255,14 +257,14 @@ struct ReconcilerTests {
         }
     }
 
-    @Test("R19: a list of which nothing is known any more is another list")
+    @Test("A list without any known item is another list (R19)")
     func replaced() {
         let result = Trial(origin: (0..<300).map { "other\($0)" }, cached: names(0..<300)).run()
         #expect(result.action == .replaced)
         #expect(result.requests <= 5)
     }
 
-    @Test("a block of new items larger than many pages is found out; its inside is a gap, to be fetched")
+    @Test("A block of new items larger than many pages is located, and its inside becomes a gap")
     func block() {
         var trial = Trial(origin: names(0..<2_000), cached: names(0..<2_000))
         trial.origin.insert(contentsOf: (0..<500).map { "n\($0)" }, at: 700)
@@ -273,7 +275,7 @@ struct ReconcilerTests {
         #expect(result.requests < 60)
     }
 
-    @Test("two answers that contradict each other mean that the list changed between them")
+    @Test("Two contradicting answers mean that the list changed between them")
     func contradiction() {
         let trial = Trial(origin: names(0..<40), cached: names(0..<40))
         var machine = Reconciler(

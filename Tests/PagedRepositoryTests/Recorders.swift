@@ -2,12 +2,11 @@ import Logging
 import Metrics
 import Synchronization
 
-/// A back end that remembers what was counted and timed. Handed down with `withMetricsFactory`, it hears of one test
-/// alone.
+/// A metrics back end that records counts and timings. With `withMetricsFactory` it records one test only.
 ///
-/// State: what is remembered of each series, under a mutex.
+/// State: the records of each series, under a mutex.
 final class RecordingMetrics: MetricsFactory {
-    /// One metric with one value of its dimension; empty when it has none.
+    /// One metric with one value of its dimension. The dimension and the value are empty for a metric without one.
     struct Series: Hashable {
         var label: String
         var dimension: String
@@ -39,11 +38,11 @@ final class RecordingMetrics: MetricsFactory {
 
     private let state = Mutex(State())
 
-    /// What has been looked up: counters, and timers.
+    /// The series that were created: counters, and timers.
     var counters: Set<Series> { state.withLock { Set($0.counts.keys) } }
     var timers: Set<Series> { state.withLock { Set($0.timings.keys) } }
 
-    /// What was counted, by the value of the dimension; without those that counted nothing.
+    /// Returns the counts of a metric by the value of its dimension, without zero counts.
     func counts(_ label: String) -> [String: Int64] {
         state.withLock { state in
             let found = state.counts.filter { $0.key.label == label && $0.value != 0 }
@@ -51,10 +50,10 @@ final class RecordingMetrics: MetricsFactory {
         }
     }
 
-    /// What was counted in all.
+    /// Returns the sum of a metric's counts.
     func count(_ label: String) -> Int64 { counts(label).values.reduce(0, +) }
 
-    /// What was timed, in nanoseconds, by the value of the dimension; without those that timed nothing.
+    /// Returns the timings of a metric in nanoseconds by the value of its dimension, without empty series.
     func timings(_ label: String) -> [String: [Int64]] {
         state.withLock { state in
             let found = state.timings.filter { $0.key.label == label && !$0.value.isEmpty }
@@ -87,7 +86,7 @@ final class RecordingMetrics: MetricsFactory {
     func destroyRecorder(_ handler: any RecorderHandler) {}
 }
 
-/// Every line that was logged, at whatever level.
+/// Records every logged line at any level.
 ///
 /// State: the lines, under a mutex.
 final class RecordedLog: Sendable {
@@ -96,7 +95,7 @@ final class RecordedLog: Sendable {
         var message: String
         var metadata: Logger.Metadata
 
-        /// Everything that a back end could print of it.
+        /// Everything of the line that a back end could print.
         var text: String { "\(level) \(message) \(metadata)" }
     }
 

@@ -6,9 +6,9 @@ import Testing
 
 @testable import PagedRepository
 
-/// A storage in which something else happens between two calls.
+/// A storage that runs a closure once after the next read of a list.
 ///
-/// State: what happens once the next list has been read, and how often a key was looked for; under a mutex.
+/// State: the closure, and the number of queries by key, under a mutex.
 private final class InterruptedStorage: RelayedStorage {
     let storage: any PageStorage
     private let state = Mutex<(afterReading: (@Sendable () async -> Void)?, looks: Int)>((nil, 0))
@@ -36,7 +36,7 @@ private final class InterruptedStorage: RelayedStorage {
     }
 }
 
-/// Runs nothing of what it is given before it is told to.
+/// An executor that keeps its jobs until `runAll()`.
 ///
 /// State: the jobs, under a mutex.
 private final class HeldExecutor: TaskExecutor {
@@ -54,7 +54,7 @@ private final class HeldExecutor: TaskExecutor {
     }
 }
 
-@Suite("Lists that were opened before")
+@Suite("Lists that are opened again")
 struct ReopenedListTests {
     private let memory = MemoryStorage(clock: ManualClock())
     private let storage: InterruptedStorage
@@ -73,7 +73,8 @@ struct ReopenedListTests {
             executor: executor, source: source)
     }
 
-    /// Nobody holds the list from one call to the next.
+    /// Opens the list, loads it from the cache and returns its numbers. No list object survives from one call to the
+    /// next.
     private func opened(_ repository: PagedRepository<Numbered>) async throws -> [Int] {
         let list = repository.list(key)
         try await list.load(.cacheOnly)
@@ -88,7 +89,7 @@ struct ReopenedListTests {
         _ = try await memory.commit(CommitPlan(query: record.id, version: record.version, edits: edits))
     }
 
-    @Test("a list is looked for once; opened again, it is read, as it is now")
+    @Test("A list opened again is read as it is now, without another query by its key")
     func again() async throws {
         let repository = repository()
         try await repository.list(key).load()
@@ -100,7 +101,7 @@ struct ReopenedListTests {
         #expect(storage.looks == before)
     }
 
-    @Test("one that was purged is gone, and what is new under its name is there")
+    @Test("A purged list is empty when opened again, and a new list of the same key is shown")
     func purged() async throws {
         let repository = repository()
         try await repository.list(key).load()
@@ -111,7 +112,7 @@ struct ReopenedListTests {
         #expect(try await opened(repository) == Array(0..<10))
     }
 
-    @Test("R45: whoever opens it for somebody else is shown nothing, though the repository knows where it is")
+    @Test("A list opened for another user shows no items, although the repository knows its query (R45)")
     func another() async throws {
         let isOurs = Mutex(true)
         let repository = repository { _ in PersonalOrigin(isOurs: isOurs.withLock { $0 }) }
@@ -123,25 +124,25 @@ struct ReopenedListTests {
         #expect(try await opened(repository) == Array(0..<10))
     }
 
-    @Test("R45: found while nothing had been fetched of it, fetched by somebody else: whoever listens is shown nothing")
+    @Test("A list found empty and then fetched by another user shows its observers no items (R45)")
     func emptyThenAnothers() async throws {
         let list = repository().list(key)
         var listener = list.snapshots.makeAsyncIterator()
         _ = try await memory.register(key, at: clock.now())
         try await list.load(.cacheOnly)
         #expect(list.current.items.isEmpty)
-        // Somebody else's page one: it comes with whose it is.
+        // Page one of another user, stored together with its source.
         try await describe("another's", rows: 0..<10)
         try await list.load(.cacheOnly)
         #expect(list.current.items.isEmpty)
-        // And ours after all: then it is shown.
+        // Page one of our own source is shown.
         try await describe("", rows: 20..<30)
         try await list.load(.cacheOnly)
         #expect(list.current.items.map(\.id) == Array(20..<30))
         _ = await listener.next()
     }
 
-    @Test("R45: the same for a window, and for an item by its id")
+    @Test("A window and an item by id follow the same rule (R45)")
     func windowThenAnothers() async throws {
         let repository = repository()
         _ = try await memory.register(key, at: clock.now())
@@ -167,7 +168,7 @@ struct ReopenedListTests {
         #expect(outcome != .superseded(record.version))
     }
 
-    @Test("R39: read, somebody begins to listen, a commit, published: who listens is shown what was committed")
+    @Test("An observer added between a read and its publication is shown a commit made in between (R39)")
     func betweenReadAndPublished() async throws {
         try await repository().list(key).load()
         let executor = HeldExecutor()

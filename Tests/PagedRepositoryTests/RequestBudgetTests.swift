@@ -4,7 +4,7 @@ import Testing
 
 @testable import PagedRepository
 
-/// For calls that change what they are asked of, which `#expect` does not take.
+/// Compares two values. `#expect` does not accept a call that mutates its receiver.
 private func equal<Value: Equatable>(
     _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -15,7 +15,7 @@ private let start = Timestamp(milliseconds: 1_800_000_000_000)
 
 private func after(_ milliseconds: Int64) -> Timestamp { start + .milliseconds(milliseconds) }
 
-@Suite("What may go to an origin")
+@Suite("Request budget of an origin")
 struct RequestBudgetTests {
     private func budget(
         _ concurrency: Int = 4, rate: Double? = nil, burst: Int = 1, longestQuiet: Duration = .seconds(60)
@@ -25,7 +25,7 @@ struct RequestBudgetTests {
                 concurrency: concurrency, requestsPerSecond: rate, burst: burst, longestQuiet: longestQuiet))
     }
 
-    /// How many go at this moment, one after the other.
+    /// Returns how many requests may start at this moment, one after the other.
     private func goes(_ budget: inout RequestBudget, at now: Timestamp) -> Int {
         var count = 0
         while budget.ask(now: now) == .go {
@@ -35,7 +35,7 @@ struct RequestBudgetTests {
         return count
     }
 
-    @Test("so many in flight, and one more for each that ends")
+    @Test("The budget limits the requests in flight, and each request that ends makes room for another")
     func concurrency() {
         var budget = budget(3)
         for _ in 0..<3 { equal(budget.ask(now: start), .go) }
@@ -46,7 +46,7 @@ struct RequestBudgetTests {
         #expect(budget.inFlight == 3)
     }
 
-    @Test("limits that are none count as the nearest that are")
+    @Test("Limits out of range are clamped to the nearest valid value")
     func ranges() {
         let least = RequestBudget.Limits(concurrency: -1, requestsPerSecond: -2, burst: 0, longestQuiet: .seconds(-1))
         #expect(least == RequestBudget.Limits(concurrency: 1, requestsPerSecond: 0.001, burst: 1, longestQuiet: .zero))
@@ -59,7 +59,7 @@ struct RequestBudgetTests {
     }
 
     @Test(
-        "a rate lets the burst go at once and then exactly so many a second",
+        "A rate admits the burst at once, and then exactly the given number of requests a second",
         arguments: [(2.0, 1), (2.0, 3), (10.0, 1), (4.0, 20)])
     func rate(_ rate: Double, _ burst: Int) {
         var budget = budget(rate: rate, burst: burst)
@@ -67,11 +67,11 @@ struct RequestBudgetTests {
         var count = 0
         for milliseconds in 1...Int64(10_000) { count += goes(&budget, at: after(milliseconds)) }
         #expect(count == Int(rate * 10))
-        // A long rest fills the bucket, and no more.
+        // A long pause refills the burst and no more.
         equal(goes(&budget, at: after(3_600_000)), burst)
     }
 
-    @Test("who comes too soon is told the moment, and goes then and not before")
+    @Test("A request that comes too early gets the moment at which it may start, and starts then and not before")
     func moments() {
         var budget = budget(rate: 2)
         equal(budget.ask(now: start), .go)
@@ -81,7 +81,7 @@ struct RequestBudgetTests {
         equal(budget.ask(now: after(500)), .wait(until: after(1_000)))
     }
 
-    @Test("who is told that it is full has spent nothing")
+    @Test("A request refused as full spends nothing of the rate")
     func fullCostsNothing() {
         var budget = budget(1, rate: 2, burst: 2)
         equal(budget.ask(now: start), .go)
@@ -90,7 +90,7 @@ struct RequestBudgetTests {
         equal(budget.ask(now: start), .go)
     }
 
-    @Test("R29: a clock that jumps forward lets no more than the burst go", arguments: [1, 5])
+    @Test("A clock that jumps forward admits no more than the burst (R29)", arguments: [1, 5])
     func forward(_ burst: Int) {
         var budget = budget(rate: 1, burst: burst)
         equal(goes(&budget, at: start), burst)
@@ -98,7 +98,7 @@ struct RequestBudgetTests {
         equal(goes(&budget, at: Timestamp(milliseconds: .max)), burst)
     }
 
-    @Test("R29: a clock that is set back gives nothing, and costs no more than what was left to wait")
+    @Test("A clock set back admits no request, and adds no more than the remaining wait (R29)")
     func back() {
         var budget = budget(rate: 2)
         equal(budget.ask(now: start), .go)
@@ -110,7 +110,7 @@ struct RequestBudgetTests {
         equal(budget.ask(now: Timestamp(milliseconds: .min)), .wait(until: Timestamp(milliseconds: .min + 500)))
     }
 
-    @Test("R29: who has waited goes, though the clock was set back meanwhile")
+    @Test("A request that has waited starts, although the clock was set back meanwhile (R29)")
     func waited() {
         var budget = budget(rate: 2)
         equal(budget.ask(now: start), .go)
@@ -121,7 +121,7 @@ struct RequestBudgetTests {
         equal(budget.ask(now: after(-3_600_000)), .wait(until: after(-3_600_000 + 500)))
     }
 
-    @Test("what the origin asks for while somebody waits is not over with that wait")
+    @Test("A quiet time requested during a wait continues after that wait")
     func quietMeanwhile() {
         var budget = budget(rate: 2)
         equal(budget.ask(now: start), .go)
@@ -131,7 +131,7 @@ struct RequestBudgetTests {
         equal(budget.ask(now: after(10_200), hasWaited: true), .go)
     }
 
-    @Test("R28: an origin that asks for quiet is left alone; what it asked for before holds as well")
+    @Test("A quiet time of the origin holds, and a later shorter one does not end it (R28)")
     func quiet() {
         var budget = budget()
         budget.quiet(for: .seconds(10), now: start)
@@ -142,7 +142,7 @@ struct RequestBudgetTests {
         for _ in 0..<4 { equal(budget.ask(now: after(10_000)), .go) }
     }
 
-    @Test("R29: no origin can ask for more than the maximum, and no clock can make it more")
+    @Test("A quiet time is capped at the maximum, and no clock change extends it (R29)")
     func longestQuiet() {
         var budget = budget(longestQuiet: .seconds(60))
         budget.quiet(for: .seconds(Int64.max), now: start)
@@ -151,12 +151,12 @@ struct RequestBudgetTests {
         equal(budget.ask(now: after(-86_400_000), hasWaited: true), .go)
         budget.quiet(for: .seconds(-5), now: start)
         budget.quiet(for: .microseconds(900), now: start)
-        // Less than a millisecond is nothing.
+        // A quiet time below a millisecond counts as zero.
         equal(budget.ask(now: start), .go)
     }
 
     @Test(
-        "R29: whatever a clock does, nobody waits longer than the longest wait, and no more go than time allows",
+        "With any clock, no wait exceeds the longest wait, and no more requests start than the time allows (R29)",
         arguments: 0..<50)
     func anyClock(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
@@ -170,7 +170,7 @@ struct RequestBudgetTests {
                 now = now + .milliseconds(Int64.random(in: -10_000_000...0, using: &random))
             case 1:
                 now = now + .seconds(600)
-                // No more than a full bucket comes of it.
+                // The pause adds no more than a full burst.
                 gone += interval * burst
             case 2:
                 budget.quiet(for: .milliseconds(Int64.random(in: 0...90_000, using: &random)), now: now)
@@ -191,13 +191,13 @@ struct RequestBudgetTests {
     }
 }
 
-@Suite("Who goes to an origin first")
+@Suite("Request line of an origin")
 struct RequestLineTests {
     private func line(_ concurrency: Int, rate: Double? = nil) -> RequestLine {
         RequestLine(RequestBudget.Limits(concurrency: concurrency, requestsPerSecond: rate))
     }
 
-    @Test("first come, first served: who comes when there is room does not overtake those who wait")
+    @Test("Requests start in order of arrival, and a new request does not overtake the waiting ones")
     func order() {
         var line = line(1)
         let tickets = (0..<3).map { _ in line.join() }
@@ -213,7 +213,7 @@ struct RequestLineTests {
         #expect(line.count == 2)
     }
 
-    @Test("while the first waits for time, the others wait for the first")
+    @Test("While the first request waits for the rate, the others wait for the first")
     func time() {
         var line = line(4, rate: 2)
         let tickets = (0..<3).map { _ in line.join() }
@@ -225,7 +225,7 @@ struct RequestLineTests {
         equal(line.ask(tickets[2], now: after(500)), .wait(until: after(1_000)))
     }
 
-    @Test("who leaves gives the place to the next, and takes no room along")
+    @Test("A request that leaves the line gives its place to the next and takes no capacity along")
     func leaving() {
         var line = line(1)
         let tickets = (0..<4).map { _ in line.join() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Retry-After only ever lengthens a pause (R28; RFC 9110, 10.2.3)")
+@Suite("Retry-After only lengthens a pause (R28; RFC 9110, 10.2.3)")
 struct RetryPauseTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
 
@@ -13,7 +13,7 @@ struct RetryPauseTests {
             - noon
     }
 
-    @Test("0, and a moment that is over: all attempts of a run are as far apart as without", arguments: 1...7)
+    @Test("A Retry-After of zero or in the past leaves all pauses of a run unchanged", arguments: 1...7)
     func floor(attempt: Int) throws {
         let own = try pause(nil, attempt: attempt)
         #expect(own > .zero)
@@ -23,7 +23,7 @@ struct RetryPauseTests {
     }
 
     @Test(
-        "whatever is asked for, whenever, by whatever chance: never sooner than ours, nor than asked, nor later than both"
+        "The pause is the longer one of the schedule's own pause and a Retry-After of up to an hour"
     )
     func larger() throws {
         for attempt in 1...7 {
@@ -40,7 +40,7 @@ struct RetryPauseTests {
     private let bad = FetchTarget.span(0..<5, overlap: 0)
     private let good = FetchTarget.span(5..<10, overlap: 0)
 
-    /// Two pages to fetch, one at a time, of which the first has just failed.
+    /// Returns a queue of two pages with a concurrency of one. The first page has just failed.
     private func queue(patience: Duration, failedWith failure: FetchFailure, nextAttemptAt: Timestamp?) -> FetchQueue {
         var queue = FetchQueue(.init(concurrency: 1, transportFailures: 3, patience: patience, budget: nil))
         queue.add([bad, good])
@@ -50,7 +50,7 @@ struct RetryPauseTests {
         return queue
     }
 
-    @Test("a page that waits for longer than the origin asked for leaves the others alone for no longer than that")
+    @Test("A failed page waits for its own retry time, and the other pages wait only for Retry-After")
     func others() {
         var queue = queue(
             patience: .seconds(60), failedWith: .status(503, retryAfter: .seconds(2)),
@@ -62,7 +62,7 @@ struct RetryPauseTests {
         #expect(queue.next(now: noon + .seconds(30)) == .fetch(bad))
     }
 
-    @Test("with no patience at all, one bad page that says 0 does not end a run that has others to fetch")
+    @Test("Without patience, one failed page with Retry-After 0 does not end a run that has other pages to fetch")
     func impatient() {
         var queue = queue(
             patience: .zero, failedWith: .status(503, retryAfter: .zero), nextAttemptAt: noon + .seconds(1))
@@ -71,7 +71,7 @@ struct RetryPauseTests {
         #expect(queue.next(now: noon) == .finish(.retryLater(noon + .seconds(1))))
     }
 
-    @Test("an origin that wants quiet has it, also when the page that heard it is given up")
+    @Test("A quiet time of the origin also holds when the page that received it is given up")
     func givenUp() {
         var queue = queue(patience: .seconds(60), failedWith: .status(429, retryAfter: .seconds(9)), nextAttemptAt: nil)
         #expect(queue.next(now: noon) == .sleep(until: noon + .seconds(9)))

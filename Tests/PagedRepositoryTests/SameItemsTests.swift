@@ -6,8 +6,8 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// R6: an origin whose bytes differ each time, and say the same.
-@Suite("Items that are sent in other bytes")
+/// An origin whose answers have the same content in different bytes each time (R6).
+@Suite("Equal items in different bytes")
 struct SameItemsTests {
     private let clock = ManualClock()
     private let key = QueryKey("list")
@@ -43,7 +43,7 @@ struct SameItemsTests {
         }
     }
 
-    /// What has changed in the items since a version.
+    /// The journalled changes of the items since a version.
     private func changes(
         _ storage: any PageStorage, since version: ContentVersion
     ) async throws -> [JournalChange] {
@@ -55,7 +55,7 @@ struct SameItemsTests {
     }
 
     @Test(
-        "a refresh is one request and nothing new; no item is written, told or journalled, and the first bytes stay",
+        "A refresh of re-encoded items makes one request, writes and journals no item, and keeps the first bytes",
         arguments: StorageKind.allCases, SameItemsTests.kinds)
     func refresh(kind: StorageKind, access: PagingAccess) async throws {
         for hasIDs in [true, false] {
@@ -79,7 +79,7 @@ struct SameItemsTests {
     }
 
     @Test(
-        "a sweep finds every page as it was, as from an origin whose bytes do not change",
+        "A sweep of re-encoded items finds every page unchanged, as with unchanged bytes",
         arguments: StorageKind.allCases, [.offsets, .grid(size: 10), .chain] as [PagingAccess])
     func sweep(kind: StorageKind, access: PagingAccess) async throws {
         for hasIDs in [true, false] {
@@ -104,7 +104,7 @@ struct SameItemsTests {
     }
 
     @Test(
-        "one item that was edited, and one that came deep in the list, are all that changes",
+        "One edited item and one inserted item are the only changes among re-encoded items",
         arguments: StorageKind.allCases, [.offsets, .grid(size: 10), .chain] as [PagingAccess])
     func edit(kind: StorageKind, access: PagingAccess) async throws {
         for hasIDs in [true, false] {
@@ -132,7 +132,7 @@ struct SameItemsTests {
         }
     }
 
-    @Test("numbers are compared by their text, and what is not JSON by its bytes", arguments: StorageKind.allCases)
+    @Test("Numbers are compared by their text, and payloads without JSON by bytes", arguments: StorageKind.allCases)
     func bytes(kind: StorageKind) async throws {
         let folder = Folder()
         let storage = try await storage(kind, folder)
@@ -155,7 +155,7 @@ struct SameItemsTests {
         #expect(source.remaining.isEmpty)
     }
 
-    @Test("a page one of the same bytes is compared by hashes; items are read only where the bytes differ")
+    @Test("A page one of the same bytes is compared by hashes, and items are read only where bytes differ")
     func reads() async throws {
         let folder = Folder()
         let storage = CountingStorage(try await storage(.sqlite, folder))
@@ -168,15 +168,16 @@ struct SameItemsTests {
             #expect(try await sync(storage, origin).reconciliation == .unchanged)
             return storage.reads(of: query) - before
         }
-        // Page one as it is stored is compared with the list's state alone; other bytes take one reading of its items.
+        // The stored bytes of page one match the list's state alone. Other bytes require a read of the items.
         #expect(try await reads(isCalm: true) <= 1)
         #expect(try await reads(isCalm: false) <= 12)
     }
 }
 
-/// An origin that writes each item anew for each answer: members in another order, strings with and without escapes.
+/// An origin that encodes each item anew for each answer: members in another order, and strings with and without
+/// escapes.
 ///
-/// State: the items and how many requests were made, under a mutex.
+/// State: the items and the number of requests, under a mutex.
 private final class RestlessOrigin: PageSource {
     private struct State {
         var numbers: [Int]
@@ -198,7 +199,7 @@ private final class RestlessOrigin: PageSource {
     var count: Int { state.withLock { $0.numbers.count } }
     var requests: Int { state.withLock { $0.requests } }
     var usage: SourceUsage { SourceUsage(requests: requests) }
-    /// Whether every item is written as in the first answer.
+    /// Whether every item is encoded as in the first answer.
     var isCalm: Bool {
         get { state.withLock { $0.isCalm } }
         set { state.withLock { $0.isCalm = newValue } }

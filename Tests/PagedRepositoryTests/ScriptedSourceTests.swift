@@ -3,11 +3,11 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-@Suite("A scripted source")
+@Suite("Scripted source")
 struct ScriptedSourceTests {
     private let page = FetchedPage(content: PageContent([Item(payload: [1, 2, 3], id: "a")]))
 
-    @Test("answers what is written, in order, once")
+    @Test("A scripted source returns its steps in order, each once")
     func inOrder() async throws {
         let source = ScriptedSource(
             [.init(.first, .page(page)), .init(.offset(1), fails: .status(503)), .init(.offset(1), .pastEnd)],
@@ -23,7 +23,7 @@ struct ScriptedSourceTests {
         #expect(source.requests.map(\.target) == [.first, .offset(1), .offset(1)])
     }
 
-    @Test("fails on what is not written, for good, and says so at once")
+    @Test("A scripted source fails permanently on an unscripted request and reports it at once")
     func unscripted() async throws {
         await confirmation(expectedCount: 2) { told in
             let source = ScriptedSource([.init(.first, .page(page))], onUnscripted: { _ in told() })
@@ -38,7 +38,7 @@ struct ScriptedSourceTests {
         }
     }
 
-    @Test("in any order, each target has its own answers in turn")
+    @Test("With any order, each target returns its own steps in turn")
     func anyOrder() async throws {
         let source = ScriptedSource(
             [.init(.offset(0), .pastEnd), .init(.offset(5), .page(page)), .init(.offset(5), .pastEnd)], order: .any)

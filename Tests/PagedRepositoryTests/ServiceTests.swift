@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Background work as a service", .timeLimit(.minutes(10)))
 struct ServiceTests {
-    @Test("a group that shuts down gracefully ends it, with what was in flight given back")
+    @Test("A graceful shutdown of the service group stops the engine and releases the pages in flight")
     func gracefulShutdown() async throws {
         let clock = ManualClock()
         let (storage, origin) = (MemoryStorage(clock: clock), StagedOrigin())

@@ -5,14 +5,14 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// A storage in which somebody else does something just before a plan is applied, or another call is answered.
+/// A storage that runs a closure right before certain calls. By default these are the commits.
 private final class CrowdedStorage: RelayedStorage {
     let storage: any PageStorage
     private let isCrowded: @Sendable (StorageCall) -> Bool
     private let calls = Mutex(0)
     private let meanwhile: @Sendable (Int, any PageStorage) async throws(StorageError) -> Void
 
-    /// - Parameter meanwhile: gets the number of the call, from 1.
+    /// - Parameter meanwhile: The closure, which receives the number of the call, starting at 1.
     init(
         _ storage: any PageStorage, before isCrowded: @escaping @Sendable (StorageCall) -> Bool = { $0 == .commit },
         _ meanwhile: @escaping @Sendable (Int, any PageStorage) async throws(StorageError) -> Void
@@ -42,15 +42,15 @@ struct SharedLoadTests {
     private let key = QueryKey("https://example.com/items")
 
     @Test(
-        "R21, R30: a neighbour's page that comes between our look and our commit is no conflict: no item is asked for twice"
+        "A neighbour's page stored between a look and a commit is no conflict, and no item is fetched twice (R21, R30)"
     )
     func neighbour() async throws {
         let origin = ListOrigin((0..<30).map { "i\($0)" })
         let store = MemoryStorage(clock: clock)
         let (clock, key) = (clock, key)
         let storage = CrowdedStorage(store) { number, store throws(StorageError) in
-            // The second plan is for 10..<19, less the item before it; the neighbour's page overlaps with its last
-            // item.
+            // The second plan writes 10..<19, without the overlapping item before it. The neighbour's page overlaps the
+            // last item of that range.
             guard number == 2, let record = try await store.query(key) else { return }
             let outcome = try await store.commit(
                 CommitPlan(
@@ -61,15 +61,15 @@ struct SharedLoadTests {
         let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
         #expect(report.outcome == .complete)
         let record = try #require(try await store.query(key))
-        #expect(record.version == ListVersion(generation: 1, revision: 0), "nothing has moved")
+        #expect(record.version == ListVersion(generation: 1, revision: 0), "no item has moved")
         let window = try #require(try await store.window(of: record.id, 0..<30))
         #expect(window.parts.flatMap { $0.content.ids } == origin.names)
         let asked = origin.requests.map(\.target)
         #expect(Set(asked).count == asked.count, "\(asked)")
-        #expect(asked.count == 4, "page one, and three that overlap by one")
+        #expect(asked.count == 4, "page one, and three pages that overlap by one item")
     }
 
-    @Test("R4: what a page handed over is answered after somebody has moved its place: no item is overwritten by it")
+    @Test("An answer for a position that another process moved meanwhile overwrites no item (R4)")
     func movedMeanwhile() async throws {
         let origin = ListOrigin((0..<30).map { "i\($0)" }, access: .chain)
         let store = MemoryStorage(clock: clock)
@@ -78,7 +78,7 @@ struct SharedLoadTests {
         let hasMoved = Mutex(false)
         let source = MovingSource(origin) { number in
             guard number == 2, let record = try await store.query(key) else { return }
-            // While the second page is under way, another process puts a new item before the first.
+            // While the second page is under way, another process inserts a new item before the first item.
             origin.names.insert("new", at: 0)
             let new = PageWrite(offset: 0, content: named(["new"]), evidence: .inferred)
             let outcome = try await store.commit(
@@ -110,7 +110,7 @@ struct SharedLoadTests {
     }
 
     @Test(
-        "R20: a list that grows, and counts right again, while its total is found wrong is whole, whenever a neighbour is the first to hear of it",
+        "A list that grows to a correct total while its total is found wrong ends complete, at whichever call a neighbour sees it first (R20)",
         arguments: [PagingAccess.offsets, .chain])
     func neighboursTotal(access: PagingAccess) async throws {
         var moments = 0
@@ -118,8 +118,8 @@ struct SharedLoadTests {
         #expect(moments > 20, "\(moments)")
     }
 
-    /// An origin that counts 35 items gives 30; then it grows to 33 and counts right, and a neighbour is the first to
-    /// hear of it. False where the run has ended before that.
+    /// Runs against an origin that claims 35 items and returns 30. Before the given call the origin grows to 33 items
+    /// with a correct total, and a neighbour sees this first. Returns false when the run ended before that call.
     private func hasGrown(beforeCall moment: Int, _ access: PagingAccess) async throws -> Bool {
         let (clock, key) = (clock, key)
         let origin = ListOrigin((0..<30).map { "i\($0)" }, access: access)
@@ -130,7 +130,7 @@ struct SharedLoadTests {
             guard number >= moment, !hasCome.withLock({ $0 }) else { return }
             hasCome.withLock { $0 = true }
             origin.names += (30..<33).map { "i\($0)" }
-            // Its run may end at pages that are ours: what it says of itself does not matter here.
+            // The neighbour's run may end at pages leased by the run under test. Its own report does not matter here.
             _ = try? await ListSync(storage: store, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
         }
         let report = try await ListSync(storage: storage, source: origin, key: key, clock: clock, chance: { 0.5 }).run()
@@ -146,7 +146,7 @@ struct SharedLoadTests {
     }
 }
 
-/// A source at which something happens before each answer; it gets the number of the request, from 1.
+/// A source that runs a closure before each answer. The closure receives the number of the request, starting at 1.
 private final class MovingSource: PageSource {
     private let origin: ListOrigin
     private let meanwhile: @Sendable (Int) async throws -> Void

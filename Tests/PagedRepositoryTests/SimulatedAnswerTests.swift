@@ -3,10 +3,10 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-@Suite("What a simulated origin answers")
+@Suite("Answers of a simulated origin")
 struct SimulatedAnswerTests {
     @Test(
-        "sizes are honoured up to the largest page; pages with numbers keep to their grid, and links to page one's size"
+        "A simulated origin returns the requested size up to its largest page; page numbers keep their grid, and links keep the size of page one"
     )
     func sizes() async throws {
         func counts(_ style: OriginPlan.Style, _ sizes: [Int?]) async throws -> [Int] {
@@ -25,7 +25,7 @@ struct SimulatedAnswerTests {
         #expect(try await origin.names(.cursor(next), size: 9) == ["i3", "i4", "i5"])
     }
 
-    @Test("places beyond the end are empty or refused, page one never is")
+    @Test("Positions beyond the end are empty or refused, and page one is never refused")
     func pastEnd() async throws {
         for style in [OriginPlan.Style.offset, .page] {
             let open = SimulatedOrigin(OriginPlan(style: style, count: 10, saysHasMore: true))
@@ -38,7 +38,7 @@ struct SimulatedAnswerTests {
             #expect(try await empty.names(.first) == [])
             #expect(try await empty.names(.offset(0)) == [])
         }
-        // The list shrinks under a cursor.
+        // The list shrinks before the position of a cursor.
         let gone = OriginEvent.before(2, .delete(at: .number(4, of: 10), count: 6))
         for (style, answer) in [
             (.cursor, .pastEnd), (.link, .pastEnd),
@@ -55,14 +55,14 @@ struct SimulatedAnswerTests {
 
     // MARK: Faults that are answers
 
-    @Test("an empty answer is one request long and counts nothing")
+    @Test("An empty answer affects one request and has a total of zero")
     func emptyAnswer() async throws {
         let origin = SimulatedOrigin(OriginPlan(count: 10, validators: .pages, events: [.on(1, .emptyAnswer)]))
         #expect(try await origin.page(.first) == FetchedPage(content: PageContent(), total: .exact(0)))
         #expect(try await origin.page(.first).content.count == 10)
     }
 
-    @Test("a short page gives half, and goes on; only page numbers pass over the rest")
+    @Test("A short page returns half of its items and a continuation; only page numbers skip the other half")
     func shortPage() async throws {
         for style in [OriginPlan.Style.cursor, .keyset, .link] {
             let origin = SimulatedOrigin(
@@ -75,7 +75,7 @@ struct SimulatedAnswerTests {
         }
     }
 
-    @Test("a cursor expires at the request that is said; other requests do not mind")
+    @Test("A cursor expires at the request given in the plan, and other requests are not affected")
     func expiredCursors() async throws {
         for style in OriginPlan.Style.allCases {
             let origin = SimulatedOrigin(
@@ -102,7 +102,7 @@ struct SimulatedAnswerTests {
     // MARK: Totals
 
     @Test(
-        "totals are as true as the plan says",
+        "Totals are as correct as the plan says",
         arguments: [
             (.exact, .exact(12)), (.capped(11), .exact(11)), (.capped(30), .exact(12)), (.none, .unknown),
             (.zero, .exact(0)),
@@ -114,7 +114,7 @@ struct SimulatedAnswerTests {
         #expect(try await origin.page(.first).total == expected)
     }
 
-    @Test("a lagging total is that of so many requests ago, and becomes true when the list has settled")
+    @Test("A lagging total is the total of an earlier request, and becomes correct once the list settles")
     func lag() async throws {
         let plan = OriginPlan(
             count: 10, totals: .lagging(requests: 2),
@@ -130,13 +130,13 @@ struct SimulatedAnswerTests {
         #expect(origin.hits["lag"] == 4)
     }
 
-    @Test("estimates stay within their error and are called estimates")
+    @Test("Estimates stay within their error and are marked as estimates")
     func estimates() async throws {
         let origin = SimulatedOrigin(OriginPlan(seed: 3, count: 12, totals: .estimated(within: 4)))
         var seen: Set<Int> = []
         for _ in 0..<100 {
             guard case .estimate(let count) = try await origin.page(.first).total else {
-                Issue.record("not an estimate")
+                Issue.record("the total is not an estimate")
                 return
             }
             seen.insert(count)
@@ -147,7 +147,7 @@ struct SimulatedAnswerTests {
 
     // MARK: Validators
 
-    @Test("a validator is honoured for its own request, and ignored with another")
+    @Test("A validator is honored for its own request and ignored for another")
     func validators() async throws {
         let origin = SimulatedOrigin(OriginPlan(count: 20, pageSize: 5, validators: .pages))
         let tag = try #require(try await origin.page(.first).validator)
@@ -156,7 +156,7 @@ struct SimulatedAnswerTests {
             try await origin.fetch(PageRequest(.first, validator: tag)) == .notModified(total: .unknown, validator: tag)
         )
         for other in [PageRequest(.first, size: 5, validator: tag), PageRequest(.offset(0), validator: tag)] {
-            // The items are the same; the request is not.
+            // The items are the same, but the request differs.
             guard case .page(let page) = try await origin.fetch(other) else {
                 Issue.record("\(other) was taken for the request of \(tag)")
                 return
@@ -167,7 +167,7 @@ struct SimulatedAnswerTests {
         #expect(origin.hits == ["304": 1, "validator.foreign": 2])
     }
 
-    @Test("a page that is not modified may have another total, unless the total is validated or repeated")
+    @Test("A page that is not modified may have another total, unless the total is validated or repeated")
     func validatorsAndTotals() async throws {
         func again(_ validators: OriginPlan.Validators) async throws -> (PageAnswer, [String: Int]) {
             let origin = SimulatedOrigin(
@@ -176,24 +176,24 @@ struct SimulatedAnswerTests {
             return (try await origin.fetch(PageRequest(.first, validator: tag)), origin.hits)
         }
         guard case (.notModified(.unknown, _), let trap) = try await again(.pages) else {
-            Issue.record("the page is the same")
+            Issue.record("the page is not modified")
             return
         }
         #expect(trap["304.totalChanged"] == 1)
         guard case (.notModified(.exact(21), let tag?), _) = try await again(.totalOnNotModified) else {
-            Issue.record("the total is repeated")
+            Issue.record("the answer repeats the total")
             return
         }
         #expect(!tag.coversTotal)
         guard case (.page(let page), let hits) = try await again(.pagesAndTotal) else {
-            Issue.record("another total is another tag")
+            Issue.record("another total has another tag")
             return
         }
         #expect(page.validator?.coversTotal == true)
         #expect(hits["validator.outdated"] == 1)
     }
 
-    @Test("an edit in the page makes another tag")
+    @Test("An edit in the page changes its tag")
     func editedPage() async throws {
         let plan = OriginPlan(count: 20, pageSize: 5, validators: .pages, events: [.before(2, .edit(at: .start))])
         let origin = SimulatedOrigin(plan)

@@ -3,9 +3,9 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-@Suite("A simulated origin")
+@Suite("Simulated origin")
 struct SimulatedOriginTests {
-    @Test("the same seed gives the same plan and the same answers, another seed others")
+    @Test("The same seed gives the same plan and the same answers, and another seed gives others")
     func deterministic() async throws {
         for seed in 0..<100 as Range<UInt64> {
             let plan = OriginPlan(seed: seed)
@@ -17,7 +17,7 @@ struct SimulatedOriginTests {
     }
 
     @Test(
-        "a list that stands still is walked completely and exactly", arguments: OriginPlan.Style.allCases,
+        "A walk over an unchanging list returns all of its items exactly", arguments: OriginPlan.Style.allCases,
         OriginPlan.Identity.allCases)
     func quietWalk(style: OriginPlan.Style, identity: OriginPlan.Identity) async throws {
         for (count, size) in zip([0, 1, 6, 7, 8, 14, 60, 60, 60], [nil, nil, nil, nil, nil, nil, nil, 4, 30]) {
@@ -35,7 +35,7 @@ struct SimulatedOriginTests {
         }
     }
 
-    @Test("ids are unique unless they repeat, and payloads carry id and version")
+    @Test("Ids are unique unless the plan repeats them, and payloads contain the id and the version")
     func identities() async throws {
         let items = SimulatedOrigin(OriginPlan(count: 50)).items
         #expect(Set(items.map(\.id)).count == 50)
@@ -49,7 +49,7 @@ struct SimulatedOriginTests {
         #expect(Set(repeating.map(\.id)).count == 43)
     }
 
-    @Test("changes happen before the request they are due at, faults at that request alone")
+    @Test("Changes happen before their request, and faults affect only their request")
     func events() async throws {
         let origin = SimulatedOrigin(
             OriginPlan(
@@ -71,7 +71,7 @@ struct SimulatedOriginTests {
         #expect(!origin.isQuiet)
         #expect(try await origin.names(.first) == ["i10", "i3", "i4", "i5"])
         #expect(origin.items.last?.id == "i2")
-        // Nothing is deleted, so nothing changes.
+        // The deletion has a count of zero, so the list does not change.
         _ = try await origin.page(.first)
         #expect(origin.lastChange == 5)
         #expect(origin.isQuiet)
@@ -79,7 +79,7 @@ struct SimulatedOriginTests {
         #expect(origin.usage.requests == 6)
     }
 
-    @Test("of an origin that was settled, nothing more is to be feared")
+    @Test("A settled origin has no further faults and changes")
     func settled() async throws {
         let faults = [OriginFault.transport, .emptyAnswer, .internalError].enumerated().map {
             OriginEvent.on(2 + $0.offset, $0.element)
@@ -94,7 +94,7 @@ struct SimulatedOriginTests {
     }
 
     @Test(
-        "a resorted or replaced list is walked by key as well as any",
+        "A keyset walk returns a resorted or replaced list completely",
         arguments: [
             OriginChange.resort(seed: 5), .replaceAll(count: 30), .move(from: .start, to: .end),
             .move(from: .end, to: .middle),
@@ -109,7 +109,7 @@ struct SimulatedOriginTests {
         #expect(Set(origin.items).isDisjoint(with: before) == (change == .replaceAll(count: 30)))
     }
 
-    @Test("a keyset continues behind an item that is gone; a position skips one")
+    @Test("A keyset continues behind a deleted item, and a position skips an item")
     func continuation() async throws {
         func second(_ style: OriginPlan.Style, _ change: OriginChange) async throws -> [String] {
             let origin = SimulatedOrigin(OriginPlan(style: style, count: 20, pageSize: 5, events: [.before(2, change)]))
@@ -121,7 +121,7 @@ struct SimulatedOriginTests {
         #expect(try await second(.cursor, lastOfPageOne) == ["i6", "i7", "i8", "i9", "i10"])
         #expect(try await second(.link, lastOfPageOne) == ["i6", "i7", "i8", "i9", "i10"])
 
-        // Far around the place, everything is gone; and new items before and behind it are told apart.
+        // All items around the position are deleted. New items before and behind the position are distinguished.
         let around = OriginChange.delete(at: .number(2, of: 20), count: 8)
         #expect(try await second(.keyset, around) == ["i10", "i11", "i12", "i13", "i14"])
         #expect(
@@ -130,7 +130,7 @@ struct SimulatedOriginTests {
         #expect(try await second(.cursor, .insert(at: .start, count: 1)) == ["i4", "i5", "i6", "i7", "i8"])
     }
 
-    @Test("a hundred insertions at one place keep their order by key")
+    @Test("A hundred inserts at one position keep their order by key")
     func crowdedKeys() async throws {
         let events = (2...101).map { OriginEvent.before($0, .insert(at: .number(3, of: 5 + $0), count: 1)) }
         let origin = SimulatedOrigin(OriginPlan(style: .keyset, count: 6, pageSize: 3, events: events))
@@ -140,9 +140,9 @@ struct SimulatedOriginTests {
         #expect(try await Tour(origin).walk() == origin.items)
     }
 
-    // MARK: What it remembers
+    // MARK: Memory of answers
 
-    @Test("neighbours are those of one answer, in that order")
+    @Test("Items are adjacent if one answer contained them in that order")
     func adjacency() async throws {
         let origin = SimulatedOrigin(OriginPlan(count: 20, pageSize: 5))
         func key(_ number: Int) -> UInt64 { ItemIdentity.key(ofID: "i\(number)") }
@@ -152,7 +152,7 @@ struct SimulatedOriginTests {
         #expect(origin.wasAdjacent(key(0), key(1)))
         #expect(!origin.wasAdjacent(key(1), key(0)))
         #expect(!origin.wasAdjacent(key(0), key(2)))
-        // Each was given, but not in one answer.
+        // Both items were returned, but not in one answer.
         #expect(!origin.wasAdjacent(key(4), key(5)))
         _ = try await origin.page(.offset(4))
         #expect(origin.wasAdjacent(key(4), key(5)))
@@ -161,7 +161,7 @@ struct SimulatedOriginTests {
         #expect(!origin.wasGiven(Item(payload: origin.items[0].payload, id: "i1")))
     }
 
-    @Test("requests wait their time on the clock that is passed in, and cost what they carry")
+    @Test("Requests take their latency on the injected clock and count the bytes of their items")
     func costs() async throws {
         let clock = ManualClock()
         let origin = SimulatedOrigin(
@@ -173,7 +173,7 @@ struct SimulatedOriginTests {
         #expect(origin.requests == Array(repeating: PageRequest(.first), count: 10))
     }
 
-    @Test("a request that is held back is answered from the list as it is when it goes on")
+    @Test("A request that is held back is answered from the list at the time it continues")
     func interleaving() async throws {
         let gate = Gate()
         let origin = SimulatedOrigin(
@@ -183,13 +183,13 @@ struct SimulatedOriginTests {
         await gate.reached()
         #expect(try await origin.page(.first).content.count == 6)
         gate.open()
-        // Its own fault is still its own.
+        // The fault of the request still applies to it.
         #expect(try await first.content.count == 3)
         #expect(try await first.total == .exact(6))
     }
 }
 
-/// A door that one request waits at.
+/// A gate at which one request waits.
 private final class Gate: Sendable {
     private let (waiting, arrived) = AsyncStream<Void>.makeStream()
     private let (opening, opened) = AsyncStream<Void>.makeStream()
@@ -199,7 +199,7 @@ private final class Gate: Sendable {
         for await _ in opening { return }
     }
 
-    /// Returns when somebody waits.
+    /// Returns once a request waits.
     func reached() async { for await _ in waiting { return } }
 
     func open() { opened.yield() }

@@ -3,12 +3,12 @@ import Testing
 
 @testable import PagedRepository
 
-@Suite("Answers that are stored together")
+@Suite("Answers stored in one transaction")
 struct SpanBatchTests {
     private let now = Timestamp(milliseconds: 0)
     private let version = ListVersion(generation: 1, revision: 3)
 
-    /// What is known of 0..<60 of a list of 100 items, of which the first ten are held.
+    /// The knowledge about 0..<60 of a list of 100 items, of which the first ten are held.
     private func vicinity(total: Total = .exact(100), end: Int? = nil) -> Vicinity {
         let record = QueryRecord(
             id: QueryID(rawValue: 1), key: QueryKey("list"), version: version, total: total, end: end, validatedAt: now,
@@ -34,7 +34,7 @@ struct SpanBatchTests {
         FetchedPage(content: named(range), total: total)
     }
 
-    @Test("R21: each joins what is held, or what comes with it, at the item that both have")
+    @Test("Each page joins the held items, or the previous page, at their common item (R21)")
     func joined() {
         var (batch, recent) = (batch(vicinity()), recent())
         #expect(batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, lease: nil, &recent))
@@ -43,7 +43,7 @@ struct SpanBatchTests {
         #expect(plan.version == version)
         #expect(
             plan.extent == ListExtent(total: .exact(100), end: nil),
-            "it rests on the length that it was compared with (R4)")
+            "the plan depends on the length that it was compared with (R4)")
         #expect(
             plan.edits == [
                 .put(PageWrite(offset: 10, content: named(10..<19), evidence: .verified)), .verify(9..<19),
@@ -53,23 +53,23 @@ struct SpanBatchTests {
         let head = PageContent.fingerprint(of: named(0..<10).identities)
         #expect(
             plan.premises == [PagePremise(offset: 0, fingerprint: head)],
-            "and on the page that it was compared with (R21)")
+            "the plan depends on the page that it was compared with (R21)")
         #expect(batch.parts.map(\.missing) == [[10..<19], [19..<28]])
     }
 
-    @Test("one that came before its predecessor brings what they have in common, and keeps the record with it")
+    @Test("A page that arrives before its predecessor stores the common item and moves its ledger entry to it")
     func early() {
         var (batch, recent) = (batch(vicinity()), recent())
         #expect(batch.add(page(27..<37), to: 28..<37, overlap: 1, under: version, lease: nil, &recent))
         #expect(batch.commit.ledger == [.forgotten(offset: 28), .succeeded(offset: 27)])
         #expect(
             batch.add(page(18..<28), to: 19..<28, overlap: 1, under: version, lease: nil, &recent),
-            "the item they share is the same")
+            "the common item is the same")
         #expect(batch.parts.map(\.missing) == [[27..<37], [18..<27]])
     }
 
     @Test(
-        "what may mean more than that takes a look of its own",
+        "An answer with further consequences is not added to the batch",
         arguments: [
             "another item where one is held (R21)", "another total (R20)", "more items than are counted (R20)",
             "the end (R24)", "a short page",
@@ -116,16 +116,16 @@ struct SpanBatchTests {
         #expect(batch.parts.isEmpty && batch.commit.edits.isEmpty && batch.commit.ledger.isEmpty)
     }
 
-    @Test("what is held and did not come last has to be read, and so is not compared here")
+    @Test("A held page that is not recent must be read, so the batch does not compare it")
     func forgotten() {
         var (batch, recent) = (batch(vicinity()), RecentPages())
         #expect(!batch.add(page(9..<19), to: 10..<19, overlap: 1, under: version, lease: nil, &recent))
         #expect(
             batch.add(page(10..<20), to: 10..<20, overlap: 0, under: version, lease: nil, &recent),
-            "without an overlap nothing is to be compared")
+            "without an overlap there is no item to compare")
     }
 
-    @Test("there is an end to what one transaction takes")
+    @Test("The number of pages in one transaction is limited")
     func full() {
         var vicinity = vicinity(total: .exact(1_000))
         vicinity.range = 0..<1_000
@@ -139,7 +139,7 @@ struct SpanBatchTests {
         #expect(batch.parts.count == 16)
     }
 
-    @Test("… in bytes, too; one page is taken however large it is")
+    @Test("The bytes in one transaction are limited, but a single page of any size is accepted")
     func large() {
         var (batch, recent) = (batch(vicinity()), recent())
         func page(_ range: Range<Int>) -> FetchedPage {
@@ -158,7 +158,7 @@ struct SpanBatchTests {
     }
 
     @Test(
-        "surroundings: as far as what is in flight reaches, as long as that is not far; else those of what is asked for; else none"
+        "The surroundings cover the nearby pages in flight, otherwise the next pages, otherwise no positions"
     )
     func surroundings() {
         let near: Set<FetchTarget> = [.span(28..<37, overlap: 1), .span(37..<46, overlap: 1)]
@@ -171,11 +171,11 @@ struct SpanBatchTests {
         #expect(Vicinity.around([.head], with: [], pageSize: 10) == nil)
         #expect(
             Vicinity.around([.span(46..<50, overlap: 1)], with: [], pageSize: 10) == 45..<55,
-            "a whole page is asked for (R21)")
+            "the request covers a whole page (R21)")
     }
 }
 
-@Suite("Pages that are next for sure")
+@Suite("Reservation of the next pages")
 struct NextSpansTests {
     private let now = Timestamp(milliseconds: 0)
     private let spans: [FetchTarget] = (0..<6).map { .span($0 * 10..<$0 * 10 + 10, overlap: 0) }
@@ -185,7 +185,7 @@ struct NextSpansTests {
     }
 
     @Test(
-        "they are those that would be fetched now, in that order, and as many behind them; all count as in flight from then on"
+        "The queue reserves the pages it would fetch next and as many behind them, and counts them all as in flight"
     )
     func next() {
         var queue = queue()
@@ -198,22 +198,22 @@ struct NextSpansTests {
     }
 
     @Test(
-        "however many have their leases, only so many are asked for at a time: who has come makes room, before he is stored"
+        "Reserved pages start only up to the concurrency, and an answer makes room before it is stored"
     )
     func startable() {
         var queue = queue()
         queue.add(spans)
         _ = queue.nextSpans(now: now)
         #expect(queue.startable(of: Array(spans[0..<4]), now: now) == 2)
-        #expect(queue.startable(of: Array(spans[2..<4]), now: now) == 0, "two are asked for, two wait")
-        #expect(queue.startable(of: Array(spans[2..<4]), besides: 1, now: now) == 1, "one of the two has come")
+        #expect(queue.startable(of: Array(spans[2..<4]), now: now) == 0, "two are requested, two wait")
+        #expect(queue.startable(of: Array(spans[2..<4]), besides: 1, now: now) == 1, "one of the two has been answered")
         queue.landed(spans[0])
         #expect(queue.startable(of: Array(spans[2..<4]), now: now) == 1)
         queue.landed(spans[1])
         #expect(queue.startable(of: [spans[3]], now: now) == 1, "no more than there are")
     }
 
-    @Test("they are given back once the origin asked for a pause (R28), or is away (R32), or somebody wants an end")
+    @Test("Reserved pages are returned after a Retry-After (R28), while the origin is away (R32) and after a stop")
     func givenBack() {
         func queue(_ happens: (inout FetchQueue) -> Void) -> FetchQueue {
             var queue = self.queue()
@@ -234,7 +234,7 @@ struct NextSpansTests {
         #expect(queue { $0.stop() }.startable(of: Array(spans[2..<4]), now: now) == nil)
     }
 
-    @Test("they are given back when something before them has come into doubt, and go behind it (R20)")
+    @Test("Reserved pages are returned when an earlier page comes into doubt, and follow it again (R20)")
     func doubt() {
         var queue = queue()
         queue.add(spans)
@@ -248,7 +248,7 @@ struct NextSpansTests {
         #expect(queue.nextSpans(now: now) == Array(spans[2..<5]))
     }
 
-    @Test("put back, they are next again")
+    @Test("Pages that are put back are next again")
     func putBack() {
         var (queue, untouched) = (queue(), queue())
         queue.add(spans)
@@ -258,7 +258,7 @@ struct NextSpansTests {
     }
 
     @Test(
-        "whatever is not plain is left to the queue itself: another kind of target, a retry that is due, a pause, a budget, an end"
+        "The queue reserves no pages before another kind of target, a due retry, a pause or a stop, and none beyond a budget"
     )
     func notPlain() {
         var other = queue()
@@ -278,12 +278,12 @@ struct NextSpansTests {
         quiet.failed(
             spans[0], FetchFailure(.server, "m", isRetryable: true, retryAfter: .seconds(9)),
             nextAttemptAt: now + .seconds(9))
-        #expect(quiet.nextSpans(now: now) == [], "the origin asked for a pause (R28)")
+        #expect(quiet.nextSpans(now: now) == [], "the Retry-After still holds (R28)")
         var away = queue()
         away.add(spans)
         #expect(away.next(now: now) == .fetch(spans[0]))
         away.failed(spans[0], FetchFailure(.transport, "m", isRetryable: true), nextAttemptAt: now + .seconds(9))
-        #expect(away.nextSpans(now: now) == [], "it may be away (R32)")
+        #expect(away.nextSpans(now: now) == [], "the origin may be away (R32)")
         var stopped = queue()
         stopped.add(spans)
         stopped.stop()

@@ -7,10 +7,9 @@ struct Row: Codable, Identifiable, Hashable, Sendable {
     var number: Int
 }
 
-/// An origin of numbered rows that does what the test says, when it says so: requests can be held back, failed, and
-/// seen.
+/// An origin of numbered rows under the control of a test, which can hold, fail and inspect its requests.
 ///
-/// State: the rows, what was asked, what is held back; under a mutex.
+/// State: the rows, the requests, and the held requests, under a mutex.
 final class StagedOrigin: PageSource {
     private struct State {
         var rows: [Row]
@@ -45,7 +44,7 @@ final class StagedOrigin: PageSource {
         set { state.withLock { $0.rows = newValue } }
     }
 
-    /// Requests from now on wait until they are released.
+    /// Makes all later requests wait for `release()`.
     func hold() { state.withLock { $0.isHolding = true } }
 
     func release() {
@@ -57,13 +56,13 @@ final class StagedOrigin: PageSource {
         for request in held { request.resume() }
     }
 
-    /// What the next requests come to, in order; nil: they are answered.
+    /// Sets the results of the next requests, in order. `nil` means an answer.
     func fail(_ failures: FetchFailure?...) { state.withLock { $0.failures += failures } }
 
-    /// Answers go on their way even if nobody waits for them any more.
+    /// Makes the origin answer even after the caller was cancelled.
     func ignoreCancellation() { state.withLock { $0.ignoresCancellation = true } }
 
-    /// Returns when so many requests have come.
+    /// Waits until the origin has received the given number of requests.
     func reached(_ count: Int) async { while requests.count < count { await Task.yield() } }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {

@@ -6,7 +6,8 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// Runs jobs one after the other, in the order in which they came: what becomes ready together is seen together.
+/// Runs jobs one after the other in the order of their arrival, so that a run sees answers together that arrive
+/// together.
 private final class InOrder: TaskExecutor {
     private let queue = DispatchQueue(label: "in order")
 
@@ -16,8 +17,8 @@ private final class InOrder: TaskExecutor {
     }
 }
 
-/// An origin that answers when so many requests have come, and then all of them; the first request, and the last ones,
-/// at once.
+/// An origin that holds requests until `few` are waiting, and then answers them all. Page one and the last requests are
+/// answered at once.
 private final class GatheringOrigin: PageSource {
     private let origin: ListOrigin
     private let few: Int
@@ -52,7 +53,7 @@ private final class GatheringOrigin: PageSource {
     }
 }
 
-/// An origin that knows how many requests it had at a time, at most.
+/// An origin that records the largest number of requests in flight.
 private final class BusyOrigin: PageSource {
     private let origin: ListOrigin
     private let crowd = Mutex<(now: Int, most: Int)>((0, 0))
@@ -69,13 +70,13 @@ private final class BusyOrigin: PageSource {
             crowd.most = max(crowd.most, crowd.now)
         }
         defer { crowd.withLock { $0.now -= 1 } }
-        // Time for others to come.
+        // The yields let other requests arrive.
         for _ in 0..<20 { await Task.yield() }
         return try await origin.fetch(request)
     }
 }
 
-/// A storage that writes down what it was asked for.
+/// A storage that records its calls and commit plans.
 private final class NotedStorage: RelayedStorage {
     let storage: any PageStorage
     private let made = Mutex<[StorageCall]>([])
@@ -91,7 +92,7 @@ private final class NotedStorage: RelayedStorage {
     }
 
     var calls: [StorageCall] { made.withLock { $0 } }
-    /// How many pages each commit stored.
+    /// The number of pages that each commit stored.
     var pagesStored: [Int] {
         plans.withLock { plans in plans.map { $0.edits.count { if case .put = $0 { true } else { false } } } }
     }
@@ -111,7 +112,7 @@ private final class NotedStorage: RelayedStorage {
     }
 }
 
-@Suite("A first load's transactions")
+@Suite("Transactions of a first load")
 struct StoredTogetherTests {
     private let clock = ManualClock()
     private let key = QueryKey("https://example.com/items")
@@ -135,7 +136,7 @@ struct StoredTogetherTests {
     }
 
     @Test(
-        "a page costs one transaction: its commit takes the lease of the next one, and tells what is to be known of its place"
+        "A page costs one transaction, whose commit also takes the lease of the next page and returns its surroundings"
     )
     func oneEach() async throws {
         let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
@@ -144,22 +145,22 @@ struct StoredTogetherTests {
         #expect(report.outcome == .complete)
         #expect(held == origin.names)
         #expect(origin.requests.count == 31)
-        // Page one and the last one take more.
+        // Page one and the last page take further transactions.
         let calls = storage.calls
         let first = try #require(calls.lastIndex(of: .claim))
         #expect(calls[first...].dropFirst().prefix(29).allSatisfy { $0 == .commit }, "\(calls)")
     }
 
     @Test(
-        "while a page is stored the next one is asked for, and never more at a time than the run may",
+        "The next page is requested while a page is stored, within the concurrency of the run",
         .timeLimit(.minutes(1)), arguments: [1, 4])
     func whileStored(concurrency: Int) async throws {
         let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
         let slow = Mutex(0)
         let inTime = Mutex(0)
-        // The disk is so slow that no page is stored before the next one has been asked for: 28..<55 is the second of
-        // 31, each then 27 items on. Those that are asked for first find no lease taken ahead, and behind the last
-        // one comes nothing.
+        // The storage delays each commit until the next page was requested. The second of 31 pages is 28..<55, and each
+        // later page begins 27 items further on. The first pages have no lease in advance, and no page follows the last
+        // one.
         let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, _ in
             let stored =
                 plan.edits.compactMap { if case .put(let page) = $0 { (page.offset - 1) / 27 } else { nil } }.max() ?? 0
@@ -181,7 +182,7 @@ struct StoredTogetherTests {
         #expect(list.ledger.allSatisfy { $0.state == .ok && $0.attempts <= 1 }, "no lease is left behind")
     }
 
-    @Test("R1: what has come together is stored together, in order of position", .timeLimit(.minutes(1)))
+    @Test("Pages that arrive together are stored together, in order of position (R1)", .timeLimit(.minutes(1)))
     func together() async throws {
         let origin = ListOrigin((0..<352).map { "i\($0)" }, size: 28)
         let storage = NotedStorage(MemoryStorage(clock: clock))
@@ -197,7 +198,7 @@ struct StoredTogetherTests {
     }
 
     @Test(
-        "a failure among what has come takes nothing from the others, and what they make room for is asked for",
+        "A failure among pages that arrived together does not affect the others, and their successors are requested",
         .timeLimit(.minutes(1)))
     func failureAmongThem() async throws {
         let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
@@ -208,17 +209,18 @@ struct StoredTogetherTests {
             throw FetchFailure.status(503)
         }
         let storage = NotedStorage(MemoryStorage(clock: clock))
-        // Those before the failed one are one transaction, the one behind it is another: each makes room for others.
+        // The pages before the failed one share a transaction, and the page behind it has another. Each transaction
+        // makes room for further requests.
         let gathering = GatheringOrigin(origin, few: 4, of: 4)
         let (report, held) = try await load(gathering, into: storage, concurrency: 4)
         #expect(report.outcome == .complete)
         #expect(held == origin.names)
         #expect(storage.pagesStored.contains(2), "\(storage.pagesStored)")
-        #expect(origin.requests.count == 32, "each page once, and one twice")
+        #expect(origin.requests.count == 32, "each page once, and one page twice")
     }
 
     @Test(
-        "R28: a pause that the origin asks for with one of them holds for what the others make room for",
+        "A Retry-After of one page also delays the successors of the other pages (R28)",
         .timeLimit(.minutes(1)))
     func pauseAmongThem() async throws {
         let origin = ListOrigin((0..<838).map { "i\($0)" }, size: 28)
@@ -234,23 +236,23 @@ struct StoredTogetherTests {
         #expect(report.outcome == .complete)
         #expect(held == origin.names)
         let early = times.withLock { $0.filter { $0 < start + .seconds(7) }.count }
-        #expect(early == 5, "page one, and the four that were asked for before")
+        #expect(early == 5, "page one, and the four pages requested before")
         #expect(origin.requests.count == 32)
         let record = try #require(try await storage.query(key))
         let ledger = try #require(try await storage.outline(of: record.id)).ledger
         #expect(ledger.allSatisfy { $0.state == .ok })
-        #expect(ledger.count { $0.attempts > 1 } == 1, "a lease that was given back was no attempt")
+        #expect(ledger.count { $0.attempts > 1 } == 1, "a returned lease is not an attempt")
     }
 
     @Test(
-        "R21: what was compared with a page that a neighbour replaces meanwhile is looked at anew",
+        "A page is compared again when a neighbour replaced the page that it was compared with (R21)",
         .timeLimit(.minutes(1)))
     func replacedMeanwhile() async throws {
         let origin = ListOrigin((0..<352).map { "i\($0)" }, size: 28)
         let (clock, neighbour) = (clock, Neighbour())
         let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, store throws(StorageError) in
             guard neighbour.comes(before: plan) else { return }
-            // At the origin another item has taken the place of the one that the next page was compared with.
+            // At the origin, another item has replaced the item that the next page was compared with.
             let names = (0..<9).map { "i\($0)" } + ["other"]
             origin.names.replaceSubrange(0..<10, with: names)
             let page = PageWrite(offset: 0, content: named(names), evidence: .verified)
@@ -266,14 +268,14 @@ struct StoredTogetherTests {
     }
 
     @Test(
-        "R4, R21: a neighbour who brings one of them meanwhile costs a second look, and no request",
+        "A neighbour that stores one of the pages meanwhile costs a second look and no request (R4, R21)",
         .timeLimit(.minutes(1)))
     func neighbour() async throws {
         let origin = ListOrigin((0..<352).map { "i\($0)" }, size: 28)
         let (clock, neighbour) = (clock, Neighbour())
         let storage = NotedStorage(MemoryStorage(clock: clock)) { plan, store throws(StorageError) in
             guard neighbour.comes(before: plan) else { return }
-            // The second of the four, as another process stores it.
+            // The second of the four pages, as another process stores it.
             let page = PageWrite(offset: 19, content: named(19..<28), evidence: .inferred)
             _ = try await store.commit(CommitPlan(query: plan.query, version: plan.version, edits: [.put(page)]))
         }
@@ -285,7 +287,7 @@ struct StoredTogetherTests {
     }
 }
 
-/// Another process, which comes once: before the first plan that stores four pages together.
+/// Another process that acts once, before the first plan that stores four pages together.
 private final class Neighbour: Sendable {
     private let came = Mutex(false)
 

@@ -10,17 +10,17 @@ func named(_ names: some Sequence<String>) -> PageContent {
 
 func named(_ range: Range<Int>) -> PageContent { named(range.map { "i\($0)" }) }
 
-/// A list at an origin, in memory: answers at once, by offset, page number or cursor, and does to each request what
-/// the test says.
+/// A list of an origin in memory, which answers at once by offset, page number or cursor. The test's closure `before`
+/// runs first.
 final class ListOrigin: PageSource {
     struct State {
         var names: [String]
         var requests: [PageRequest] = []
         var access: PagingAccess
         var size: Int
-        /// Nil: no total is given.
+        /// Returns the total for a number of items. `nil` means that the origin gives no total.
         var total: (@Sendable (Int) -> Total)? = { .exact($0) }
-        /// Called before the answer is made; may change the list, or throw.
+        /// Runs before each answer with the number of the request. The closure may change the list, or throw.
         var before: (@Sendable (Int, inout [String]) throws -> Void)?
     }
 
@@ -48,7 +48,7 @@ final class ListOrigin: PageSource {
             switch request.target {
             case .first: start = 0
             case .offset(let offset): start = offset
-            // A keyset: what follows the item that was last.
+            // A keyset: the answer continues behind the last item.
             case .cursor(let cursor): start = (state.names.firstIndex(of: cursor.text) ?? state.names.count - 1) + 1
             }
             let range = min(start, state.names.count)..<min(start + state.size, state.names.count)
@@ -62,13 +62,13 @@ final class ListOrigin: PageSource {
     }
 }
 
-/// A store on disk, a list in it, and runs against an origin.
+/// A store on disk with one list, for runs against an origin.
 final class SyncBench: Sendable {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("pagecache-test-\(UUID().uuidString)").path
     let store: PageStore
     let key = QueryKey("list")
 
-    /// - Parameter clock: the store's; where the test has one of its own, the same.
+    /// - Parameter clock: The clock of the store. A test with its own clock passes that clock.
     init(_ clock: any StorageClock = SystemStorageClock()) async throws {
         store = try await PageStore.open(at: "\(path)/store.sqlite", mode: .createIfMissing, clock: clock)
     }
@@ -82,7 +82,8 @@ final class SyncBench: Sendable {
         }
     }
 
-    /// Ids that count as held, in order of position, with nil for gaps up to the end of what is held.
+    /// The ids of the held items by position, up to the last held position. `nil` marks a gap, or an item without an
+    /// id.
     var held: [String?] {
         get async throws {
             guard let list = try await list else { return [] }

@@ -20,7 +20,7 @@ struct SyncEngineTests {
             origin: { _ in .init("origin", origin) })
     }
 
-    /// Runs an engine until `condition` holds, and stops it.
+    /// Runs an engine until `condition` holds, and then stops it.
     private func run(_ engine: SyncEngine, until condition: () async throws -> Bool) async throws {
         let running = Task { try await engine.run() }
         while try await !condition() { await Task.yield() }
@@ -40,7 +40,7 @@ struct SyncEngineTests {
         return try #require(try await storage.outline(of: record.id))
     }
 
-    @Test("a pinned list is brought in whole, and page one is had again when it is stale")
+    @Test("A pinned list is loaded completely, and its page one is refreshed when it is stale")
     func pinned() async throws {
         let origin = StagedOrigin()
         let record = try await storage.register(QueryKey("list"), at: clock.now())
@@ -55,7 +55,7 @@ struct SyncEngineTests {
         #expect(origin.requests.count == before + 1)
     }
 
-    @Test("lists that nobody wants are left alone")
+    @Test("A list that is neither pinned nor observed is not refreshed")
     func unwanted() async throws {
         let origin = StagedOrigin()
         try await list(origin).load()
@@ -68,7 +68,7 @@ struct SyncEngineTests {
         try await running.value
     }
 
-    @Test("a list that somebody observes is refreshed as soon as it is stale, and not before")
+    @Test("An observed list is refreshed as soon as it is stale, and not before")
     func observed() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -79,11 +79,11 @@ struct SyncEngineTests {
         let engine = engine(origin)
         origin.rows.insert(StagedOrigin.row(99), at: 0)
         try await run(engine) { list.current.items.first?.number == 99 }
-        #expect(clock.now() - Timestamp(milliseconds: 1_800_000_000_000) >= .seconds(60), "it waited for its time")
+        #expect(clock.now() - Timestamp(milliseconds: 1_800_000_000_000) >= .seconds(60), "the list was stale")
         #expect(origin.requests.count == 2)
     }
 
-    @Test("R28, R33: a page that failed is fetched when its time has come")
+    @Test("A failed page is fetched at its retry time (R28, R33)")
     func retries() async throws {
         let origin = StagedOrigin()
         let list = list(origin)
@@ -97,7 +97,7 @@ struct SyncEngineTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test("R32: an origin that is away is asked once in a while; when it is back, everything that waited goes")
+    @Test("An unreachable origin is probed from time to time, and all waiting lists are fetched after its return (R32)")
     func away() async throws {
         let origin = StagedOrigin()
         for number in 0..<8 {
@@ -113,11 +113,11 @@ struct SyncEngineTests {
         let whole = 8 * 6
         #expect(
             origin.requests.count <= 12 + whole + 8,
-            "\(origin.requests.count): those that are stale by then are refreshed")
-        #expect(clock.now() - Timestamp(milliseconds: 1_800_000_000_000) >= .seconds(60), "it was left alone meanwhile")
+            "\(origin.requests.count): lists that are stale by then are refreshed")
+        #expect(clock.now() - Timestamp(milliseconds: 1_800_000_000_000) >= .seconds(60), "left alone meanwhile")
     }
 
-    @Test("R30: stopped in the middle, it leaves no lease behind")
+    @Test("An engine stopped in the middle of a fetch leaves no lease behind (R30)")
     func shutdown() async throws {
         let origin = StagedOrigin()
         let record = try await storage.register(QueryKey("list"), at: clock.now())
@@ -129,7 +129,7 @@ struct SyncEngineTests {
         try await run(engine(origin)) { try await outline().isComplete }
     }
 
-    @Test("limits: so many lists at a time, and so many at one origin")
+    @Test("The engine limits the lists that it works on at one origin")
     func limits() async throws {
         let origin = StagedOrigin()
         for number in 0..<8 {
@@ -147,7 +147,8 @@ struct SyncEngineTests {
     }
 }
 
-/// A manual clock on which the engine sleeps only while it would otherwise do nothing: others get their turns first.
+/// A manual clock for the engine. A sleep first yields many times, so that time passes only while other tasks have no
+/// work.
 struct PatientClock: SyncClock {
     private let clock: ManualClock
     init(_ clock: ManualClock) { self.clock = clock }

@@ -4,11 +4,11 @@ import PagedRepositoryTesting
 import Testing
 
 extension SimulatedOrigin {
-    /// The page that is answered; anything else is the test's failure.
+    /// Returns the page of the answer. Any other answer is an issue of the test.
     func page(_ target: PageRequest.Target, size: Int? = nil) async throws -> FetchedPage {
         let answer = try await fetch(PageRequest(target, size: size))
         guard case .page(let page) = answer else {
-            Issue.record("\(answer) is no page")
+            Issue.record("\(answer) is not a page")
             throw CancellationError()
         }
         return page
@@ -19,13 +19,13 @@ extension SimulatedOrigin {
     }
 }
 
-/// Somebody who reads a list from its first page to its last, again and again.
+/// A reader that walks a list from its first page to its last, repeatedly.
 struct Tour {
     let source: any PageSource
 
     init(_ source: any PageSource) { self.source = source }
 
-    /// Everything from page one, or from a cursor, to the end, without any failure on the way.
+    /// Returns all items from page one, or from a cursor, to the end. Any failure ends the walk with an error.
     func walk(from cursor: PageCursor? = nil, size: Int? = nil) async throws -> [Item] {
         var items: [Item] = []
         var target: PageRequest.Target? = cursor.map { .cursor($0) } ?? .first
@@ -37,8 +37,9 @@ struct Tour {
         return items
     }
 
-    /// So many answers or failures in a row: walk after walk, in turn with several sizes, with the validator that came
-    /// last for the very request, and now and then with another's.
+    /// Returns the given number of answers or failures in a row, walk after walk. The walks use several sizes in turn.
+    /// A request carries the validator of its last answer. Every seventh carries the most recent validator, even of
+    /// another request.
     func answers(to count: Int) async -> [Result<PageAnswer, FetchFailure>] {
         var answers: [Result<PageAnswer, FetchFailure>] = []
         var validators: [PageRequest: Validator] = [:]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PagedRepository
 
-/// For calls that change what they are asked of, which `#expect` does not take.
+/// Compares two steps. `#expect` does not accept a call that mutates its receiver.
 private func equal(
     _ step: UnkeptPages.Step, _ expected: UnkeptPages.Step, sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -16,7 +16,7 @@ struct UnkeptPagesTests {
         FetchedPage(content: named(names), total: total, next: next.map { PageCursor($0) })
     }
 
-    @Test("R5: what came before does not come twice; R24: pages for ever with nothing new are a loop")
+    @Test("Repeated items are not shown twice, and endless pages without new items are a loop (R5, R24)")
     func repeated() {
         var pages = UnkeptPages(behind: 0, access: .chain, loopGuard: 3)
         equal(pages.take(page(["a", "b"], next: "1")), .news(named(["a", "b"])))
@@ -25,32 +25,32 @@ struct UnkeptPagesTests {
         equal(pages.take(page(["a"], next: "3")), .news(PageContent()))
         equal(pages.take(page([], next: "4")), .news(PageContent()))
         guard case .failed(let failure) = pages.take(page(["c"], next: "5")) else {
-            Issue.record("it goes on for ever")
+            Issue.record("the loop is not detected")
             return
         }
         #expect(failure.failureClass == .loop)
-        #expect(pages.next == .cursor(PageCursor("4")), "R37: the same page is asked for again")
+        #expect(pages.next == .cursor(PageCursor("4")), "the same page is requested again (R37)")
     }
 
-    @Test("R5: two ways to write one letter are two ids, and neither hides the other")
+    @Test("Two spellings of one letter are two ids, and neither hides the other (R5)")
     func spellings() {
         var pages = UnkeptPages(behind: 0, access: .chain, loopGuard: 3)
         equal(pages.take(page(["\u{e9}"], next: "1")), .news(named(["\u{e9}"])))
         equal(pages.take(page(["e\u{301}", "\u{e9}"], next: "2")), .news(named(["e\u{301}"])))
     }
 
-    @Test("R24: a cursor that leads to itself is a loop")
+    @Test("A cursor that leads to itself is a loop (R24)")
     func circle() {
         var pages = UnkeptPages(behind: 0, access: .chain, loopGuard: 3)
         _ = pages.take(page(["a"], next: "1"))
         guard case .failed(let failure) = pages.take(page(["b"], next: "1")) else {
-            Issue.record("it is followed")
+            Issue.record("the cursor is followed")
             return
         }
         #expect(failure.failureClass == .loop && pages.end == 1)
     }
 
-    @Test("R21: what is asked for again with a page is not shown twice")
+    @Test("The overlapping items of a page are not shown twice (R21)")
     func overlap() {
         var pages = UnkeptPages(behind: 10, access: .offsets, loopGuard: 3)
         #expect(pages.isFollowed(by: page(["i9", "i10"], total: .exact(20)), at: 9))
@@ -59,7 +59,7 @@ struct UnkeptPagesTests {
         #expect(pages.next == .offset(12))
     }
 
-    @Test("a page that was shorter than its place on the grid is not asked for again")
+    @Test("A page shorter than its place on the grid is not requested again")
     func grid() {
         var pages = UnkeptPages(behind: 0, access: .grid(size: 10), loopGuard: 3)
         _ = pages.take(page((0..<8).map { "i\($0)" }, total: .exact(30)))

@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-@Suite("Reading what is known already")
+@Suite("Reads of known lists")
 struct WarmReadingTests {
     private let memory = MemoryStorage(clock: ManualClock())
     private var clock: ManualClock { memory.manualClock }
@@ -17,7 +17,7 @@ struct WarmReadingTests {
             source: { _ in origin })
     }
 
-    /// A list that is stored, with a listener that has its items.
+    /// Stores a list and returns it with an observer that has received its items.
     private func listened(
         _ storage: CountingStorage
     ) async throws -> (list: PagedList<Row>, listener: AsyncStream<ListSnapshot<Row>>.Iterator, query: QueryID) {
@@ -37,7 +37,7 @@ struct WarmReadingTests {
         clock.set(to: now)
     }
 
-    @Test("while somebody listens, and nothing is told, a list is loaded from the cache without a read")
+    @Test("An observed list without notices is loaded from the cache without a read")
     func noRead() async throws {
         let storage = CountingStorage(memory)
         let (list, listener, query) = try await listened(storage)
@@ -48,7 +48,7 @@ struct WarmReadingTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("R39: what was committed before the call is in what it shows, whoever heard of it")
+    @Test("A load shows every commit before it, whether or not a notice arrived (R39)")
     func commitIsSeen() async throws {
         let storage = CountingStorage(memory)
         let (list, listener, query) = try await listened(storage)
@@ -61,11 +61,11 @@ struct WarmReadingTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("without a read, too, a list grows old")
+    @Test("A list ages without a read")
     func age() async throws {
         let storage = CountingStorage(memory)
         let (list, listener, query) = try await listened(storage)
-        // The age of what was just read does not keep it from being stale: the origin confirmed it long ago.
+        // The origin validated the list long ago. The recent read does not make the list fresh.
         try await confirm(query, at: clock.now() + .seconds(-58))
         try await list.load(.cacheOnly)
         #expect(list.current.freshness == .fresh)
@@ -73,12 +73,12 @@ struct WarmReadingTests {
         clock.advance(by: .seconds(3))
         try await list.load(.cacheOnly)
         #expect(list.current.freshness == .stale)
-        // At most the notice of the confirmation was heard since.
+        // Only the notice of the validation may have caused a read since.
         #expect(storage.reads(of: query) <= before + 1)
         withExtendedLifetime(listener) {}
     }
 
-    @Test("R41: a list of which nothing was told for long is read again: a notice may have been lost")
+    @Test("A list without notices for a while is read again, because a notice may have been lost (R41)")
     func lostNotice() async throws {
         let storage = CountingStorage(memory)
         let (list, listener, query) = try await listened(storage)
@@ -89,7 +89,7 @@ struct WarmReadingTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("a storage that does not count changes is read each time")
+    @Test("A storage that does not count changes is read for every load")
     func unknowable() async throws {
         let silent = CountingStorage(memory, countsChanges: false)
         let (list, listener, query) = try await listened(silent)
@@ -99,7 +99,7 @@ struct WarmReadingTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("a list that nobody listens to is read once, and again when something happened to it")
+    @Test("A list without observers is read once, and again after a change")
     func unwatched() async throws {
         let storage = CountingStorage(memory)
         let list = repository(storage).list(key)
@@ -116,7 +116,7 @@ struct WarmReadingTests {
         #expect(list.current.items.isEmpty && !list.current.isLoaded)
     }
 
-    @Test("R2: a list that is not in memory is one read, outline and items", arguments: [0, 32 << 20])
+    @Test("A list that is not in memory takes one read for its outline and items (R2)", arguments: [0, 32 << 20])
     func oneRead(memoryBudget: Int) async throws {
         try await repository(memory).list(key).loadAll()
         let storage = CountingStorage(memory)
@@ -126,7 +126,7 @@ struct WarmReadingTests {
         #expect(storage.allReads == 1)
     }
 
-    @Test("R40: with the last listener goes the observation, and comes again with the next")
+    @Test("The observation ends with the last observer and begins again with the next (R40)")
     func observation() async throws {
         let storage = CountingStorage(memory)
         var (list, listener, query): (PagedList<Row>, AsyncStream<ListSnapshot<Row>>.Iterator?, QueryID) =
@@ -143,7 +143,7 @@ struct WarmReadingTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("many lists of one repository are heard of through one observer, each of what happens to it")
+    @Test("One storage observer delivers the changes of many lists of a repository to each of them")
     func manyLists() async throws {
         let keys = (0..<50).map { QueryKey("list\($0)") }
         let there = repository(memory)
@@ -157,7 +157,7 @@ struct WarmReadingTests {
         #expect(lists.map(\.current.items.count) == Array(repeating: 48, count: 25) + Array(repeating: 10, count: 25))
     }
 
-    @Test("lists that are not stored yet show what others begin, and nothing else")
+    @Test("A list that is not stored yet shows only the list that another process registers under its key")
     func strangers() async throws {
         let storage = CountingStorage(memory)
         let list = repository(storage).list(key)

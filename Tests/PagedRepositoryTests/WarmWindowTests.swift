@@ -5,7 +5,7 @@ import StorageSupport
 import Synchronization
 import Testing
 
-@Suite("Windows that were read just now")
+@Suite("Recently read windows")
 struct WarmWindowTests {
     private let memory = MemoryStorage(clock: ManualClock())
     private let storage: CountingStorage
@@ -28,7 +28,7 @@ struct WarmWindowTests {
         let origin = PersonalOrigin(isOurs: true)
         let repository = repository { _ in origin }
         try await repository.list(key).load()
-        // From its first window on it is known which list's changes are to be counted.
+        // The first window registers the query whose changes are counted.
         try await read(repository, 9..<10)
         return (repository, try #require(try await memory.query(key)).id)
     }
@@ -38,7 +38,7 @@ struct WarmWindowTests {
         try await repository.page(key, offset: range.lowerBound, limit: range.count, policy: .cacheOnly).items.map(\.id)
     }
 
-    @Test("a window is read once, while nothing is told of its list; others of the same list are windows of their own")
+    @Test("A window is read once while its list has no changes, and every range is a window of its own")
     func once() async throws {
         let (repository, query) = try await filled()
         let before = storage.reads(of: query)
@@ -49,7 +49,7 @@ struct WarmWindowTests {
     }
 
     @Test(
-        "R39: what was committed before the call is in the window; a purged list is gone from it, and what is new under its name is there"
+        "A window shows every commit before the call, no items of a purged list, and the items of its successor (R39)"
     )
     func changes() async throws {
         let (repository, query) = try await filled()
@@ -65,14 +65,14 @@ struct WarmWindowTests {
         #expect(try await read(repository) == [])
         try await repository.list(key).load()
         #expect(try await read(repository) == [0, 1, 2, 3, 4])
-        // It is another query now, and kept in memory like the first.
+        // The new list is another query, and its window is kept in memory like the first.
         let anew = try #require(try await memory.query(key)).id
         let before = storage.reads(of: anew)
         for _ in 0..<3 { #expect(try await read(repository) == [0, 1, 2, 3, 4]) }
         #expect(storage.reads(of: anew) == before)
     }
 
-    @Test("R41: after five seconds it is read again, whatever was told, and by then it has grown old")
+    @Test("A window in memory is read again after five seconds, whatever the notices say, and then shows its age (R41)")
     func trust() async throws {
         let (repository, query) = try await filled()
         #expect(try await repository.page(key, offset: 0, limit: 5, policy: .cacheOnly).freshness == .fresh)
@@ -87,7 +87,7 @@ struct WarmWindowTests {
         #expect(try await repository.page(key, offset: 0, limit: 5, policy: .cacheOnly).freshness == .stale)
     }
 
-    @Test("R12: the age of a window from memory is its age now")
+    @Test("The age of a window from memory is its age at the time of the call (R12)")
     func age() async throws {
         let (repository, query) = try await filled()
         clock.advance(by: .seconds(58))
@@ -99,7 +99,7 @@ struct WarmWindowTests {
     }
 
     @Test(
-        "R45: whoever asks with another source is asked for whom, though the window is in memory",
+        "A window in memory is checked again when the key has another source (R45)",
         arguments: [true, false])
     func another(isOurs: Bool) async throws {
         let sources = Mutex([PersonalOrigin(isOurs: true)])
@@ -110,7 +110,7 @@ struct WarmWindowTests {
         #expect(try await read(repository) == (isOurs ? [0, 1, 2, 3, 4] : []))
     }
 
-    @Test("without memory, or a storage that counts changes, each window is read", arguments: [true, false])
+    @Test("Without a memory budget, or without change counts, every window is read", arguments: [true, false])
     func without(countsChanges: Bool) async throws {
         let (_, query) = try await filled()
         let storage = CountingStorage(memory, countsChanges: countsChanges)
@@ -120,17 +120,17 @@ struct WarmWindowTests {
         #expect(storage.reads(of: query) == 3)
     }
 
-    @Test("windows give way to others when there are too many")
+    @Test("Older windows are dropped when the memory budget is used up")
     func budget() async throws {
         let (_, query) = try await filled()
         let origin = PersonalOrigin(isOurs: true)
-        // Room for some three of them.
+        // The budget has room for about three windows.
         let repository = repository(memoryBudget: 4 * 3_500) { _ in origin }
         try await read(repository, 9..<10)
         for _ in 0..<3 { for start in 0..<9 { try await read(repository, start..<start + 1) } }
         let before = storage.reads(of: query)
         try await read(repository, 8..<9)
-        #expect(storage.reads(of: query) == before, "the last one is there")
+        #expect(storage.reads(of: query) == before, "the last one is in memory")
         try await read(repository, 0..<1)
         #expect(storage.reads(of: query) == before + 1, "the first one is not")
     }
