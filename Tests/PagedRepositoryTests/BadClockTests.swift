@@ -161,7 +161,7 @@ struct BadClockTests {
         #expect(origin.requests.count == 2)
     }
 
-    @Test("Background work resumes once a retry that a clock jump put out of reach (R29)", arguments: jumps)
+    @Test("Background work makes a retry that a clock jump put out of reach exactly once (R29)", arguments: jumps)
     func retryInBackground(jump: Duration) async throws {
         let list = bench.list(origin)
         try await list.load()

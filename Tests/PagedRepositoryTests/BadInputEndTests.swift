@@ -123,7 +123,7 @@ struct BadInputEndTests {
     }
 
     @Test(
-        "Such a page one fails the refresh of a cached list, and the first load of a list never fetched (R24, R14)",
+        "A page one that announces more without a way to it fails the refresh of a cached list, or the first load (R24, R14)",
         arguments: [true, false])
     func headLeavesOff(isLoaded: Bool) async throws {
         let leads = Mutex(isLoaded)

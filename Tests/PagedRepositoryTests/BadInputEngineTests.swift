@@ -75,7 +75,7 @@ struct BadInputEngineTests {
         try await running.value
     }
 
-    @Test("Any other page refused permanently is fetched once, however often page one is refreshed (R33)")
+    @Test("A later page refused permanently is fetched once, however often page one is refreshed (R33)")
     func refusedLater() async throws {
         try await bench.pin()
         let refused = Mutex(0)

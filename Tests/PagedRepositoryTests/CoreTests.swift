@@ -21,14 +21,14 @@ struct EndOfListTests {
         #expect(EndOfList.decide(page(10, total: .exact(10), next: "n"), at: 0, full: 10, access: .chain) == .more)
     }
 
-    @Test("An exact total decides next, whether it is reached or not (C20)")
+    @Test("An exact total decides if there is no flag and no cursor, whether it is reached or not (C20)")
     func totals() {
         #expect(EndOfList.decide(page(10, total: .exact(20)), at: 10, full: 10, access: .offsets) == .end(at: 20))
         #expect(EndOfList.decide(page(4, total: .exact(20)), at: 10, full: 10, access: .offsets) == .more)
         #expect(EndOfList.decide(page(0, total: .exact(20)), at: 10, full: 10, access: .offsets) == .end(at: 10))
     }
 
-    @Test("In a chain, a missing cursor then marks the end (C20)")
+    @Test("A missing cursor marks the end of a chain, whatever the total says (C20)")
     func chains() {
         #expect(EndOfList.decide(page(10, total: .exact(99)), at: 0, full: nil, access: .chain) == .end(at: 10))
         #expect(EndOfList.decide(page(0), at: 30, full: nil, access: .chain) == .end(at: 30))

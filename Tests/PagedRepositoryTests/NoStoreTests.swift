@@ -94,7 +94,7 @@ struct NoStoreTests {
         }
     }
 
-    @Test("The option storesDespiteNoStore stores such answers like any other")
+    @Test("The option storesDespiteNoStore stores unstorable answers like any other")
     func despite() async throws {
         let origin = MarkedOrigin(StagedOrigin(), noStore)
         let report = try await sync(origin) { $0.storesDespiteNoStore = true }.run()

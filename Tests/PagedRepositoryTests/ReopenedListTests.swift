@@ -142,7 +142,7 @@ struct ReopenedListTests {
         _ = await listener.next()
     }
 
-    @Test("A window and an item by id follow the same rule (R45)")
+    @Test("A window and an item by id show no items of a list that another user fetched (R45)")
     func windowThenAnothers() async throws {
         let repository = repository()
         _ = try await memory.register(key, at: clock.now())
