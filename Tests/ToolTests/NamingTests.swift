@@ -92,7 +92,7 @@ struct NamingTests {
                 command == ["sync"] ? "a new one is begun with its URL" : "'pagecache list' shows them"))
     }
 
-    @Test("pages --map draws the list as a table for people, and prints its ranges in formats for programs")
+    @Test("pages --map draws a map for people, and prints its ranges in formats for programs")
     func map() async throws {
         let origin = DemoOrigin(count: 300) { _, target in
             target.contains("offset=200") ? .status(500, retryAfter: nil) : nil
