@@ -8,7 +8,7 @@ import Testing
 @Suite("Cache-Control (RFC 9111)")
 struct CacheControlTests {
     @Test(
-        "max-age, however it is written; what is no number of seconds makes the answer stale (4.2.1)",
+        "max-age is accepted in every valid spelling, and an invalid number of seconds makes the answer stale (4.2.1)",
         arguments: [
             (["max-age=60"], 60), (["public, MAX-AGE=60, must-revalidate"], 60), ([#"max-age="60""#], 60),
             (["private", "max-age=60"], 60),
@@ -24,7 +24,7 @@ struct CacheControlTests {
     }
 
     @Test(
-        "what says nothing about freshness says nothing",
+        "A field without a freshness directive has no effect",
         arguments: [
             [], [""], ["s-maxage=60"], ["public"], ["x-max-age=60"], [#"note="max-age=60""#], [#"note="max-age=60"#],
             ["=60"],
@@ -36,7 +36,7 @@ struct CacheControlTests {
     }
 
     @Test(
-        "no-cache is kept, and never fresh; no-store is not kept",
+        "A no-cache answer may be stored but is never fresh, and a no-store answer may not be stored",
         arguments: [
             (["no-cache, max-age=60"], false), (["max-age=60", "No-Cache"], false),
             ([#"no-cache="Set-Cookie", max-age=60"#], false),
@@ -48,7 +48,7 @@ struct CacheControlTests {
     }
 
     @Test(
-        "how old the answer is already counts (5.1)",
+        "The Age header shortens the freshness lifetime (5.1)",
         arguments: [
             (["20"], 40), (["60"], 0), (["2147483648"], 0), (["99999999999999999999"], 0), (["-20"], 60), (["old"], 60),
             ([], 60),
@@ -66,12 +66,12 @@ struct CacheControlTests {
         guard case .page(let first) = try await source.fetch(PageRequest(.first)),
             case .page(let again) = try await source.fetch(PageRequest(.first))
         else { throw FetchFailure(.undecodable, "no page", isRetryable: false) }
-        // The very first answer, which is also looked at for how the origin pages, says the same as a later one.
+        // Paging detection also examines the first answer. That answer must report the same as a later one.
         #expect(first.freshFor == again.freshFor && first.mayBeStored == again.mayBeStored)
         return again
     }
 
-    @Test("a page says for how long it is fresh, and whether it may be kept, by all fields there are")
+    @Test("A page reports its freshness lifetime and whether it may be stored, considering all header fields")
     func pages() async throws {
         let fresh = try await page([
             HTTPField("cache-control", "public"), HTTPField("Cache-Control", "max-age=60"),

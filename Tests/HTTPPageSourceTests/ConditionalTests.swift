@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Conditional requests")
 struct ConditionalTests {
-    @Test("R1: a validator goes with the request that it answered, and with no other")
+    @Test("A validator is sent only with the request that it belongs to (R1)")
     func validators() async throws {
         let origin = ScriptedOrigin { _, request in
             request.headers.contains { $0.name == "If-None-Match" }
@@ -16,7 +16,7 @@ struct ConditionalTests {
         }
         let source = try HTTPPageSource(HTTPSourceConfiguration(url: "http://h/api"), transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)), let validator = page.validator else {
-            Issue.record("no validator")
+            Issue.record("the page has no validator")
             return
         }
         #expect(validator.entityTag == "W/\"x\"")

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Detection: tokens, keys and objects that lead on")
+@Suite("Detection: tokens, keysets and continuation objects")
 struct ContinuationTests {
-    /// 45 items by an opaque token, 20 a page. - Parameter member: with `$` for the token; `nil` for none.
+    /// Returns an origin of 45 items, 20 per page, with an opaque token in the given parameter.
     private func tokens(
         _ parameter: String, total: Int? = nil, _ answer: @escaping @Sendable (String, String?) -> HTTPPageResponse
     ) -> ScriptedOrigin {
@@ -19,7 +19,7 @@ struct ContinuationTests {
     }
 
     @Test(
-        "a token in the body goes into the parameter that its name suggests, or into a usual one",
+        "A token in the body is sent in the parameter that its name suggests, or in a usual one",
         arguments: [
             ("next_cursor", "cursor"), ("nextPageToken", "pageToken"), ("next_page_token", "page_token"),
             ("nextToken", "nextToken"),
@@ -40,7 +40,7 @@ struct ContinuationTests {
     }
 
     @Test(
-        "a token in a header of the origin's own",
+        "A token in a custom header is detected",
         arguments: [("X-Next-Cursor", "cursor"), ("X-Continuation-Token", "continuation_token")])
     func headerToken(header: String, parameter: String) async throws {
         let origin = tokens(parameter) { items, token in
@@ -51,7 +51,7 @@ struct ContinuationTests {
         #expect(source.summary?.hasPrefix("cursor (header:\(header) into \(parameter))") == true)
     }
 
-    @Test("a stored cursor holds all that is needed to ask on after a restart, and no secret (R45)")
+    @Test("A stored cursor contains all that is needed to continue after a restart, and no secret (R45)")
     func restart() async throws {
         let origin = tokens("cursor") { items, token in
             .json(#"{"next_cursor":\#(token.map { "\"\($0)\"" } ?? "\"\""),"items":[\#(items)]}"#)
@@ -70,7 +70,7 @@ struct ContinuationTests {
         #expect(try await again.page(.cursor(second.next!)).next == nil, "an empty token is the end")
     }
 
-    @Test("an object is merged into the query, its own members each time anew")
+    @Test("A continuation object is merged into the query, and replaces its own members each time")
     func merged() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("apcontinue") ?? 0, end = min(start + 20, 45)
@@ -86,7 +86,7 @@ struct ContinuationTests {
     }
 
     @Test(
-        "a number that looks like a token is tried as what it counts",
+        "A numeric token is tried as an offset or a page number",
         arguments: [("next_offset", 20, "offset"), ("next_page", 2, "page")])
     func countingToken(member: String, next: Int, parameter: String) async throws {
         let origin = ScriptedOrigin { url, _ in
@@ -104,7 +104,7 @@ struct ContinuationTests {
     }
 
     @Test(
-        "has_more and no way: the last item's id into the usual parameters",
+        "Without a next link, has_more leads to a keyset: the last item's id goes into the usual parameters",
         arguments: ["starting_after", "after", "last", "marker", "since_id"])
     func keyset(parameter: String) async throws {
         let origin = ScriptedOrigin { url, request in
@@ -121,19 +121,19 @@ struct ContinuationTests {
         #expect(source.summary?.hasPrefix("keyset (/id into \(parameter))") == true)
     }
 
-    @Test("a keyset goes on behind the member that the URL sorts by, and drops the item that it names")
+    @Test("A keyset follows the member that the URL sorts by, and drops the repeated item")
     func sortedKeyset() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("since_id") ?? 0, end = min(start + 20, 45)
             return .json("[\((start..<end).map { #"{"id":"x\#(100 - $0)","rank":\#($0)}"# }.joined(separator: ","))]")
         }
         let source = try scripted("http://h/api?sort=-rank", origin) { $0.paging = .keyset }
-        // The named item comes again at the front of each page, and is no item of it.
+        // Each page starts with the item that the request names. That item does not belong to the page.
         #expect(try await walk(source) == (0..<45).map { "x\(100 - $0)" })
         #expect(source.summary?.hasPrefix("keyset (/rank into since_id)") == true)
     }
 
-    @Test("an empty page ends a keyset that says nothing else; a short one may be the origin's choice (R24)")
+    @Test("An empty page ends a keyset without other evidence, and a short page does not (R24)")
     func keysetEnd() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("after").map { $0 + 1 } ?? 0, end = min(start + (start == 0 ? 20 : 7), 45)
@@ -143,7 +143,7 @@ struct ContinuationTests {
         #expect(try await walk(source) == fortyFive)
     }
 
-    @Test("a token that no parameter takes is told, and not guessed away")
+    @Test("A token that no parameter accepts is reported in a warning")
     func untaken() async throws {
         let origin = tokens("only-they-know") { items, token in
             .json(#"{"next_cursor":"\#(token ?? "")","items":[\#(items)]}"#)
@@ -160,7 +160,7 @@ struct ContinuationTests {
         #expect(try await walk(named) == fortyFive)
     }
 
-    @Test("R45: a token never goes into the parameter that carries the caller's secret")
+    @Test("A token is never sent in the parameter that contains the caller's secret (R45)")
     func secretParameter() async throws {
         let origin = tokens("cursor") { items, token in .json(#"{"nextToken":"\#(token ?? "")","items":[\#(items)]}"#) }
         let source = try scripted("http://h/api?token=0123456789abcdef0123", origin)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-/// An origin that gives everybody a list of their own.
+/// An origin that returns a different list for each credential.
 private struct Accounts: HTTPTransport {
     func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
         let who = request.headers.first { $0.name == "Authorization" }?.value ?? "nobody"
@@ -18,7 +18,7 @@ private struct Accounts: HTTPTransport {
     }
 }
 
-@Suite("R45: whose list it is, for those who embed the library")
+@Suite("The owner of a list, for programs that embed the library (R45)")
 struct CredentialTests {
     private let storage = MemoryStorage()
     private let clock = ManualClock()
@@ -33,7 +33,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "a list under its URL is that of one credential: another one is neither shown nor mixed in",
+        "A list under its URL belongs to one credential, and another credential neither sees nor changes it",
         arguments: ["B", nil])
     func another(other: String?) async throws {
         let first = try list("A")
@@ -50,7 +50,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "what counts is every credential: any header that is one, any that is said to be one, user and password, parameters",
+        "Every kind of credential counts: known headers, declared headers, user and password, and parameters",
         arguments: [
             "X-Api-Key", "Api-Key", "X-Auth-Token", "Proxy-Authorization", "Cookie", "Ocp-Apim-Subscription-Key",
             "X-Who", "user", "parameter",
@@ -73,7 +73,7 @@ struct CredentialTests {
         #expect(try source("second").belongsToAnother(stored: description.json))
     }
 
-    @Test("whose it is survives a restart, also of a list that fits one page")
+    @Test("The owner of a list persists across a restart, also for a list of one page")
     func restart() async throws {
         try await list("A").load()
         let again = try list("A")
@@ -82,7 +82,7 @@ struct CredentialTests {
         #expect(try await again.refresh() == .loaded(0))
     }
 
-    @Test("under a key of the caller's own, the caller says whose it is")
+    @Test("A list under the caller's own key is not bound to a credential")
     func ownKey() async throws {
         try await list("A", key: QueryKey("mine")).load()
         let other = try list("B", key: QueryKey("mine"))

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Detection: what page one shows")
+@Suite("Detection: evidence in page one")
 struct DetectionTests {
-    @Test("offset and limit in the next URL, total in the body: asked by offset, without a probe")
+    @Test("Offset and limit in the next URL and a total in the body lead to offset paging without a probe")
     func offsets() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, limit = url.number("limit") ?? 20
@@ -25,7 +25,7 @@ struct DetectionTests {
         #expect(source.summary?.contains("items /results · id /id · total /count") == true)
     }
 
-    @Test("page numbers in a Link header, total in a header: asked by page")
+    @Test("Page numbers in a Link header and a total in a header lead to page paging")
     func pages() async throws {
         let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, start = (page - 1) * 10, end = min(start + 10, 45)
@@ -40,7 +40,7 @@ struct DetectionTests {
         #expect(origin.urls.last == "http://h/api?page=5")
     }
 
-    @Test("a next URL in the body, two levels deep and relative")
+    @Test("A relative next URL two levels deep in the body is followed")
     func nextURL() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = (url.number("after") ?? -1) + 1, end = min(start + 20, 45)
@@ -50,13 +50,15 @@ struct DetectionTests {
         let source = try scripted("http://h/api?api_key=S3CRET", origin)
         #expect(try await walk(source) == fortyFive)
         #expect(source.access == .chain)
-        #expect(origin.urls.last == "http://h/api?after=39&token=page&api_key=S3CRET", "R45: put back when asking")
+        #expect(
+            origin.urls.last == "http://h/api?after=39&token=page&api_key=S3CRET",
+            "the secret is added again to the request (R45)")
         #expect(
             try await source.first().next == PageCursor("http://h/api?after=19&token=page"),
-            "R45: an echoed secret is not stored")
+            "an echoed secret is not stored (R45)")
     }
 
-    @Test("a relative Link header, items that are plain strings, no total")
+    @Test("A relative Link header is followed for items that are plain strings, without a total")
     func link() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.value(of: "last").map { Int($0.dropFirst())! + 1 } ?? 0, end = min(start + 20, 45)
@@ -70,7 +72,7 @@ struct DetectionTests {
     }
 
     @Test(
-        "the next URL in all the shapes that origins give it",
+        "The next URL is found in every usual shape",
         arguments: [
             (#""next_url":"$""#, "/next_url"), (#""links":{"next":"$"}"#, "/links/next"),
             (#""links":{"next":{"href":"$"}}"#, "/links/next/href"),
@@ -93,7 +95,7 @@ struct DetectionTests {
         #expect(source.summary?.hasPrefix("next-url (\(place))") == true, "\(source.summary ?? "")")
     }
 
-    @Test("an array of links beside few items is not taken for the items")
+    @Test("An array of links beside few items is not mistaken for the items")
     func linksAreNotItems() async throws {
         let source = try scripted(
             "http://h/api",
@@ -104,7 +106,7 @@ struct DetectionTests {
     }
 
     @Test(
-        "items at the top, under any key, and two levels deep; usual names win over longer arrays",
+        "Items are found at the top, under any key and two levels deep, and usual names win over longer arrays",
         arguments: [
             ("[{\"id\":1}]", "the top"), (#"{"whatever":[{"id":1}]}"#, "/whatever"),
             (#"{"a":{"b":[{"id":1}]}}"#, "/a/b"),
@@ -118,7 +120,7 @@ struct DetectionTests {
         #expect(source.explanation.first { $0.field == "items" }?.value == place)
     }
 
-    @Test("two arrays that might both be meant: one is taken, and the other is told")
+    @Test("Detection takes one of two possible item arrays, and reports the other in a warning")
     func rivals() async throws {
         let source = try scripted(
             "http://h/api",
@@ -131,7 +133,7 @@ struct DetectionTests {
             ])
     }
 
-    @Test("an id must be there in every item, and differ; else there is none")
+    @Test("An id member must be present in every item and unique, and otherwise the items have no ids")
     func ids() async throws {
         for (items, expected) in [
             (#"{"id":1},{"id":1}"#, [nil, nil]), (#"{"id":1},{"x":2}"#, [nil, nil]),
@@ -145,7 +147,7 @@ struct DetectionTests {
     }
 
     @Test(
-        "R24: has-more members of many names, also those that say the opposite",
+        "Members that report more pages are recognized under many names, including inverted ones (R24)",
         arguments: [
             (#""has_more":$"#, true), (#""hasMore":$"#, true), (#""meta":{"hasNextPage":$}"#, true),
             (#""last":$"#, false), (#""isLastPage":$"#, false),
@@ -166,7 +168,7 @@ struct DetectionTests {
     }
 
     @Test(
-        "R24: the number of pages tells the last one",
+        "The number of pages identifies the last page (R24)",
         arguments: ["total_pages", "totalPages", "last_page", "pageCount"])
     func pageCount(name: String) async throws {
         let origin = ScriptedOrigin { url, _ in
@@ -180,7 +182,7 @@ struct DetectionTests {
         #expect(try await source.page(.offset(40)).hasMore == false)
     }
 
-    @Test("evidence that contradicts itself is told: no more, and a next page all the same")
+    @Test("Contradictory evidence is reported in a warning: a next page although has_more is false")
     func contradiction() async throws {
         let source = try scripted(
             "http://h/api",

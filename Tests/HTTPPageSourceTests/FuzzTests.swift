@@ -8,10 +8,10 @@ import Testing
 
 @testable import HTTPPageSource
 
-/// Whatever an origin sends is taken or refused; it crashes nothing and hangs nothing. `Fuzz` says how many cases.
+/// Every answer of an origin is accepted or refused, without a crash or a hang. `Fuzz` defines the number of cases.
 @Suite("Fuzzing", .timeLimit(.minutes(10)))
 struct FuzzTests {
-    @Test("JSON: what was taken, damaged as it is, can be walked to its last value")
+    @Test("JSON: an accepted document that was damaged can be traversed to its last value")
     func documents() {
         for seed in Fuzz.seeds(percent: 15) {
             var generator = JSONGenerator(seed: seed)
@@ -24,7 +24,8 @@ struct FuzzTests {
         }
     }
 
-    /// The end of the value, by way of everything in it; -1 when values overlap, or a member is not found by its name.
+    /// Traverses the value and returns its end. Returns -1 when values overlap, or when a member is not found by its
+    /// name.
     private func walk(_ document: JSONDocument, _ value: JSONValue) -> Int {
         _ = document.integer(value)
         _ = document.identifier(value)
@@ -43,7 +44,7 @@ struct FuzzTests {
         return value.end
     }
 
-    @Test("JSON: random bytes")
+    @Test("JSON: random bytes do not lead beyond the end of the text")
     func noise() {
         for seed in Fuzz.seeds(percent: 5) {
             var random = SeededGenerator(seed: seed)
@@ -54,7 +55,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("JSON Pointer: a text that is one says itself again")
+    @Test("JSON Pointer: a valid pointer is described by its own text")
     func pointers() {
         for seed in Fuzz.seeds(percent: 10) {
             var random = SeededGenerator(seed: seed)
@@ -87,7 +88,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("Retry-After and dates: a pause is never negative")
+    @Test("Retry-After: a pause is never negative, whatever the date")
     func dates() {
         let now = Timestamp(milliseconds: 1_800_000_000_000)
         for seed in Fuzz.seeds(percent: 10) {
@@ -104,7 +105,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("URLs: what is one is one again, of the same origin, and its key is its own key")
+    @Test("URLs: a parsed URL parses again with the same origin, and its canonical text is stable")
     func urls() {
         for seed in Fuzz.seeds(percent: 10) {
             var random = SeededGenerator(seed: seed)
@@ -128,7 +129,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("detection: any answer makes a page or a failure, and costs no more questions than are allowed")
+    @Test("Detection: any answer leads to a page or a failure, within the request budget")
     func detection() async throws {
         var pages = 0
         let seeds = Fuzz.seeds(percent: 10)
@@ -146,14 +147,14 @@ struct FuzzTests {
                 }
                 if let next = page.next { target = .cursor(next) } else { target = .offset(page.content.count) }
             }
-            // What detection may ask, and each question and page may lead through five redirects.
+            // Detection has a budget of requests. Each of these requests and each page may follow five redirects.
             #expect(source.usage.requests <= (HTTPPageSource.detectionBudget + 3) * 6, "seed \(seed)")
         }
-        // Some of them are good enough for a page: else nothing behind the first check was tried.
+        // Some answers must contain a page. Otherwise the test covers only the first check.
         if seeds.count >= 100 { #expect(pages > seeds.count / 5) }
     }
 
-    /// Nil for a failure that says what it is; anything else that is thrown fails the test.
+    /// Returns nil for a `FetchFailure` with a message. Any other error fails the test.
     private func answer(_ source: HTTPPageSource, _ target: PageRequest.Target, _ seed: UInt64) async throws
         -> PageAnswer?
     {
@@ -169,7 +170,7 @@ struct FuzzTests {
     }
 }
 
-/// An origin that answers by its seed alone: with lists in many shapes, with anything else, and with damage.
+/// An origin whose answers depend only on its seed: lists in many shapes, other values, and damaged bytes.
 private final class RandomOrigin: HTTPTransport {
     private let generator: Mutex<JSONGenerator>
 
@@ -190,7 +191,7 @@ private final class RandomOrigin: HTTPTransport {
 }
 
 extension JSONGenerator {
-    /// What an API may send: a list somewhere, and something about it.
+    /// Returns a plausible answer of an API: a list and some members that describe it.
     fileprivate mutating func envelope() -> String {
         let count = random.pick([0, 1, 2, 5, 20])
         let first = random.number(below: 100)
@@ -249,7 +250,7 @@ extension JSONGenerator {
 }
 
 extension SeededGenerator {
-    /// A few of these pieces, one behind the other.
+    /// Returns a concatenation of some of these pieces.
     fileprivate mutating func text(of pieces: [String]) -> String {
         var text = ""
         for _ in 0..<number(below: 12) { text += pick(pieces) }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Detection: an origin that wants quiet has it")
+@Suite("Detection: an origin that requests quiet")
 struct InterruptionTests {
-    @Test("429 to HEAD: nothing more is asked for now, and the next run looks again")
+    @Test("A 429 answer to HEAD ends detection, and the next run detects again")
     func interruptedHead() async throws {
         let isWell = Mutex(false)
         let origin = ScriptedOrigin { url, request in
@@ -26,7 +26,7 @@ struct InterruptionTests {
         #expect(again.access == .offsets)
     }
 
-    @Test("429 to a question about page numbers concludes nothing, and ends the questions", arguments: [1, 2, 3])
+    @Test("A 429 answer to a probe of page numbers ends detection without a conclusion", arguments: [1, 2, 3])
     func interruptedPages(answered: Int) async throws {
         let numbers = Mutex<[Int?]>([])
         let origin = ScriptedOrigin { url, _ in
@@ -44,7 +44,7 @@ struct InterruptionTests {
         #expect(asked <= answered + 1, "\(numbers.withLock { $0 })")
     }
 
-    @Test("429 to a question about offsets: nor is it asked what its next links leave out")
+    @Test("A 429 answer to a probe of offsets also cancels the probe of the next links")
     func interruptedLinks() async throws {
         let origin = ScriptedOrigin { url, _ in
             if url.value(of: "offset") != nil { return HTTPPageResponse(status: 429) }

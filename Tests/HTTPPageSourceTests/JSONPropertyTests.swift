@@ -6,13 +6,13 @@ import Testing
 
 @testable import HTTPPageSource
 
-/// How many cases, and from which seed on: FUZZ_CASES and FUZZ_SEED. A failure names the seed of its case; with that
-/// seed and one case it is there again.
+/// The number of fuzz cases and the first seed, from FUZZ_CASES and FUZZ_SEED. A failure names the seed of its case.
+/// That seed with a single case reproduces it.
 enum Fuzz {
     static let cases = number("FUZZ_CASES").map { max(Int($0), 1) } ?? 20_000
     static let seed = number("FUZZ_SEED") ?? 1
 
-    /// The seeds of a test that gets so many of a hundred cases.
+    /// Returns the seeds of a test that runs this percentage of the cases.
     static func seeds(percent: Int) -> Range<UInt64> { seed..<seed + UInt64(max(cases * percent / 100, 1)) }
 
     private static func number(_ name: String) -> UInt64? {
@@ -20,8 +20,8 @@ enum Fuzz {
     }
 }
 
-/// Valid JSON texts by a seed: nested values, every kind of escape, pairs of surrogates, spaces wherever they may
-/// stand. Names are unique within their object: what a repeated one means is open (RFC 8259, 4).
+/// A generator of valid JSON texts: nested values, every kind of escape, surrogate pairs, and spaces wherever they are
+/// allowed. Names are unique within their object, because the meaning of repeated names is open (RFC 8259, 4).
 struct JSONGenerator {
     var random: SeededGenerator
     private var names = 0
@@ -77,13 +77,13 @@ struct JSONGenerator {
     }
 }
 
-@Suite("JSON, by properties", .timeLimit(.minutes(5)))
+@Suite("Properties of JSON parsing", .timeLimit(.minutes(5)))
 struct JSONPropertyTests {
     private func reference(_ text: [UInt8]) -> Any? {
         try? JSONSerialization.jsonObject(with: Data(text), options: [.fragmentsAllowed])
     }
 
-    @Test("every valid text says to us what it says to Foundation")
+    @Test("A valid text has the same value for this parser and for Foundation")
     func values() throws {
         for seed in Fuzz.seeds(percent: 20) {
             var generator = JSONGenerator(seed: seed)
@@ -115,12 +115,12 @@ struct JSONPropertyTests {
         }
     }
 
-    /// Foundation takes long numbers through `Decimal`, and may round them by one more step.
+    /// Foundation parses long numbers through `Decimal`, which may add a rounding step.
     private func isClose(_ number: Double, _ theirs: Any) -> Bool {
         (theirs as? NSNumber).map { abs($0.doubleValue - number) <= abs(number) * 1e-15 } ?? false
     }
 
-    @Test("damaged texts: our verdict is Foundation's, but for what is known to differ")
+    @Test("This parser and Foundation agree on damaged texts, apart from the known differences")
     func verdicts() {
         var taken = 0
         for seed in Fuzz.seeds(percent: 30) {
@@ -131,13 +131,13 @@ struct JSONPropertyTests {
             let isExplained = isExplained(text, ours, isTaken: reference(text) != nil)
             #expect(isExplained, "seed \(seed): \(String(decoding: text, as: UTF8.self))")
         }
-        // Neither all nor none of them: else the comparison says nothing.
+        // The texts must be neither all accepted nor all refused. Otherwise the comparison is meaningless.
         if Fuzz.cases >= 1_000 { #expect(taken > 50 && taken < Fuzz.cases * 30 / 100 - 50) }
     }
 
-    /// The same verdict, or one of these differences. Foundation alone takes a comma behind the last entry, and texts
-    /// in UTF-16 or UTF-32, which have NUL bytes. We alone take escaped lone surrogates, and numbers beyond every
-    /// `Double`: both are in the grammar, and are kept as they are (R7).
+    /// Returns whether the parsers agree or differ in a known way. Only Foundation accepts a comma after the last
+    /// entry, and texts in UTF-16 or UTF-32, which contain NUL bytes. Only this parser accepts escaped lone surrogates
+    /// and numbers beyond the range of `Double`. Both are in the grammar, and are kept as they are (R7).
     private func isExplained(_ text: [UInt8], _ ours: JSONDocument?, isTaken: Bool) -> Bool {
         guard let ours else {
             return !isTaken || text.contains(0) || (try? JSONDocument(withoutLastCommas(text), depthLimit: 512)) != nil
@@ -158,7 +158,7 @@ struct JSONPropertyTests {
         }
     }
 
-    /// Without commas that only spaces divide from a closing bracket; what stands in strings stays.
+    /// Returns the text without commas before a closing bracket. Strings stay unchanged.
     private func withoutLastCommas(_ text: [UInt8]) -> [UInt8] {
         var (kept, comma, isInString, isEscaped): ([UInt8], Int?, Bool, Bool) = ([], nil, false, false)
         for byte in text {
@@ -180,7 +180,7 @@ struct JSONPropertyTests {
         return kept
     }
 
-    @Test("R7: what is split and joined again is the source, and each part is a text of its own")
+    @Test("Splitting an array and joining the parts reproduces the source, and each part is valid on its own (R7)")
     func splitting() throws {
         for seed in Fuzz.seeds(percent: 10) {
             var generator = JSONGenerator(seed: seed)
@@ -203,19 +203,19 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test("no part of a text that is cut off is taken")
+    @Test("A truncated text is never accepted")
     func prefixes() {
         for seed in Fuzz.seeds(percent: 1) {
             var generator = JSONGenerator(seed: seed)
             let text = Array(generator.array().utf8)
             for length in 0..<text.count where (try? JSONDocument(Array(text.prefix(length)), depthLimit: 64)) != nil {
-                Issue.record("seed \(seed): \(length) of \(text.count) bytes are taken")
+                Issue.record("seed \(seed): \(length) of \(text.count) bytes are accepted")
             }
         }
     }
 }
 
-/// The text with one to four bytes changed, added, taken out, or put in twice.
+/// Returns the text with one to four random changes, insertions, deletions or repetitions.
 func damaged(_ text: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
     var text = text
     let likely =

@@ -12,7 +12,7 @@ struct JSONDocumentTests {
     }
 
     @Test(
-        "what RFC 8259 allows is taken",
+        "Texts that RFC 8259 allows are accepted",
         arguments: [
             "{}", "[]", " [ ] ", "null", "true", "-0", "0", "1.5e+10", "1E-2", #""""#, #""\u00e9\"\\\/\b\f\n\r\t""#,
             #"{"a":{"b":[1,[2,{}]]}}"#,
@@ -23,7 +23,7 @@ struct JSONDocumentTests {
     }
 
     @Test(
-        "everything else is not",
+        "Texts that RFC 8259 does not allow are refused",
         arguments: [
             "", " ", "[", "]", "[1,]", "[,1]", "[1 2]", "{", "{1:2}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "01", "+1",
             "1.", ".5", "1e", "-",
@@ -34,7 +34,7 @@ struct JSONDocumentTests {
         #expect(throws: JSONError.self) { try document(text) }
     }
 
-    @Test("every truncation of a document is refused, and none reads past its end")
+    @Test("Every truncation of a document is refused, without a read beyond its end")
     func truncations() throws {
         let text = Array(#"{"items":[{"id":"a\u00fc","n":-1.5e3,"t":true,"x":null}],"total":1}"#.utf8)
         for length in 0..<text.count {
@@ -43,14 +43,14 @@ struct JSONDocumentTests {
     }
 
     @Test(
-        "RFC 8259, 8.1: a text is UTF-8 to the last byte, or none",
+        "A text that is not valid UTF-8 to the last byte is refused (RFC 8259, 8.1)",
         arguments: [
             [0xFF], [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xE0, 0x80, 0x80], [0xE2, 0x82], [0xED, 0xA0, 0x80],
             [0xF0, 0x80, 0x80, 0x80],
             [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x98],
         ] as [[UInt8]])
     func brokenText(bytes: [UInt8]) {
-        // Wherever it stands in a word of eight bytes.
+        // The loop covers every position within a word of eight bytes.
         for place in 0..<20 {
             let text =
                 [UInt8(ascii: "\"")] + Array(repeating: UInt8(ascii: "a"), count: place) + bytes
@@ -60,7 +60,7 @@ struct JSONDocumentTests {
     }
 
     @Test(
-        "every scalar of each length is taken",
+        "Unicode scalars of every length are accepted",
         arguments: ["\u{7F}\u{80}\u{7FF}\u{800}\u{D7FF}\u{E000}\u{FFFD}\u{FFFF}\u{10000}\u{10FFFF}"])
     func wholeText(scalars: String) throws {
         for place in 0..<20 {
@@ -70,7 +70,7 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test("a control character, a quote and an escape are seen wherever they stand")
+    @Test("A control character, a quote and an escape are recognized at every position")
     func places() throws {
         for place in 0..<40 {
             let front = String(repeating: "x", count: place)
@@ -85,21 +85,21 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test("nesting ends at the limit, without using up the stack")
+    @Test("Nesting ends at the limit, without stack overflow")
     func depth() throws {
         _ = try document(String(repeating: "[", count: 64) + String(repeating: "]", count: 64))
         #expect(throws: JSONError.tooDeep) {
             try document(String(repeating: "[", count: 65) + String(repeating: "]", count: 65))
         }
         #expect(throws: JSONError.tooDeep) { try document(String(repeating: "[", count: 200_000)) }
-        // Nor does what may go that deep.
+        // Nesting within a high limit does not overflow the stack either.
         let deep = try document(
             String(repeating: "[", count: 200_000) + String(repeating: "]", count: 200_000), depth: 200_000)
         #expect(deep.root == JSONValue(start: 0, end: 400_000))
         #expect(deep.elements(of: deep.root) == [JSONValue(start: 1, end: 399_999)])
     }
 
-    @Test("long arrays and objects are marked, and each mark leads past what is inside; short ones are stepped through")
+    @Test("Long arrays and objects have marks that lead past their contents, and short ones are traversed")
     func marks() throws {
         let long = String(repeating: "x", count: 64)
         let text = Array(#"{"a":[["\#(long)"],[1],["\#(long)"]],"b":{"c":"\#(long)"},"d":[]}"#.utf8)
@@ -110,7 +110,7 @@ struct JSONDocumentTests {
             #expect(checker.marks.map(\.next) == [5, 4, 3, 4, 5])
             #expect(checker.marks.allSatisfy { buffer[$0.end - 1] == buffer[$0.start] + 2 })
         }
-        // As many as are kept, and more: what has no mark is walked all the same.
+        // This document exceeds the number of kept marks. Elements without a mark are traversed.
         let count = JSONChecker.mostMarks + 10
         let document = try document("[" + String(repeating: #"["\#(long)"],"#, count: count) + "1]")
         let elements = document.elements(of: document.root)
@@ -118,7 +118,7 @@ struct JSONDocumentTests {
         #expect(elements.dropLast().allSatisfy { $0.end - $0.start == 68 })
     }
 
-    @Test("R43: a list with more than its limit is not listed to its end")
+    @Test("A list beyond its limit is not enumerated to its end (R43)")
     func limits() throws {
         let document = try document("[" + String(repeating: "1,", count: 100_000) + "1]")
         #expect(document.elements(of: document.root).count == 100_001)
@@ -127,14 +127,14 @@ struct JSONDocumentTests {
         #expect(document.value(at: JSONPointer("/100001")!) == nil)
     }
 
-    @Test("an object with more members than an envelope has is not listed to its end, but any member of it is found")
+    @Test("Members of an object beyond the enumeration limit are still found by name")
     func manyMembers() throws {
         let document = try document("{" + (0..<20_000).map { "\"n\($0)\":\($0)" }.joined(separator: ",") + "}")
         #expect(document.members(of: document.root).count == JSONDocument.mostMembers)
         #expect(document.member("n19999", of: document.root).flatMap { document.integer($0) } == 19_999)
     }
 
-    @Test("R7: values are cut out as they were sent")
+    @Test("Values are extracted exactly as they were sent (R7)")
     func raw() throws {
         let document = try document(#"{"items" : [ {"n":1.0e400, "ü":"\u00fc"} ,1.50 , "a\"b" ]}"#)
         let elements = document.elements(of: document.value(at: JSONPointer("/items")!)!)
@@ -144,7 +144,7 @@ struct JSONDocumentTests {
             ])
     }
 
-    @Test("strings are unescaped, surrogates paired, lone ones replaced")
+    @Test("Unescaping a string joins surrogate pairs and replaces lone surrogates")
     func strings() throws {
         func string(_ text: String) throws -> String? { try document(text).string(try document(text).root) }
         #expect(try string(#""a\"\\\/\b\f\n\r\t\u00fc\ud83d\ude00""#) == "a\"\\/\u{8}\u{c}\n\r\tü😀")
@@ -152,7 +152,7 @@ struct JSONDocumentTests {
         #expect(try string(#""\ud83d\u0041""#) == "\u{FFFD}A")
     }
 
-    @Test("R5: an id with a lone surrogate is none: two of them would look the same")
+    @Test("An id with a lone surrogate is rejected, because two of them would look equal (R5)")
     func identifiers() throws {
         let document = try document(#"["a", 1.0, "\ud83d\ude00", "\ud800", "x\udc00", true, null, {}, "\u0000"]"#)
         let ids = document.elements(of: document.root).map { document.identifier($0) }
@@ -160,20 +160,20 @@ struct JSONDocumentTests {
         #expect(ids.map { $0?.type } == [.string, .number, .string, nil, nil, nil, nil, nil, .string])
     }
 
-    @Test("RFC 8259, 4: of members with one name the first counts, escaped or not")
+    @Test("The first of several members with one name counts, escaped or not (RFC 8259, 4)")
     func repeatedNames() throws {
         let document = try document(#"{"\u0061":1,"a":2,"\u00e9":3,"e\u0301":4}"#)
         func number(_ name: String) -> Int? {
             document.member(name, of: document.root).flatMap { document.integer($0) }
         }
         #expect(number("a") == 1)
-        // The same code units, and not what looks the same.
+        // Names are equal when their code units are equal, and not when they only look alike.
         #expect(number("\u{E9}") == 3)
         #expect(number("e\u{301}") == 4)
     }
 
     @Test(
-        "R44: numbers in any spelling; what is none is none",
+        "Integers are accepted in any spelling, and other values are nil (R44)",
         arguments: [
             ("30", 30), ("-1", -1), ("30.0", 30), ("3e1", 30), ("\"30\"", 30), ("\" 30 \"", 30), ("1e30", Int.max),
             ("10000000000000000000", Int.max),
@@ -192,7 +192,7 @@ struct JSONDocumentTests {
         #expect(document.integer(document.root) == number)
     }
 
-    @Test("RFC 6901: the examples of its section 5")
+    @Test("JSON pointers resolve the examples of RFC 6901, section 5")
     func pointers() throws {
         let document = try document(
             #"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}"#)
@@ -223,7 +223,7 @@ struct JSONItemsTests {
             Array(text.utf8), at: JSONPointer(items)!, id: id.flatMap { JSONPointer($0) }, limits: limits)
     }
 
-    @Test("R7: items as they were sent, with their ids")
+    @Test("Items keep their bytes as sent, and have their ids (R7)")
     func items() throws {
         let content = try split(
             #" {"n":2, "list" : [ {"id" : "a", "x":1.0e400} ,{"x":[ ],"id":7}, null,{"id":{}} ] } "#, "/list")
@@ -233,7 +233,7 @@ struct JSONItemsTests {
         #expect(content.ids.indices.map { content.ids.type(at: $0) } == [.string, .number, nil, nil])
     }
 
-    @Test("the body itself may be the list, and an item its own id")
+    @Test("The body itself may be the list, and an item may be its own id")
     func top() throws {
         #expect(try split(#"["b","c"]"#, id: "").ids == ["b", "c"])
         #expect(try split(#"["b","c"]"#, id: nil).ids == [nil, nil])
@@ -242,7 +242,7 @@ struct JSONItemsTests {
     }
 
     @Test(
-        "what is not JSON, or has no list there, is undecodable",
+        "A body that is not JSON, or has no list at the pointer, is undecodable",
         arguments: [
             ("", ""), ("[1,]", ""), ("{}", ""), ("1", ""), ("{}", "/list"), (#"{"list":{}}"#, "/list"),
             ("[\"\u{1}\"]", ""),
@@ -251,7 +251,7 @@ struct JSONItemsTests {
         #expect(failure { try split(text, items) } == .undecodable)
     }
 
-    @Test("R43: what passes a limit is hostile, and nothing of it is kept")
+    @Test("A body beyond a limit is refused as a whole (R43)")
     func limits() {
         var limits = HTTPLimits()
         (limits.itemsPerPage, limits.item, limits.depth) = (3, 8, 2)
@@ -261,7 +261,7 @@ struct JSONItemsTests {
         #expect(failure { try split("[[[]]]", "", limits) } == .hostile)
     }
 
-    @Test("R43: two megabytes of the shortest items, 32 of brackets, of NUL, of one string: each is refused soon")
+    @Test("Large hostile bodies are refused quickly: the shortest items, brackets, NUL bytes, one string (R43)")
     func largeBodies() {
         let size = 32 << 20
         let numbers = Array(("[" + String(repeating: "1,", count: 1 << 20) + "1]").utf8)

@@ -8,7 +8,7 @@ struct JSONTextTests {
     private func unescape(_ raw: [UInt8]) -> JSONText.Unescaped { raw.withUnsafeBytes { JSONText.unescape($0) } }
 
     @Test(
-        "RFC 8259, 7: each escape is what it stands for; whoever compares strings hears of lone surrogates",
+        "Each escape is decoded, and lone surrogates are reported (RFC 8259, 7)",
         arguments: [
             ("", "", false), ("plain ü", "plain ü", false), (#"\"\\\/\b\f\n\r\t"#, "\"\\/\u{8}\u{c}\n\r\t", false),
             (#"\u00fc\u00FC\u0000"#, "üü\0", false), (#"\ud83d\ude00"#, "😀", false), (#"\ud83d"#, "\u{FFFD}", true),
@@ -21,7 +21,7 @@ struct JSONTextTests {
     }
 
     @Test(
-        "R46: a store may hold anything: what is no escape is passed over, and nothing is read behind the end",
+        "Invalid escapes from a damaged store are skipped, without a read beyond the end (R46)",
         arguments: [
             (#"a\"#, #"a\"#), (#"\u"#, ""), (#"\u12"#, "12"), (#"\u00g0"#, "00g0"), (#"\q"#, "q"),
             (#"\ud83d\u12"#, "\u{FFFD}12"),
@@ -29,7 +29,7 @@ struct JSONTextTests {
         ])
     func broken(raw: String, text: String) {
         #expect(unescape(Array(raw.utf8)).bytes == Array(text.utf8))
-        // As part of something longer, whose next bytes would be an escape's.
+        // The text is now part of a longer one, whose next bytes would complete the escape.
         let longer = Array((raw + "0041").utf8)
         let part = longer.withUnsafeBytes {
             JSONText.unescape(UnsafeRawBufferPointer(rebasing: $0[0..<raw.utf8.count]))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("What was learned, what was said, and why")
+@Suite("Detected paging, configured values and explanations")
 struct LessonTests {
     private let offsets = ScriptedOrigin { url, _ in
         let start = url.number("offset") ?? 0
@@ -14,7 +14,7 @@ struct LessonTests {
         )
     }
 
-    @Test("what was learned is stored, and asked with again without looking")
+    @Test("Detected paging is stored, and reused without a new detection")
     func lesson() async throws {
         let lesson = try #require(try await scripted("http://h/api?api_key=S3CRET", offsets).first().lesson)
         #expect(lesson.paging == "offset")
@@ -25,7 +25,7 @@ struct LessonTests {
         #expect(offsets.urls == ["http://h/api?api_key=S3CRET", "http://h/api?offset=20&limit=20&api_key=S3CRET"])
     }
 
-    @Test("what the caller says is not questioned")
+    @Test("Configured values override detection")
     func overrides() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"a":[{"k":"x"}],"b":[{"id":1},{"id":2}],"n":7}"#) }
         let source = try scripted("http://h/api", origin) {
@@ -47,7 +47,7 @@ struct LessonTests {
             ])
     }
 
-    @Test("the same said again is not found out again; something else is")
+    @Test("Repeating a configured value needs no new detection, and a different value does")
     func saidAgain() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("skip") ?? 0
@@ -60,13 +60,13 @@ struct LessonTests {
         _ = try await same.first()
         #expect(origin.requests.count == before + 1)
         let silent = try scripted("http://h/api", origin, stored: stored)
-        #expect(silent.access == .offsets, "who says nothing goes by what was said")
+        #expect(silent.access == .offsets, "a source without a configured value uses the stored one")
         let other = try scripted("http://h/api", origin, stored: stored) { $0.paging = .none }
         _ = try await other.first()
         #expect(other.access == .single)
     }
 
-    @Test("each decision is kept with its reason, and told from a stored description as well")
+    @Test("Each decision is stored with its reason, and read back from a stored description")
     func explained() async throws {
         let source = try scripted("http://h/api", offsets)
         #expect(source.explanation.isEmpty)
@@ -83,7 +83,7 @@ struct LessonTests {
         #expect(HTTPPageSource.explanation(inStored: "not ours").isEmpty)
     }
 
-    @Test("a page from the middle does not teach how its list pages: page one is asked for first")
+    @Test("A request for a page from the middle fetches page one first to detect the paging")
     func fromTheMiddle() async throws {
         let source = try scripted("http://h/api", offsets)
         let page = try await source.page(.offset(20))
@@ -92,7 +92,7 @@ struct LessonTests {
         #expect(offsets.urls == ["http://h/api", "http://h/api?offset=20"])
     }
 
-    @Test("another page size, or another default, is another grid: positions follow what page one brings now")
+    @Test("A different page size changes the grid, and positions follow the current page one")
     func changedGrid() async throws {
         let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, size = url.number("per_page") ?? 50, start = min((page - 1) * size, 300)
@@ -109,17 +109,17 @@ struct LessonTests {
     }
 
     @Test(
-        "an empty list teaches nothing that could be wrong later",
+        "An empty list teaches only provisional paging",
         arguments: [
             #"{"total":0}"#, #"{"items":null,"total":0}"#, #"{"items":[],"total":0}"#, "[]",
         ])
     func emptyFirst(body: String) async throws {
         let page = try await scripted("http://h/api?page=1", ScriptedOrigin { _, _ in .json(body) }).first()
         #expect(page.content.isEmpty)
-        #expect(page.lesson?.source.contains(#""isProvisional":true"#) == true, "it is not gone by")
+        #expect(page.lesson?.source.contains(#""isProvisional":true"#) == true, "the description is provisional")
     }
 
-    @Test("a hostile store makes nothing overflow (R46)")
+    @Test("An invalid stored description causes no overflow (R46)")
     func hostileStore() async throws {
         let stored =
             #"{"style":"page","url":"http://h/api","items":"/items","firstPage":9223372036854775807,"gridSize":-5,"largestSize":-1}"#
@@ -129,7 +129,7 @@ struct LessonTests {
         #expect(origin.urls == ["http://h/api?page=8&limit=1"])
     }
 
-    @Test("R45: another credential, or none, is not whose list it is")
+    @Test("A different credential, or none, does not match the owner of a list (R45)")
     func credentials() async throws {
         func made(_ header: String?, url: String = "http://h/api") throws -> HTTPPageSource {
             try scripted(url, ScriptedOrigin { _, _ in .json("[1,2]") }) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("R43: limits of the wire")
+@Suite("Limits of the wire (R43)")
 struct LimitTests {
     private func tally(_ change: (inout HTTPLimits) -> Void) -> AnswerTally {
         var limits = HTTPLimits()
@@ -12,14 +12,14 @@ struct LimitTests {
         return AnswerTally(limits)
     }
 
-    @Test("the defaults are those that are documented")
+    @Test("The limits have their documented defaults")
     func defaults() {
         let limits = HTTPLimits()
         #expect(limits.body == 32 << 20 && limits.decompressedBody == 64 << 20 && limits.header == 64 << 10)
         #expect(limits.connectTimeout == .seconds(10) && limits.requestTimeout == .seconds(60) && limits.redirects == 5)
     }
 
-    @Test("a body may have as many bytes as the limit, and not one more, in however many pieces it comes")
+    @Test("A body may have as many bytes as the limit and not one more, in any number of pieces")
     func body() {
         var tally = tally { $0.body = 10 }
         #expect(tally.receive(4) == nil)
@@ -29,7 +29,7 @@ struct LimitTests {
         #expect(failure?.failureClass == .hostile && failure?.isRetryable == false)
     }
 
-    @Test("the same holds for what comes out of the decompressor, by its own limit")
+    @Test("A decompressed body has a limit of its own")
     func decompressed() {
         var tally = tally {
             $0.body = 10; $0.decompressedBody = 20
@@ -39,17 +39,17 @@ struct LimitTests {
         #expect(tally.inflate(1)?.message == "the decompressed body is larger than 20 bytes")
     }
 
-    @Test("a bomb ends early: more than 200 times as much, once a megabyte has come out of it")
+    @Test("A decompression bomb ends early: more than 200 times the received bytes, beyond one megabyte")
     func bomb() {
         var tally = tally { _ in }
         #expect(tally.receive(2_000) == nil)
-        #expect(tally.inflate(1 << 20) == nil, "524 times as much, and harmless still")
+        #expect(tally.inflate(1 << 20) == nil, "524 times the received bytes, but still below a megabyte")
         let failure = tally.inflate(1)
         #expect(failure?.message == "the body inflates more than 200 times")
         #expect(failure?.failureClass == .hostile && failure?.isRetryable == false)
     }
 
-    @Test("a body that compresses very well is no bomb")
+    @Test("A body that compresses very well is no bomb")
     func wellCompressed() {
         var tally = tally { _ in }
         for _ in 0..<30 {
@@ -58,7 +58,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a ratio of nothing counts as one, and the largest number there is overflows nothing")
+    @Test("An inflation limit of zero counts as one, and the largest limits do not overflow")
     func extremes() {
         var strict = tally { $0.inflation = 0 }
         _ = strict.receive(2 << 20)
@@ -70,7 +70,7 @@ struct LimitTests {
         #expect(lax.receive(1 << 20) == nil && lax.inflate(1 << 40) == nil)
     }
 
-    @Test("headers that are too large are refused, and bodies that announce themselves as too large")
+    @Test("Headers that are too large, and bodies announced as too large, are refused")
     func header() {
         var limits = HTTPLimits()
         limits.header = 20
@@ -87,7 +87,7 @@ struct LimitTests {
     }
 }
 
-@Suite("R43: how fast a body has to come")
+@Suite("The minimum throughput of a body (R43)")
 struct BodyPaceTests {
     private func pace(_ least: Int = 1_024, _ window: Duration = .seconds(10)) -> BodyPace {
         var limits = HTTPLimits()
@@ -96,7 +96,7 @@ struct BodyPaceTests {
         return BodyPace(limits)
     }
 
-    @Test("an origin that thinks before it answers is not slow: that is for the deadline")
+    @Test("The time before the header does not count as slow, because the deadline covers it")
     func beforeTheHeader() {
         var pace = pace()
         #expect(pace.look(at: .zero) == .lookAgain(at: .seconds(10)))
@@ -105,7 +105,7 @@ struct BodyPaceTests {
         #expect(pace.look(at: .seconds(20)) == .lookAgain(at: .seconds(25)))
     }
 
-    @Test("a drip of a byte a second ends with its first window")
+    @Test("A body of one byte per second is too slow after its first window")
     func drip() {
         var pace = pace()
         pace.begin(at: .seconds(1))
@@ -116,7 +116,7 @@ struct BodyPaceTests {
         #expect(pace.look(at: .seconds(11)) == .tooSlow)
     }
 
-    @Test("just fast enough is fast enough, and one byte less is not")
+    @Test("A body at the minimum throughput is fast enough, and one byte less is too slow")
     func edge() {
         var enough = pace()
         enough.begin(at: .zero)
@@ -128,7 +128,7 @@ struct BodyPaceTests {
         #expect(short.look(at: .seconds(10)) == .tooSlow)
     }
 
-    @Test("a quick beginning is no credit for a body that then stands still")
+    @Test("A fast start does not compensate for a body that then stalls")
     func standstill() {
         var pace = pace()
         pace.begin(at: .zero)
@@ -137,7 +137,7 @@ struct BodyPaceTests {
         #expect(pace.look(at: .seconds(20)) == .tooSlow)
     }
 
-    @Test("whoever looks late expects more")
+    @Test("A late check expects proportionally more bytes")
     func late() {
         var pace = pace()
         pace.begin(at: .zero)
@@ -145,7 +145,7 @@ struct BodyPaceTests {
         #expect(pace.look(at: .seconds(20)) == .tooSlow)
     }
 
-    @Test("0 is no limit, nor is a window of nothing")
+    @Test("A minimum of zero, or a window of zero, disables the limit")
     func off() {
         var none = pace(0)
         none.begin(at: .zero)

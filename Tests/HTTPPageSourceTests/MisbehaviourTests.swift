@@ -22,7 +22,7 @@ struct MisbehaviourTests {
     }
 
     @Test(
-        "HTML, nothing, and half a JSON are permanent failures that say what came",
+        "HTML, an empty body and truncated JSON are permanent failures that describe the body",
         arguments: [
             ("<!doctype html><html>", "HTML"), ("", "empty"), (#"{"items":[1,"#, "not JSON"),
             ("Service temporarily", "not JSON"),
@@ -34,7 +34,7 @@ struct MisbehaviourTests {
         #expect(failure?.message.contains(word) == true)
     }
 
-    @Test("an items pointer that finds nothing, or no array, is told")
+    @Test("An items pointer that finds no value, or no array, is reported in the error")
     func pointers() async {
         #expect(
             await fetch(.json(#"{"a":[1]}"#)) { $0.items = JSONPointer("/b") }?.message
@@ -49,7 +49,7 @@ struct MisbehaviourTests {
             } == nil)
     }
 
-    @Test("R43: past a limit the answer is refused as a whole, and the limit is named")
+    @Test("An answer beyond a limit is refused as a whole, and the error names the limit (R43)")
     func limits() async {
         #expect(
             await fetch(.json("[1,2,3]")) { $0.limits.itemsPerPage = 2 }?.message == "the page has more than 2 items")
@@ -60,7 +60,7 @@ struct MisbehaviourTests {
     }
 
     @Test(
-        "R45: a next link to another origin, or away from https, is refused",
+        "A next link to another origin, or away from https, is refused (R45)",
         arguments: [
             "https://evil.example/api?page=2", "http://other/api", "ftp://h/api", "https://h:8443/api?x=1",
         ])
@@ -72,7 +72,7 @@ struct MisbehaviourTests {
         #expect(failure?.isRetryable == false)
     }
 
-    @Test("R45: an http next link of an https origin on the same host is taken as https")
+    @Test("An http next link of an https origin on the same host is upgraded to https (R45)")
     func upgradedNext() async throws {
         let source = try HTTPPageSource(
             HTTPSourceConfiguration(url: "https://h/api"),
@@ -82,7 +82,7 @@ struct MisbehaviourTests {
     }
 
     @Test(
-        "R45: redirects stay at the origin; credentials never follow one away",
+        "Redirects within the origin are followed, and others are refused without sending credentials (R45)",
         arguments: [
             ("/moved", true), ("https://h/moved", true), ("https://evil.example/moved", false),
             ("http://h/moved", false), ("file:///etc/passwd", false),
@@ -105,7 +105,7 @@ struct MisbehaviourTests {
         }
     }
 
-    @Test("a redirect to itself ends")
+    @Test("A redirect to itself ends with a failure")
     func redirectLoop() async throws {
         let origin = ScriptedOrigin { _, _ in .redirect(to: "/api", status: 301) }
         let source = try HTTPPageSource(HTTPSourceConfiguration(url: "https://h/api"), transport: origin)
@@ -113,7 +113,7 @@ struct MisbehaviourTests {
         #expect(origin.requests.count == 1)
     }
 
-    @Test("userinfo goes into a header, and nowhere else")
+    @Test("User and password of a URL are sent in a header only")
     func userInfo() async throws {
         let origin = ScriptedOrigin { _, _ in .json("[1]") }
         var configuration = HTTPSourceConfiguration(url: "https://me:p%40ss@h/api")
@@ -125,7 +125,7 @@ struct MisbehaviourTests {
         #expect(page.lesson?.source.contains("me:") == false)
     }
 
-    @Test("Retry-After counts from the origin's own clock")
+    @Test("A Retry-After date counts from the origin's own Date")
     func retryAfter() async {
         let failure = await fetch(
             HTTPPageResponse(

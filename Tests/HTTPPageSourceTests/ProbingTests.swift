@@ -6,10 +6,10 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("Detection: what is tried, in which order, and what proves it")
+@Suite("Detection: probes, their order and their evidence")
 struct ProbingTests {
     @Test(
-        "nothing tells how it goes on: the usual parameters are tried, and one is kept that proves itself",
+        "Without evidence in page one the usual parameters are tried, and the first that proves itself is used",
         arguments: [
             ("offset", 2, 0), ("page", 4, 1), ("page", 5, 0), ("skip", 4, 0), ("start", 5, 0), ("from", 6, 0),
             ("_page", 8, 1), ("_start", 8, 0),
@@ -28,7 +28,7 @@ struct ProbingTests {
         #expect(try await source.page(.offset(20)).content.ids.first == "20")
     }
 
-    @Test("an offset that is rounded down to whole pages is no offset (R21)")
+    @Test("An offset that the origin rounds down to whole pages is rejected (R21)")
     func roundedOffset() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = (url.number("offset") ?? 0) / 20 * 20
@@ -42,10 +42,10 @@ struct ProbingTests {
                 Explained("paging", "offset as an offset", .failed, detail: "brought page one again")))
     }
 
-    @Test("a parameter that filters is not taken for one that pages")
+    @Test("A filter parameter is not mistaken for a page number")
     func filter() async throws {
         let origin = ScriptedOrigin { url, _ in
-            // `page=2`: everything that is printed on page 2.
+            // `page=2` selects everything that is printed on page 2.
             if url.value(of: "page") != nil { return .json(#"{"total":3,"items":[\#(objects(30..<33))]}"#) }
             let start = url.number("skip") ?? 0
             return .json(#"{"total":45,"items":[\#(objects(min(start, 45)..<min(start + 20, 45)))]}"#)
@@ -56,7 +56,7 @@ struct ProbingTests {
         #expect(source.summary?.hasPrefix("offset (skip") == true)
     }
 
-    @Test("items without ids that differ at every call do not make any parameter look like a page number")
+    @Test("Items without ids that change with every call do not prove a page number")
     func volatile() async throws {
         let calls = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
@@ -70,7 +70,7 @@ struct ProbingTests {
         #expect(source.access == .single)
     }
 
-    @Test("the URL says page=0: then the next page is 1, with and without a total", arguments: [true, false])
+    @Test("With page=0 in the URL the next page is 1, with and without a total", arguments: [true, false])
     func zeroBased(hasTotal: Bool) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = (url.number("page") ?? 0) * 20
@@ -83,7 +83,7 @@ struct ProbingTests {
         #expect(origin.urls.last == "http://h/api?page=1")
     }
 
-    @Test("a list that grows by an item during detection is still seen to page")
+    @Test("An offset proves itself although the list grows by an item during detection")
     func movingProbe() async throws {
         let count = Mutex(0)
         let origin = ScriptedOrigin { url, _ in
@@ -98,7 +98,7 @@ struct ProbingTests {
         #expect(source.access == .offsets)
     }
 
-    @Test("a next URL and a total: one request shows whether offsets are honoured as well", arguments: [true, false])
+    @Test("With a next URL and a total, one request tests whether offsets work as well", arguments: [true, false])
     func chainOrOffsets(isHonoured: Bool) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? (isHonoured ? url.number("offset") ?? 0 : 0), end = min(start + 5, 45)
@@ -116,7 +116,7 @@ struct ProbingTests {
             })
     }
 
-    @Test("three pages more are no reason to ask for an offset")
+    @Test("A chain of only a few more pages is not probed for offsets")
     func shortChain() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
@@ -129,7 +129,7 @@ struct ProbingTests {
     }
 
     @Test(
-        "nothing proves itself: at most eight requests, and it is said; nor is it tried again while page one looks the same"
+        "Without a working parameter detection stops after eight requests with a warning, and is not repeated for the same page one"
     )
     func noWay() async throws {
         let origin = ScriptedOrigin { _, _ in .json(#"{"total":45,"items":[\#(objects(0..<20))]}"#) }
@@ -144,7 +144,7 @@ struct ProbingTests {
         #expect(origin.requests.count == spent + 1)
     }
 
-    @Test("what led nowhere is tried again when page one looks different")
+    @Test("A failed detection is repeated when page one differs")
     func searchedAgain() async throws {
         let isMended = Mutex(false)
         let origin = ScriptedOrigin { url, _ in
@@ -160,7 +160,7 @@ struct ProbingTests {
     }
 
     @Test(
-        "an origin that is not well proves nothing: nothing is concluded, and the next answer is looked at again",
+        "A failing origin leads to no conclusion, and the next run detects again",
         arguments: [429, 503])
     func interrupted(status: Int) async throws {
         let isWell = Mutex(false)
@@ -171,7 +171,7 @@ struct ProbingTests {
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
-        #expect(origin.requests.count == 2, "an origin that wants quiet is left alone")
+        #expect(origin.requests.count == 2, "an origin that requests quiet gets no further requests")
         #expect(page.content.count == 20)
         #expect(page.lesson?.warnings.first?.contains("the next run looks again") == true)
         isWell.withLock { $0 = true }
@@ -180,7 +180,7 @@ struct ProbingTests {
         #expect(again.access == .offsets)
     }
 
-    @Test("redirects count as requests: eight in all, whatever the origin does")
+    @Test("Redirects count as requests in the budget of eight")
     func redirects() async throws {
         let origin = ScriptedOrigin { url, _ in
             if url.value(of: "n").flatMap({ Int($0) }) ?? 3 < 3 {
@@ -194,13 +194,13 @@ struct ProbingTests {
         #expect(origin.requests.count <= 8)
     }
 
-    @Test("what looks like a full page and shows no way on is not passed over in silence")
+    @Test("A full page without a next page is reported in a warning")
     func suspiciouslyRound() async throws {
         let source = try scripted("http://h/api", ScriptedOrigin { _, _ in .json("[\(objects(0..<20))]") })
         #expect(try await source.first().lesson?.warnings.first?.contains("full page of 20 items") == true)
     }
 
-    @Test("a count that may be the page's does not stop the search, and is taken back when there is more")
+    @Test("A count that may describe the page does not end the search, and is no total when more items follow")
     func weakTotal() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0, end = min(start + 20, 45)
@@ -213,7 +213,7 @@ struct ProbingTests {
     }
 
     @Test(
-        "the style is said and its parameter is not: it is found, and nothing else is tried",
+        "With a configured style only its parameter is detected",
         arguments: [
             (HTTPSourceConfiguration.Paging.offset, "skip"), (.page, "_page"), (.keyset, "starting_after"),
         ])

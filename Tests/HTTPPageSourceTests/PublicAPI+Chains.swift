@@ -3,14 +3,14 @@ import PagedRepository
 
 @testable import HTTPPageSource
 
-// Pages that hand over to the next: by a URL, a token, an object, or their last item.
+// Pages that lead to the next page by a URL, a token, an object, or their last item.
 extension PublicAPI {
-    /// The slice that follows what a parameter names, in whatever wrapping: the number of the first item.
+    /// Returns the slice from the item whose number the parameter contains, ignoring other characters.
     private static func at(_ url: OriginURL, _ name: String, _ size: Int) -> Slice {
         Slice(from: url.digits(name) ?? 0, size)
     }
 
-    /// The slice that follows the item that a parameter names.
+    /// Returns the slice after the item that the parameter names.
     private static func behind(_ url: OriginURL, _ name: String, _ size: Int) -> Slice {
         Slice(from: url.digits(name).map { $0 + 1 } ?? 0, size)
     }

@@ -3,9 +3,9 @@ import PagedRepository
 
 @testable import HTTPPageSource
 
-// Pages that are asked for by their number.
+// Pages that are requested by number.
 extension PublicAPI {
-    /// The slice that a page number stands for.
+    /// Returns the slice of a page number.
     private static func page(_ url: OriginURL, _ name: String, _ size: Int, first: Int = 1) -> Slice {
         Slice(from: ((url.digits(name) ?? first) - first) * size, size)
     }

@@ -3,7 +3,7 @@ import PagedRepository
 
 @testable import HTTPPageSource
 
-// Pages that are asked for by the position of their first item.
+// Pages that are requested by the position of their first item.
 extension PublicAPI {
     static let placed: [PublicAPI] = [
         PublicAPI("Django REST: limit and offset", "http://h/users/?limit=25", size: 25, .offsets) { url in

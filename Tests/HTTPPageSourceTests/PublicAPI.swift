@@ -4,19 +4,18 @@ import Testing
 
 @testable import HTTPPageSource
 
-/// An API in one of the shapes that are met in the wild: 230 items, the parameters that it obeys, and those that it
-/// does not.
+/// An API of 230 items in one of the common shapes, with the parameters that it accepts.
 struct PublicAPI: Sendable, CustomTestStringConvertible {
     static let count = 230
 
     let testDescription: String
-    /// What somebody would point at.
+    /// The URL that a user would enter.
     let url: String
-    /// Items in a page.
+    /// The number of items in a page.
     let size: Int
-    /// How it has to be asked for pages, in the end.
+    /// The paging access that detection must find.
     let access: PagingAccess
-    /// The parameters that it knows: others are refused. Nil: it passes over what it does not know.
+    /// The accepted parameters. Requests with others are refused. `nil` means that unknown parameters are ignored.
     let known: Set<String>?
     let item: @Sendable (Int) -> String
     let answer: @Sendable (OriginURL) -> HTTPPageResponse
@@ -42,15 +41,15 @@ struct PublicAPI: Sendable, CustomTestStringConvertible {
         return response
     }
 
-    /// Pages behind page one.
+    /// The number of requests after page one.
     var following: Int {
-        // R21: where any offset can be asked for, one item of each page is known.
+        // Where any offset is possible, pages overlap by one item (R21).
         let step = access == .offsets ? size - 1 : size
         return (PublicAPI.count - size + step - 1) / step
     }
 }
 
-/// What a page holds: some of the items.
+/// A range of the items, as the content of a page.
 struct Slice {
     let start: Int
     let end: Int
@@ -63,15 +62,15 @@ struct Slice {
     var isLast: Bool { end == PublicAPI.count }
     var count: Int { end - start }
 
-    /// The items as members of an array.
+    /// Returns the items as members of an array.
     func items(_ item: (Int) -> String = PublicAPI.plain) -> String { (start..<end).map(item).joined(separator: ",") }
 
-    /// The text, or `null` on the last page.
+    /// Returns the text, or `null` on the last page.
     func unlessLast(_ text: String) -> String { isLast ? "null" : text }
 }
 
 extension HTTPPageResponse {
-    /// Any body, as JSON.
+    /// Returns any body as JSON.
     static func body(_ text: String, _ headers: [HTTPField] = []) -> HTTPPageResponse {
         HTTPPageResponse(
             status: 200, headers: [HTTPField("Content-Type", "application/json")] + headers, body: Array(text.utf8))
@@ -79,7 +78,7 @@ extension HTTPPageResponse {
 }
 
 extension OriginURL {
-    /// The digits of a parameter, whatever is around them; nil where it is missing.
+    /// Returns the digits of a parameter, ignoring other characters. Returns nil when the parameter is missing.
     func digits(_ name: String) -> Int? { value(of: name).map { Int($0.filter(\.isNumber)) ?? 0 } }
 }
 #endif

@@ -6,17 +6,17 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("APIs as they are met: pointed at, with nothing said")
+@Suite("Common APIs, detected from the URL alone")
 struct PublicAPITests {
     static let all = PublicAPI.numbered + PublicAPI.placed + PublicAPI.linked + PublicAPI.tokens + PublicAPI.keyed
 
-    /// A source at such an API, and the API.
+    /// Returns a source for the API, and its origin.
     private func source(_ api: PublicAPI) throws -> (HTTPPageSource, ScriptedOrigin) {
         let origin = ScriptedOrigin { api.respond($0, $1) }
         return (try HTTPPageSource(HTTPSourceConfiguration(url: api.url), transport: origin), origin)
     }
 
-    /// Brings the list in, and expects it to be there as it is. Returns how many requests that took.
+    /// Fetches the list, and expects every item. Returns the number of requests.
     private func expectEveryItem(of api: PublicAPI, pageSize: Int? = nil) async throws -> Int {
         let (source, origin) = try source(api)
         let clock = ManualClock(), storage = MemoryStorage(clock: clock),
@@ -35,7 +35,7 @@ struct PublicAPITests {
     }
 
     @Test(
-        "how it pages is found out in at most eight requests; then every item is there, in order, for one request a page",
+        "Detection takes at most eight requests, and then every item is fetched in order with one request per page",
         arguments: all)
     func everyItem(api: PublicAPI) async throws {
         let (source, origin) = try source(api)
@@ -46,7 +46,7 @@ struct PublicAPITests {
     }
 
     @Test(
-        "more items a page are asked for than it gives, by a name that it may not know: every item all the same",
+        "Every item is fetched although the requested page size is too large or its parameter unknown",
         arguments: all)
     func clamped(api: PublicAPI) async throws {
         let (source, origin) = try source(api)
@@ -55,9 +55,11 @@ struct PublicAPITests {
         _ = try await expectEveryItem(of: api, pageSize: 500)
     }
 
-    @Test("the end is where there is nothing more, however that is said", arguments: [200, 204, 400, 404, 416])
+    @Test(
+        "A list ends where the origin reports no more items, with any usual status",
+        arguments: [200, 204, 400, 404, 416])
     func pastEnd(status: Int) async throws {
-        // As many pages as go into the list, so that the last one is full.
+        // The items fill the pages exactly, so that the last page is full.
         _ = try await expectEveryItem(
             of: PublicAPI("pages of 23", "http://h/api", size: 23, .grid(size: 23)) { url in
                 let page = Slice(from: ((url.digits("page") ?? 1) - 1) * 23, 23)
@@ -66,7 +68,7 @@ struct PublicAPITests {
             })
     }
 
-    @Test("a URL of a later page says so, unless it is said that there is one page")
+    @Test("A URL of a later page leads to a warning and the whole list, unless paging is disabled")
     func laterPage() async throws {
         let api = try #require(PublicAPI.numbered.first { $0.url.contains("page=3") })
         let origin = ScriptedOrigin { api.respond($0, $1) }
@@ -83,7 +85,7 @@ struct PublicAPITests {
         #expect(third.content.ids.first == "i50")
     }
 
-    @Test("positions that are counted from 1 are, also after a restart")
+    @Test("Positions that count from 1 are detected, and persist across a restart")
     func countedFromOne() async throws {
         let api = try #require(PublicAPI.placed.first { $0.testDescription.hasPrefix("SCIM") })
         let origin = ScriptedOrigin { api.respond($0, $1) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("R45: redirects")
+@Suite("Redirects (R45)")
 struct RedirectTests {
     private func configuration(_ url: String, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in })
         -> HTTPSourceConfiguration
@@ -27,7 +27,7 @@ struct RedirectTests {
         return await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
     }
 
-    /// Redirects what is asked at `/api` there, and has a list everywhere else.
+    /// Returns an origin that redirects requests to `/api` and answers others with a list.
     private func origin(_ location: String, status: Int = 302) -> ScriptedOrigin {
         ScriptedOrigin { url, _ in
             url.text.contains("/api") && !url.text.contains("moved")
@@ -36,7 +36,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "every kind of redirect is followed at the origin, with everything that was configured",
+        "Every kind of redirect within the origin is followed with all configured headers and parameters",
         arguments: [301, 302, 303, 307, 308])
     func followed(status: Int) async throws {
         let origin = origin("/moved?x=1", status: status)
@@ -51,7 +51,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "an http origin may lead to itself by https, on the usual port or its own; and not back",
+        "An http origin may redirect to itself over https on the default or its own port, and not back",
         arguments: [
             ("http://h/api", "https://h/moved", true), ("http://h/api", "https://h:443/moved", true),
             ("http://h:8080/api", "https://h:8080/moved", true),
@@ -71,7 +71,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "nobody else is asked, and nothing that is no origin",
+        "A redirect to another origin, or to an invalid one, is refused",
         arguments: [
             "https://evil.example/moved", "//evil.example/moved", "https://h.evil.example/moved",
             "https://h:8443/moved",
@@ -89,7 +89,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "another origin that is allowed is asked by a stranger: without headers, user, secrets",
+        "A redirect to an allowed origin is followed without headers, user or secrets",
         arguments: [
             "https://files.example/moved?x=1", "https://files.example:443/moved?x=1", "https://FILES.example/moved?x=1",
             "https://you:there@files.example/moved?x=1", "https://files.example/moved?x=1&api_key=S3CRET-query",
@@ -113,7 +113,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "allowing a host allows neither another port of it, nor http, nor a secret in its path",
+        "An allowed host permits no other port, no http, and no secret in the URL",
         arguments: [
             "https://files.example:8443/moved", "http://files.example/moved",
             "https://files.example/moved/S3CRET-header",
@@ -129,7 +129,7 @@ struct RedirectTests {
         #expect(origin.requests.count == 1)
     }
 
-    @Test("a port can be allowed by name")
+    @Test("A port can be allowed by name")
     func allowedPort() async throws {
         let origin = origin("https://files.example:8443/moved")
         _ = try await HTTPPageSource(
@@ -139,7 +139,7 @@ struct RedirectTests {
         #expect(origin.requests[1].header("X-Api-Key") == nil)
     }
 
-    @Test("who comes back home from elsewhere is known again there")
+    @Test("A redirect from an allowed host back to the origin gets the credentials again")
     func roundTrip() async throws {
         let origin = ScriptedOrigin { url, _ in
             if url.host == "files.example" { return .redirect(to: "https://h/moved") }
@@ -152,7 +152,7 @@ struct RedirectTests {
         #expect(origin.requests.prefix(3).map { $0.header("X-Api-Key") } == ["S3CRET-header", nil, "S3CRET-header"])
     }
 
-    @Test("a circle ends where it closes, and says so", arguments: [1, 2, 3])
+    @Test("A circle of redirects ends where it closes, with an error that says so", arguments: [1, 2, 3])
     func circle(length: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
             .redirect(to: "/api?step=\(((url.value(of: "step").flatMap { Int($0) } ?? 0) + 1) % length)")
@@ -163,7 +163,7 @@ struct RedirectTests {
         #expect(origin.requests.count == length)
     }
 
-    @Test("more redirects than the limit end there, and the limit is named", arguments: [0, 1, 5])
+    @Test("Redirects beyond the limit fail, and the error names the limit", arguments: [0, 1, 5])
     func limit(redirects: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
             .redirect(to: "/api?step=\((url.value(of: "step").flatMap { Int($0) } ?? 0) + 1)")
@@ -174,14 +174,14 @@ struct RedirectTests {
         #expect(origin.requests.count == redirects + 1)
     }
 
-    @Test("a redirect without a place is no redirect")
+    @Test("A redirect without a location is a failure")
     func nowhere() async throws {
         let failure = try await failure(
             ScriptedOrigin { _, _ in HTTPPageResponse(status: 302) }, configuration("https://h/api"))
         #expect(failure?.failureClass == .refused && failure?.httpStatus == 302)
     }
 
-    @Test("a cookie that nobody asked for is never sent back")
+    @Test("A cookie from the origin is never sent back")
     func setCookie() async throws {
         let origin = ScriptedOrigin { url, _ in
             let cookie = HTTPField("Set-Cookie", "tracker=1; Path=/")
@@ -196,7 +196,7 @@ struct RedirectTests {
         #expect(origin.requests.allSatisfy { $0.header("Cookie") == nil })
     }
 
-    @Test("links of an answer that was redirected start from where it came")
+    @Test("Relative links of a redirected answer are resolved against its final URL")
     func relativeLinks() async throws {
         let origin = ScriptedOrigin { url, _ in
             if url.scheme == "http" { return .redirect(to: "https://h/v2/api") }

@@ -15,12 +15,14 @@ struct RequestDeadlinesTests {
         return limits
     }
 
-    /// Returns when the request was ended.
+    /// Returns when the deadline has ended the request.
     private func isEnded(_ request: ClockedRequest) async {
         await withCheckedContinuation { continuation in _ = deadlines.enter(request) { continuation.resume() } }
     }
 
-    @Test("R43: each of many ends when its time is over, with a verdict; those that left before are left alone")
+    @Test(
+        "Each of many requests ends at its deadline with a timeout, and requests that left earlier are unaffected (R43)"
+    )
     func many() async {
         let left = ClockedRequest(limits(.milliseconds(50)))
         let wasEnded = Mutex(false)
@@ -34,7 +36,7 @@ struct RequestDeadlinesTests {
         #expect(left.verdict == nil)
     }
 
-    @Test("one that comes after all others have gone is looked after, too")
+    @Test("A request that enters after all others have left also ends at its deadline")
     func again() async {
         for _ in 0..<3 {
             let request = ClockedRequest(limits(.milliseconds(20)))

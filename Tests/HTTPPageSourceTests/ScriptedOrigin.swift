@@ -4,9 +4,9 @@ import Testing
 
 @testable import HTTPPageSource
 
-/// Answers by a function of the request, and keeps what it was asked.
+/// An origin that answers with a function of the request, and records its requests.
 ///
-/// State: the requests, in order; under a mutex.
+/// State: the requests in order, under a mutex.
 final class ScriptedOrigin: HTTPTransport {
     private let log = Mutex<[HTTPPageRequest]>([])
     private let answer: @Sendable (OriginURL, HTTPPageRequest) throws -> HTTPPageResponse
@@ -23,7 +23,7 @@ final class ScriptedOrigin: HTTPTransport {
 }
 
 extension HTTPPageRequest {
-    /// The value of a header; nil when it was not sent.
+    /// Returns the value of a header. Returns nil when the header was not sent.
     func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
 }
 

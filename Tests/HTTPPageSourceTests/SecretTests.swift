@@ -7,14 +7,14 @@ import Testing
 
 @testable import HTTPPageSource
 
-/// Sentinels everywhere a caller can put a credential, and an origin that echoes all it was sent, wherever it can.
-@Suite("R45: what the caller proves itself with goes to its origin, and nowhere else")
+/// Puts sentinels in every place for a credential. The origin echoes everything it receives wherever it can.
+@Suite("The caller's credentials are sent to its origin and nowhere else (R45)")
 struct SecretTests {
     private static let url =
         "https://sentinel-user-0123456:sentinel-pass-01@h/api?api_key=sentinel-query-01&token=sentinel-token-0123456"
     /// The user and the password, as they are sent.
     private static let basic = "c2VudGluZWwtdXNlci0wMTIzNDU2OnNlbnRpbmVsLXBhc3MtMDE="
-    /// Each of the sentinels, and two other spellings.
+    /// All sentinels, and two other spellings.
     static let loot = [
         "sentinel-user-0123456", "sentinel-pass-01", "sentinel-query-01", "sentinel-token-0123456",
         "sentinel-header-01",
@@ -36,7 +36,7 @@ struct SecretTests {
 
     static func isClean(_ text: String) -> Bool { !text.lowercased().contains("sentinel") && !text.contains(basic) }
 
-    /// All that a fetch leaves behind: the failure, the page but its items, and what the source says of itself.
+    /// Returns all traces of a fetch: the failure, the page without its items, and the descriptions of the source.
     private func traces(_ origin: ScriptedOrigin, _ configuration: HTTPSourceConfiguration = configuration())
         async throws -> [String]
     {
@@ -69,7 +69,7 @@ struct SecretTests {
         #expect(!origin.requests.isEmpty)
     }
 
-    @Test("the origin itself is told everything")
+    @Test("The origin itself receives all credentials")
     func home() async throws {
         let origin = ScriptedOrigin { _, _ in .json("[1]") }
         _ = try await traces(origin)
@@ -79,7 +79,7 @@ struct SecretTests {
         #expect(SecretTests.configuration().headers.allSatisfy { request.headers.contains($0) })
     }
 
-    @Test("echoed in an error page, it is in no failure", arguments: loot)
+    @Test("A secret echoed in an error page appears in no failure", arguments: loot)
     func errorPage(word: String) async throws {
         for status in [200, 400, 401, 403, 404, 429, 500] {
             try await expectClean(
@@ -92,7 +92,7 @@ struct SecretTests {
         }
     }
 
-    @Test("echoed in a redirect, it goes nowhere, and is not told", arguments: loot)
+    @Test("A secret echoed in a redirect is neither sent nor reported", arguments: loot)
     func redirect(word: String) async throws {
         for place in [
             "https://evil.example/?x=\(word)", "https://\(word).example/", "https://\(word)@evil.example/",
@@ -109,7 +109,7 @@ struct SecretTests {
     }
 
     @Test(
-        "echoed in a next link, it is not stored: as it was sent, under another name, as a user, in the path",
+        "A secret echoed in a next link is not stored, whether as a parameter, a user or a path",
         arguments: loot)
     func nextLink(word: String) async throws {
         for link in [
@@ -123,7 +123,7 @@ struct SecretTests {
         }
     }
 
-    @Test("what was stripped from a next link is put back when it is asked")
+    @Test("Secrets removed from a next link are added again to its request")
     func putBack() async throws {
         let origin = ScriptedOrigin { _, _ in
             .json(#"{"items":[{"id":1}],"next":"/api?after=1&api_key=sentinel-query-01&copy=sentinel-header-01"}"#)
@@ -134,7 +134,7 @@ struct SecretTests {
             },
             transport: origin)
         guard case .page(let page) = try await source.fetch(PageRequest(.first)), let next = page.next else {
-            Issue.record("no next page")
+            Issue.record("the page has no next page")
             return
         }
         #expect(next == PageCursor("https://h/api?after=1"))
@@ -142,7 +142,7 @@ struct SecretTests {
         #expect(origin.urls.last == "https://h/api?after=1&api_key=sentinel-query-01&token=sentinel-token-0123456")
     }
 
-    @Test("echoed as a validator, it is none", arguments: loot)
+    @Test("A secret echoed in a validator voids the validator", arguments: loot)
     func validator(word: String) async throws {
         try await expectClean(ScriptedOrigin { _, _ in .json("[1]", [HTTPField("ETag", "\"\(word)\"")]) })
         let page = "https://h/api"
@@ -161,7 +161,7 @@ struct SecretTests {
                 == .notModified(total: .unknown, validator: nil))
     }
 
-    @Test("echoed as the name of a member or a header, it teaches nothing", arguments: loot)
+    @Test("A secret echoed as the name of a member or a header is not learned", arguments: loot)
     func names(word: String) async throws {
         try await expectClean(ScriptedOrigin { _, _ in .json(#"{"\#(word)":[{"id":1},{"id":2}],"total":2}"#) })
         try await expectClean(
@@ -170,7 +170,7 @@ struct SecretTests {
             ScriptedOrigin { _, _ in .json(#"{"items":[{"id":1}],"\#(word)":{"next":"/api?after=1"}}"#) })
     }
 
-    /// A network that tells too much.
+    /// A transport whose errors reveal the request.
     private struct Chatty: HTTPTransport {
         func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
             throw FetchFailure(
@@ -178,7 +178,7 @@ struct SecretTests {
         }
     }
 
-    @Test("a transport's own words are looked through as well")
+    @Test("Secrets in a transport's error are replaced")
     func transport() async throws {
         let source = try HTTPPageSource(SecretTests.configuration(), transport: Chatty())
         let failure = await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
@@ -186,7 +186,7 @@ struct SecretTests {
         #expect(SecretTests.isClean(failure?.message ?? ""))
     }
 
-    @Test("a synchronisation leaves nothing of it in the store, in its events and in its report", arguments: loot)
+    @Test("A synchronization leaves no secret in the store, in its events or in its report", arguments: loot)
     func synchronisation(word: String) async throws {
         let origins = [
             ScriptedOrigin { url, _ in

@@ -3,14 +3,14 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("R45: secrets are recognised")
+@Suite("Recognizing secrets (R45)")
 struct SecretWordsTests {
     private let words = SecretWords(
         headers: [HTTPField("Authorization", "Bearer 0123456789"), HTTPField("Cookie", "a=b; sid=c00kie-c00kie")],
         parameters: [OriginURL.Parameter(name: "key", value: "p%2Bq%2Br%2Bs%2Bt")])
 
     @Test(
-        "as they are, in any case, percent-encoded, in the middle of a text",
+        "A secret is found verbatim, in any case, percent-encoded and within a text",
         arguments: [
             "0123456789", "x0123456789y", "Bearer 0123456789", "C00KIE-c00kie", "c00kie%2Dc00kie", "p%2Bq%2Br%2Bs%2Bt",
             "p+q+r+s+t",
@@ -23,21 +23,21 @@ struct SecretWordsTests {
     }
 
     @Test(
-        "what is not there is not found, and short ones are not looked for",
+        "A text without a secret is unchanged, and short words are not searched for",
         arguments: ["", "012345678", "a=b", "b", "Bearer", "sid", "key", "ok"])
     func notFound(text: String) {
         #expect(!words.isIn(text))
         #expect(words.hidden(text) == text)
     }
 
-    @Test("the rest of a message is kept")
+    @Test("The rest of a message is kept when a secret is replaced")
     func hidden() {
         #expect(words.hidden("no key 0123456789 at h, nor 0123456789") == "no key [secret] at h, nor [secret]")
         #expect(words.hidden("é 0123456789 é") == "é [secret] é")
     }
 
     @Test(
-        "which headers say who is asking",
+        "Headers that carry a credential are recognized by name",
         arguments: [
             ("Authorization", true), ("proxy-authorization", true), ("X-Api-Key", true), ("Api-Key", true),
             ("apikey", true),

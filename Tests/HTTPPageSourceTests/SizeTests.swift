@@ -5,10 +5,10 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("The size of pages: by which name it is asked for, and by none")
+@Suite("The page size parameter")
 struct SizeTests {
     @Test(
-        "a guessed name for the size is refused: page one without it, and never again; another refusal is one",
+        "A guessed size parameter that the origin refuses is dropped for good, and a configured one fails",
         arguments: [400, 422])
     func refusedSize(status: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
@@ -33,15 +33,13 @@ struct SizeTests {
 
         let named = try scripted("http://h/api", origin) { $0.limitParameter = "size" }
         await #expect(throws: FetchFailure.self) { _ = try await named.first(size: 30) }
-        #expect(origin.requests.count == 5, "what is said is not questioned")
+        #expect(origin.requests.count == 5, "a configured value is not questioned")
     }
 
-    @Test(
-        "a guessed name for the size is a filter there: what comes empty is asked for without it; a list that is empty is so twice"
-    )
+    @Test("A guessed size parameter that filters the list is dropped, and an empty list costs one more request")
     func filteringSize() async throws {
         let origin = ScriptedOrigin { url, _ in
-            // What it does not know is the name of a member, and no item has it.
+            // The origin treats an unknown parameter as a filter by a member, which no item has.
             guard url.parameters.allSatisfy({ $0.plainName == "offset" }) else {
                 return .json(#"{"total":0,"items":[]}"#)
             }
@@ -63,7 +61,7 @@ struct SizeTests {
         #expect(empty.urls == ["http://h/api?limit=30", "http://h/api"])
     }
 
-    @Test("a size goes where the URL has one")
+    @Test("A size in the URL is replaced in place")
     func ownSize() async throws {
         let origin = ScriptedOrigin { url, _ in
             .json("[\(objects(0..<min(url.number("per_page") ?? 10, 45)))]", [HTTPField("X-Total-Count", "45")])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("R24, R27: what a status means")
+@Suite("The meaning of a status (R24, R27)")
 struct StatusTests {
     private static let noon = Timestamp(milliseconds: 784_111_777_000)  // Sun, 06 Nov 1994 08:49:37 GMT
 
@@ -23,7 +23,7 @@ struct StatusTests {
     }
 
     @Test(
-        "pages, and pages with nothing on them",
+        "Successful statuses are pages or empty pages",
         arguments: [
             (200, AnswerStatus.page), (203, .page), (204, .empty),
             (205, .empty),
@@ -32,7 +32,7 @@ struct StatusTests {
         #expect(status(code) == meaning)
     }
 
-    @Test("206 is a page where it says which part of the list it is; a part in bytes, or of nothing, is none")
+    @Test("A 206 answer is a page only with a Content-Range in items")
     func parts() {
         #expect(status(206, [HTTPField("Content-Range", "items 0-24/66")]) == .page)
         for headers in [
@@ -43,7 +43,7 @@ struct StatusTests {
         }
     }
 
-    @Test("304 is an answer to a validator, and hostile without one")
+    @Test("A 304 answer is valid for a conditional request and hostile otherwise")
     func notModified() {
         #expect(status(304, isConditional: true) == .notModified)
         #expect(failure(304)?.failureClass == .hostile)
@@ -51,19 +51,21 @@ struct StatusTests {
         #expect(failure(304)?.httpStatus == 304)
     }
 
-    @Test("400, 404 and 416 are the end behind page one, and failures of page one", arguments: [400, 404, 416])
+    @Test(
+        "The statuses 400, 404 and 416 end the list behind page one, and are failures of page one",
+        arguments: [400, 404, 416])
     func end(code: Int) {
         #expect(status(code, isBeyondFirst: true) == .pastEnd)
         #expect(failure(code)?.failureClass == .refused)
     }
 
-    @Test("no other status is an end", arguments: [401, 403, 405, 410, 429, 500, 302, 206, 304])
+    @Test("Other statuses are no end of the list", arguments: [401, 403, 405, 410, 429, 500, 302, 206, 304])
     func noEnd(code: Int) {
         #expect(status(code, isBeyondFirst: true) != .pastEnd)
     }
 
     @Test(
-        "who is told to go away, who is asked to wait, and who failed",
+        "Each status has its failure class and is retryable or not",
         arguments: [
             (401, FetchFailure.Class.forbidden, false), (403, .forbidden, false), (407, .forbidden, false),
             (405, .refused, false),
@@ -81,7 +83,7 @@ struct StatusTests {
         #expect(failure(code)?.httpStatus == code)
     }
 
-    @Test("Retry-After counts from the origin's own clock, where it has one; the first of several counts")
+    @Test("A Retry-After date counts from the origin's Date if there is one, and the first of several counts")
     func retryAfter() {
         let later = HTTPField("Retry-After", "Sun, 06 Nov 1994 08:50:07 GMT")
         #expect(failure(503, [later])?.retryAfter == .seconds(30))
@@ -92,7 +94,7 @@ struct StatusTests {
         #expect(failure(429, [HTTPField("Retry-After", "-1")])?.retryAfter == nil)
     }
 
-    @Test("403 with a time to come again is a limit of rate, and not of rights")
+    @Test("A 403 answer with Retry-After is a rate limit and not a lack of permission")
     func limitedBy403() {
         let failure = failure(403, [HTTPField("Retry-After", "60")])
         #expect(
@@ -100,14 +102,14 @@ struct StatusTests {
     }
 
     @Test(
-        "403 and 429 with nothing left are a limit of rate as well, until the moment that is named, in either way to count",
+        "A 403 or 429 answer with no requests left is a rate limit until the reset time, in seconds or as a date",
         arguments: [
             ("X-RateLimit", "2072915200", Duration.seconds(23)), ("RateLimit", "45", .seconds(45)),
             ("X-Rate-Limit", "2072000000", .zero),
             ("x-ratelimit", "soon", .zero), ("X-RateLimit", "-5", .zero),
         ])
     func nothingLeft(prefix: String, reset: String, pause: Duration) {
-        // 2,072,915,177 seconds after 1970.
+        // This is 2,072,915,177 seconds after 1970.
         let date = HTTPField("Date", "Sun, 09 Sep 2035 01:46:17 GMT"), moment = HTTPField("\(prefix)-Reset", reset)
         for code in [403, 429] {
             let nothing = failure(code, [date, HTTPField("\(prefix)-Remaining", "0"), moment])
@@ -115,7 +117,7 @@ struct StatusTests {
             #expect(nothing?.retryAfter == pause)
             let asked = failure(
                 code, [date, HTTPField("\(prefix)-Remaining", "0"), moment, HTTPField("Retry-After", "7")])
-            #expect(asked?.retryAfter == .seconds(7), "what is asked for goes before what is counted")
+            #expect(asked?.retryAfter == .seconds(7), "Retry-After takes precedence over the reset time")
         }
         #expect(failure(403, [date, HTTPField("\(prefix)-Remaining", "12"), moment])?.failureClass == .forbidden)
         #expect(failure(500, [date, HTTPField("\(prefix)-Remaining", "0"), moment])?.retryAfter == nil)
@@ -141,7 +143,7 @@ struct StatusTests {
     }
 
     @Test(
-        "a captive portal is no list: HTML with 200 is undecodable, whatever type it claims",
+        "HTML with status 200, as from a captive portal, is undecodable whatever its content type",
         arguments: ["text/html", "application/json"])
     func captivePortal(type: String) async {
         let portal = HTTPPageResponse(
@@ -153,7 +155,7 @@ struct StatusTests {
     }
 
     @Test(
-        "JSON is JSON, whatever type is written on it",
+        "A JSON body is accepted with any content type",
         arguments: ["text/plain", "text/html; charset=utf-8", "application/octet-stream", ""])
     func wrongType(type: String) async throws {
         let answer = try await fetch(
@@ -161,11 +163,11 @@ struct StatusTests {
                 status: 200, headers: [HTTPField("Content-Type", type)],
                 body: Array("[1,2]".utf8))
         ).get()
-        guard case .page(let page) = answer else { return #expect(Bool(false), "no page") }
+        guard case .page(let page) = answer else { return #expect(Bool(false), "the answer is no page") }
         #expect(page.content.count == 2)
     }
 
-    @Test("204 is a page with nothing on it")
+    @Test("A 204 answer is an empty page")
     func noContent() async throws {
         #expect(try await fetch(HTTPPageResponse(status: 204)).get() == .page(FetchedPage(content: PageContent())))
     }

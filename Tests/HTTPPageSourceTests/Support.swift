@@ -6,7 +6,7 @@ import PagedRepository
 
 func objects(_ range: Range<Int>) -> String { range.map { #"{"id":\#($0),"name":"n\#($0)"}"# }.joined(separator: ",") }
 
-/// Walks a source as the engine would, by the access it claims; the ids, in order.
+/// Fetches all pages of a source as the engine would, by its claimed access. Returns the ids in order.
 func walk(_ source: HTTPPageSource, size: Int? = nil) async throws -> [String?] {
     var ids: [String?] = []
     var target = PageRequest.Target.first
@@ -28,7 +28,7 @@ func walk(_ source: HTTPPageSource, size: Int? = nil) async throws -> [String?] 
     return ids
 }
 
-/// A source at an origin.
+/// Returns a source for an origin.
 func scripted(
     _ url: String, _ origin: ScriptedOrigin, stored: String? = nil,
     _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
@@ -39,7 +39,7 @@ func scripted(
 }
 
 extension HTTPPageSource {
-    /// Page one.
+    /// Fetches page one.
     func first(size: Int? = nil) async throws -> FetchedPage {
         guard case .page(let page) = try await fetch(PageRequest(.first, size: size)) else { throw NoPage() }
         return page
@@ -57,7 +57,7 @@ struct NoPage: Error {}
 let fortyFive = (0..<45).map { Optional(String($0)) }
 
 extension OriginURL {
-    /// A parameter that is a number.
+    /// Returns the numeric value of a parameter.
     func number(_ name: String) -> Int? { value(of: name).flatMap { Int($0) } }
 }
 #endif

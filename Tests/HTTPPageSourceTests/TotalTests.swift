@@ -13,7 +13,7 @@ struct TotalTests {
     }
 
     @Test(
-        "in the body, also two levels deep",
+        "A total in the body is found, also two levels deep",
         arguments: [
             #"{"total":45,"items":[$]}"#, #"{"meta":{"totalCount":45},"items":[$]}"#,
             #"{"meta":{"page":{"total_items":45}},"items":[$]}"#,
@@ -26,7 +26,7 @@ struct TotalTests {
     }
 
     @Test(
-        "in a header",
+        "A total in a header is found",
         arguments: [
             ("X-Total-Count", "45"), ("X-WP-Total", "45"), ("Total-Objects", "45"), ("X-Total", "45"),
             ("Content-Range", "items 0-19/45"),
@@ -37,7 +37,7 @@ struct TotalTests {
     }
 
     @Test(
-        "what counts something else is no total",
+        "A header that counts something else is no total",
         arguments: [
             ("X-Total-Pages", "45"), ("Content-Length", "4500"), ("X-RateLimit-Total", "5000"),
             ("Content-Range", "items 0-19/*"), ("X-Query-Count", "99"),
@@ -46,13 +46,13 @@ struct TotalTests {
         #expect(try await total("[\(objects(0..<20))]", [HTTPField(name, value)]) == .unknown)
     }
 
-    @Test("a count of the page is not taken for a total of the list")
+    @Test("A count of the page is not mistaken for the total of the list")
     func pageCount() async throws {
         #expect(try await total(#"{"count":20,"next":"/api?cursor=x","items":[\#(objects(0..<20))]}"#) == .unknown)
     }
 
     @Test(
-        "totals as strings, negative or absurd (R44)",
+        "A total may be a string, and a negative or absurd one is unknown or an estimate (R44)",
         arguments: [
             ("\"45\"", Total.exact(45)), ("-3", .unknown), ("1e30", .estimate(1 << 53)), ("\"many\"", .unknown),
             ("null", .unknown),
@@ -63,10 +63,12 @@ struct TotalTests {
             $0.total = .init("/total"); $0.paging = .none
         }.first()
         #expect(page.total == total)
-        #expect(page.lesson?.warnings.isEmpty == (text != "-3" && text != "\"many\""), "what is no number is told")
+        #expect(
+            page.lesson?.warnings.isEmpty == (text != "-3" && text != "\"many\""),
+            "an invalid total is reported in a warning")
     }
 
-    @Test("nonsense under a plain name is told once it is seen, also when it comes later")
+    @Test("An invalid total is reported in a warning when it first appears")
     func nonsense() async throws {
         let total = Mutex("45")
         let origin = ScriptedOrigin { _, _ in
@@ -81,7 +83,7 @@ struct TotalTests {
     }
 
     @Test(
-        "an estimate is one, whoever says so",
+        "Every mark of an estimate makes the total an estimate",
         arguments: [
             #"{"hits":{"total":{"value":45,"relation":"gte"},"hits":[$]}}"#,
             #"{"total":45,"isEstimate":true,"items":[$]}"#,
@@ -93,12 +95,12 @@ struct TotalTests {
         #expect(try await total(body.replacing("$", with: objects(0..<20))) == .estimate(45))
     }
 
-    @Test("a mark that says no leaves the total exact", arguments: [#""isEstimate":false"#, #""relation":"eq""#])
+    @Test("A negative mark leaves the total exact", arguments: [#""isEstimate":false"#, #""relation":"eq""#])
     func exact(mark: String) async throws {
         #expect(try await total(#"{"total":45,\#(mark),"items":[\#(objects(0..<20))]}"#) == .exact(45))
     }
 
-    @Test("two totals that differ, or one smaller than the page: told")
+    @Test("Two different totals, or one smaller than the page, are reported in a warning")
     func contradictions() async throws {
         let two = try await scripted(
             "http://h/api",
@@ -117,9 +119,7 @@ struct TotalTests {
             small.lesson?.warnings.first == "/total says 5, and the page has 20 items; it is not taken for the total")
     }
 
-    @Test(
-        "a total that is only on HEAD is asked for there: once on first contact, and again where page one says nothing (R16)"
-    )
+    @Test("A total that only HEAD returns is requested on first contact, and again whenever page one has none (R16)")
     func head() async throws {
         let origin = ScriptedOrigin { url, request in
             if request.method == "HEAD" {
@@ -143,14 +143,14 @@ struct TotalTests {
         #expect(try await source.first().total == .exact(45))
         #expect(origin.requests.map(\.method) == ["GET", "HEAD", "GET", "HEAD", "GET", "HEAD"])
         _ = try await source.page(.cursor(page.next!))
-        #expect(origin.requests.count == 7, "behind page one nobody asks for it")
+        #expect(origin.requests.count == 7, "requests behind page one do not need HEAD")
 
         let stored = try scripted("http://h/api", origin, stored: page.lesson?.source)
         #expect(try await stored.first().total == .exact(45))
     }
 
     @Test(
-        "HEAD is not asked where it would change nothing, or is not allowed",
+        "HEAD is not sent where it has no use or is not allowed",
         arguments: [
             #"{"items":[{"id":1}],"has_more":false}"#, #"{"items":[{"id":1}],"total":1}"#, #"{"items":[],"total":0}"#,
         ])
@@ -166,7 +166,7 @@ struct TotalTests {
     }
 
     @Test(
-        "HEAD that gets no answer on first contact is asked with the next page one, and its total is kept from then on",
+        "HEAD that fails on first contact is sent again with the next page one, and its total is kept from then on",
         arguments: [nil, 500, 503, 408])
     func silentHead(status: Int?) async throws {
         let isWell = Mutex(false)
@@ -186,15 +186,15 @@ struct TotalTests {
         let first = try await scripted("http://h/api", origin).first()
         #expect(first.total == .unknown)
         #expect(first.lesson?.warnings.first?.contains("the next run asks again") == true)
-        #expect(first.next != nil, "how the list goes on is known all the same")
+        #expect(first.next != nil, "the next page is known nevertheless")
 
         let still = try await scripted("http://h/api", origin, stored: first.lesson?.source).first()
         #expect(still.total == .unknown)
         isWell.withLock { $0 = true }
         let source = try scripted("http://h/api", origin, stored: still.lesson?.source)
-        // Nothing conditional: "not modified" would bring no lesson, and what was learned would be lost.
+        // The request is unconditional, because a 304 answer contains no lesson to store.
         guard case .page(let page) = try await source.fetch(PageRequest(.first, validator: first.validator)) else {
-            Issue.record("no page")
+            Issue.record("the answer is no page")
             return
         }
         #expect(page.total == .exact(45))
@@ -206,7 +206,7 @@ struct TotalTests {
                 == .notModified(total: .exact(45), validator: nil))
     }
 
-    @Test("an origin that never answers HEAD is asked five times, and left alone then")
+    @Test("An origin that never answers HEAD gets it five times and no more")
     func silentForEver() async throws {
         let origin = ScriptedOrigin { _, request in
             request.method == "HEAD" ? HTTPPageResponse(status: 503) : .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#)
@@ -219,7 +219,7 @@ struct TotalTests {
         #expect(origin.requests.count { $0.method == "HEAD" } == 5)
     }
 
-    @Test("HEAD that is refused costs one request and no page")
+    @Test("A refused HEAD costs one request, and page one succeeds")
     func refusedHead() async throws {
         let origin = ScriptedOrigin { _, request in
             request.method == "HEAD" ? HTTPPageResponse(status: 405) : .json(#"{"next":"/api?c=1","items":[{"id":1}]}"#)

@@ -7,13 +7,13 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("What clients meet elsewhere")
+@Suite("Pitfalls of real origins")
 struct TrapTests {
     private func list(start: Int, end: Int, of total: Int = 45) -> String {
         #"{"total":\#(total),"items":[\#(objects(start..<max(start, end)))]}"#
     }
 
-    @Test("the member for items is absent when there are none: at once, and past the end")
+    @Test("A missing items member counts as an empty page: in page one, and past the end")
     func absentItems() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0
@@ -27,13 +27,13 @@ struct TrapTests {
                 try await scripted("http://h/api", ScriptedOrigin { _, _ in .json(body) }).first().content.isEmpty,
                 "\(body)")
         }
-        // Nothing says that this is a list, nor that it is empty.
+        // This body gives no evidence of a list, or of an empty one.
         await #expect(throws: FetchFailure.self) {
             _ = try await scripted("http://h/api", ScriptedOrigin { _, _ in .json(#"{"status":"ok"}"#) }).first()
         }
     }
 
-    @Test("an answer that speaks of an error is not taken for an empty page")
+    @Test("An answer with an error member is not mistaken for an empty page")
     func errorInside() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0
@@ -44,7 +44,7 @@ struct TrapTests {
         await #expect(throws: FetchFailure.self) { _ = try await source.page(.offset(40)) }
     }
 
-    @Test("a page size that is silently clamped: what came counts, and it is told")
+    @Test("A page size that the origin reduces silently is detected, and reported in a warning")
     func clamped() async throws {
         let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, size = min(url.number("per_page") ?? 10, 10), start = (page - 1) * size
@@ -59,7 +59,7 @@ struct TrapTests {
     }
 
     @Test(
-        "a cap that only the body tells is kept to from then on",
+        "A maximum page size that only the body states is respected from then on",
         arguments: [
             #""meta":{"max_per_page":25}"#, #""limit":25"#, #""pagination":{"per_page":25,"total":90}"#,
         ])
@@ -76,7 +76,7 @@ struct TrapTests {
         #expect(origin.urls.last == "http://h/api?offset=25&limit=25")
     }
 
-    @Test("a size has another name here than was guessed: page one is asked for again, or its grid would be another's")
+    @Test("When the size parameter has another name than guessed, page one is fetched again, so that the grid matches")
     func otherSizeName() async throws {
         let origin = ScriptedOrigin { url, _ in
             let page = url.number("page") ?? 1, size = url.number("per_page") ?? 10, start = (page - 1) * size,
@@ -93,7 +93,7 @@ struct TrapTests {
             origin.urls == ["http://h/api?limit=15", "http://h/api?per_page=15", "http://h/api?page=3&per_page=15"])
     }
 
-    @Test("past the end by 400, 404, 416, and by 200 and nothing", arguments: [400, 404, 416, 200])
+    @Test("A request past the end may get 400, 404, 416, or 200 with an empty page", arguments: [400, 404, 416, 200])
     func pastEnd(status: Int) async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0
@@ -105,11 +105,11 @@ struct TrapTests {
         switch try await source.fetch(PageRequest(.offset(60))) {
         case .pastEnd: #expect(status != 200)
         case .page(let page): #expect(status == 200 && page.content.isEmpty)
-        case .notModified: Issue.record("nothing was asked about again")
+        case .notModified: Issue.record("the request was not conditional")
         }
     }
 
-    @Test("a total that lies past the end takes nothing away from what came")
+    @Test("A total beyond the real end does not hide fetched items")
     func lyingTotal() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("offset") ?? 0
@@ -121,7 +121,7 @@ struct TrapTests {
         #expect(try await source.page(.offset(60)).content.isEmpty)
     }
 
-    @Test("R24: a Link that brings the same items for ever, under ever new URLs, ends as a loop that is named")
+    @Test("Next links that repeat the same items under new URLs end with the failure loop (R24)")
     func loop() async throws {
         let origin = ScriptedOrigin { url, _ in
             .json(
@@ -137,11 +137,11 @@ struct TrapTests {
         #expect(origin.requests.count <= 2 * 21 + 2)
     }
 
-    @Test("a next link that drops what page one was asked with: put back where the answers differ")
+    @Test("Parameters that a next link omits are added again if the answers differ")
     func droppedParameters() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
-            // Without the filter, the origin shows everything.
+            // Without the filter, the origin returns everything.
             let items = url.value(of: "kind") == "a" ? start..<end : start + 500..<end + 500
             return .json(#"{"next":\#(end < 45 ? "\"/api?cursor=\(end)\"" : "null"),"items":[\#(objects(items))]}"#)
         }
@@ -152,7 +152,7 @@ struct TrapTests {
         #expect(try await walk(source) == fortyFive)
     }
 
-    @Test("a next link that is refused without them: put back")
+    @Test("Parameters that a next link omits are added again if the origin refuses the link")
     func neededParameters() async throws {
         let origin = ScriptedOrigin { url, _ in
             guard url.value(of: "kind") == "a" else { return HTTPPageResponse(status: 400) }
@@ -163,7 +163,7 @@ struct TrapTests {
         #expect(try await walk(try scripted("http://h/api?kind=a", origin)) == fortyFive)
     }
 
-    @Test("a next link whose token stands for everything is left as it is")
+    @Test("A next link whose token includes all parameters stays unchanged")
     func wholeToken() async throws {
         let origin = ScriptedOrigin { url, _ in
             let start = url.number("cursor") ?? 0, end = min(start + 20, 45)
@@ -178,7 +178,7 @@ struct TrapTests {
     }
 
     @Test(
-        "JSON is JSON, whatever the content type says",
+        "A JSON body is accepted with any content type",
         arguments: ["text/plain", "text/html; charset=utf-8", "application/octet-stream"])
     func contentType(type: String) async throws {
         let body = Array(#"{"items":[{"id":1}],"total":1}"#.utf8)
@@ -189,7 +189,7 @@ struct TrapTests {
     }
 
     @Test(
-        "entity tags come back exactly as they were sent: unquoted, weak, quoted",
+        "An entity tag is sent back exactly as received: unquoted, weak or quoted",
         arguments: ["abc123", "W/\"abc\"", "\"abc\"", "W/abc"])
     func entityTags(tag: String) async throws {
         let origin = ScriptedOrigin { _, request in
@@ -205,7 +205,7 @@ struct TrapTests {
                 == .notModified(total: .unknown, validator: nil))
     }
 
-    @Test("R6: bodies that differ at every call though their items are the same have one fingerprint")
+    @Test("Bodies that differ although their items are equal have one fingerprint (R6)")
     func noisyBodies() async throws {
         let calls = Mutex(0)
         let origin = ScriptedOrigin { _, _ in
@@ -225,7 +225,7 @@ struct TrapTests {
         #expect(again.pagesFetched == 0 && again.pagesUnchanged == 1)
     }
 
-    @Test("NUL, lone surrogates and escapes in ids, names and texts: every item is there, byte for byte (R5, R7)")
+    @Test("Items with NUL, lone surrogates and escapes in ids, names and texts are stored byte for byte (R5, R7)")
     func oddText() async throws {
         let items = [
             #"{"id":"a\ud800","text":"\u0000"}"#, #"{"id":"a\ud801","text":"\udc00\ud800"}"#,
@@ -243,7 +243,7 @@ struct TrapTests {
         #expect(held.map { String(decoding: $0, as: UTF8.self) } == items)
     }
 
-    @Test("a cookie that nobody asked for is not sent back")
+    @Test("A cookie from the origin is not sent back")
     func cookies() async throws {
         let origin = ScriptedOrigin { _, _ in
             .json("[\(objects(0..<3))]", [HTTPField("Set-Cookie", "a=b"), HTTPField("Link", "</api?c=1>; rel=next")])

@@ -5,12 +5,12 @@ import Testing
 
 @testable import HTTPPageSource
 
-@Suite("R1: validators (RFC 9110, 8.8 and 13.1)")
+@Suite("Validators (RFC 9110, 8.8 and 13.1) (R1)")
 struct ValidatorTests {
     private static let monday = "Mon, 07 Nov 1994 08:49:37 GMT"
     private static let sunday = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    /// An origin whose first answer has these headers, and whose answer to a condition is a 304 with those.
+    /// Returns an origin whose first answer has `headers`. Its answer to a conditional request is a 304 with `renewal`.
     private func origin(_ headers: [HTTPField], then renewal: [HTTPField] = []) -> ScriptedOrigin {
         ScriptedOrigin { _, request in
             request.header("If-None-Match") != nil || request.header("If-Modified-Since") != nil
@@ -31,7 +31,7 @@ struct ValidatorTests {
     }
 
     @Test(
-        "an entity tag comes back exactly as it went",
+        "An entity tag is sent back exactly as received",
         arguments: [
             #""x""#, #"W/"x""#, "\"\"", "x", "5f3-a", #""a, b""#, #""a b""#, "a, b", "a b", #"w/"x""#, #""é""#, #""x"#,
             #""x-gzip""#,
@@ -51,7 +51,7 @@ struct ValidatorTests {
     }
 
     @Test(
-        "what could be taken for something else is no tag: nothing, any, several, and what is no text",
+        "An ambiguous entity tag is ignored: empty, a wildcard, several, not a text, or too long",
         arguments: [
             [""], ["  "], ["*"], [#""a""#, #""b""#], ["\"a\u{0}\""], ["\"\u{FFFD}\""],
             [String(repeating: "x", count: 4_097)],
@@ -61,7 +61,7 @@ struct ValidatorTests {
         #expect(try await validator(source(origin)) == nil)
     }
 
-    @Test("the same tag twice is one tag")
+    @Test("A repeated entity tag counts as one")
     func twice() async throws {
         #expect(
             try await validator(
@@ -73,7 +73,7 @@ struct ValidatorTests {
     }
 
     @Test(
-        "a date is a validator, and what is no date is none",
+        "A valid Last-Modified date is a validator, and an invalid one is ignored",
         arguments: [
             (monday, true), ("Sunday, 06-Nov-94 08:49:37 GMT", true), ("yesterday", false), ("-1", false), ("0", false),
             ("", false),
@@ -93,19 +93,19 @@ struct ValidatorTests {
         #expect(origin.requests.last?.header("If-Modified-Since") == date)
     }
 
-    @Test("304 to a request without a validator is hostile, and no page")
+    @Test("A 304 answer to an unconditional request is hostile")
     func unasked() async throws {
         let source = try source(
             ScriptedOrigin { _, _ in HTTPPageResponse(status: 304, headers: [HTTPField("ETag", #""x""#)]) })
         let failure = await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first)) }
         #expect(failure?.failureClass == .hostile && failure?.isRetryable == false && failure?.httpStatus == 304)
-        // A validator of another request was not sent, so the answer is unasked for, too.
+        // A validator of another request is not sent, so the request is unconditional.
         let foreign = Validator(request: "https://h/other", entityTag: #""x""#, lastModified: nil, coversTotal: false)
         await #expect(throws: FetchFailure.self) { _ = try await source.fetch(PageRequest(.first, validator: foreign)) }
     }
 
     @Test(
-        "a 304 with a new validator replaces what was held (15.4.5)",
+        "A 304 answer with a new validator replaces the held one (15.4.5)",
         arguments: [
             ([HTTPField("ETag", #""b""#)], #""b""#, nil),
             ([HTTPField("ETag", #""b""#), HTTPField("Last-Modified", monday)], #""b""#, monday),
@@ -117,7 +117,7 @@ struct ValidatorTests {
             origin([HTTPField("ETag", #""a""#), HTTPField("Last-Modified", Self.sunday)], then: fields))
         let held = try #require(try await validator(source))
         guard case .notModified(_, let renewed) = try await source.fetch(PageRequest(.first, validator: held)) else {
-            Issue.record("it was modified")
+            Issue.record("the answer is not 304")
             return
         }
         #expect(
@@ -126,7 +126,7 @@ struct ValidatorTests {
     }
 
     @Test(
-        "a 304 that says the same, nothing, or nonsense changes nothing",
+        "A 304 answer with the same, no or an invalid validator changes nothing",
         arguments: [
             [HTTPField("ETag", #""a""#)], [HTTPField("ETag", "*")], [HTTPField("Last-Modified", "never")], [],
         ])

@@ -7,7 +7,7 @@ import Testing
 @Suite("Header fields")
 struct HeaderTests {
     @Test(
-        "Link (RFC 8288): the next one, wherever it stands and however it is written",
+        "Link (RFC 8288): the next target is found in any position and spelling",
         arguments: [
             (#"</a?page=2>; rel="next""#, "/a?page=2"),
             (#"<https://x.example/a>; rel=next"#, "https://x.example/a"),
@@ -27,7 +27,7 @@ struct HeaderTests {
     private static let noon = Timestamp(milliseconds: 784_111_777_000)  // Sun, 06 Nov 1994 08:49:37 GMT
 
     @Test(
-        "Retry-After (RFC 9110, 10.2.3): seconds or a date",
+        "Retry-After (RFC 9110, 10.2.3) accepts seconds or a date",
         arguments: [
             ("0", Duration.zero), ("7", .seconds(7)), (" 7 ", .seconds(7)),
             ("Sun, 06 Nov 1994 08:50:07 GMT", .seconds(30)),
@@ -43,7 +43,7 @@ struct HeaderTests {
         #expect(RetryAfter.pause(field, now: HeaderTests.noon) == pause)
     }
 
-    @Test("a date far ahead, or a number beyond all numbers, overflows nothing")
+    @Test("Extreme dates and numbers in Retry-After do not overflow")
     func extremes() {
         #expect(RetryAfter.pause("Fri, 31 Dec 9999 23:59:59 GMT", now: HeaderTests.noon)! > .seconds(1_000_000))
         #expect(RetryAfter.pause("9223372036854775807", now: HeaderTests.noon) == .seconds(1 << 31))
@@ -54,7 +54,7 @@ struct HeaderTests {
     }
 
     @Test(
-        "dates around leap days and the epoch",
+        "Dates around leap days and the epoch are parsed",
         arguments: [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
             ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
@@ -66,7 +66,7 @@ struct HeaderTests {
     }
 
     @Test(
-        "what is no date is none",
+        "Invalid dates are rejected",
         arguments: [
             "", "now", "2024-02-29T12:00:00Z", "Thu, 30 Feb 2024 12:00:00 GMT", "Thu, 29 Feb 2023 12:00:00 GMT",
             "Thu, 29 Feb 2024 24:00:00 GMT",
@@ -81,7 +81,7 @@ struct HeaderTests {
 @Suite("Origin URLs")
 struct OriginURLTests {
     @Test(
-        "hosts of other scripts are written as the network knows them (RFC 3492, 7.1), and are one host however they are written",
+        "International host names are converted to Punycode (RFC 3492, 7.1), and every spelling is the same host",
         arguments: [
             ("bücher", "bcher-kva"), ("他们为什么不说中文", "ihqwcrb4cv8a8dqg056pqjye"),
             ("3年b組金八先生", "3b-ww4c5e180e575a65lsy2b"),
@@ -101,7 +101,7 @@ struct OriginURLTests {
     }
 
     @Test(
-        "brackets without an address are no host, neither typed nor named by an origin; an address in brackets is one",
+        "Brackets without an address are no host, and an address in brackets is one",
         arguments: [
             "[", "]", "[]", "[]:80", "a[b", "[::1", "::1]", "[[::1]]",
         ])
@@ -111,11 +111,11 @@ struct OriginURLTests {
         #expect(OriginURL("http://[::1]:8080/x") != nil)
     }
 
-    @Test("a host whose label is longer than the network takes is none")
+    @Test("A host with a label that is too long is rejected")
     func longLabel() { #expect(OriginURL("http://\(String(repeating: "ü", count: 70)).example/") == nil) }
 
     @Test(
-        "percent signs are read where they stand for text, and nowhere else (RFC 3986, 2.1)",
+        "Percent encoding of UTF-8 text is decoded, and invalid encoding is rejected (RFC 3986, 2.1)",
         arguments: [
             ("a%20b", "a b"), ("%C3%BC", "ü"), ("", ""), ("plain+", "plain+"), ("%41%4a%4A", "AJJ"), ("ü%25", "ü%"),
             ("%", nil), ("%4", nil), ("%zz", nil), ("%ff", nil), ("a%C3", nil),
@@ -123,13 +123,13 @@ struct OriginURLTests {
     func percent(text: String, plain: String?) { #expect(text.percentDecoded == plain) }
 
     @Test(
-        "only absolute http and https URLs are origins",
+        "Only absolute http and https URLs are origins",
         arguments: ["ftp://x/a", "file:///etc/passwd", "x", "/a", "http://", "https:///a", "", "http//x"])
     func foreign(text: String) {
         #expect(OriginURL(text) == nil)
     }
 
-    @Test("R45: a key has neither paging nor secrets, and does not depend on order or spelling of the host")
+    @Test("A key contains neither paging nor secrets, and is independent of order and host spelling (R45)")
     func keys() {
         let plain = HTTPPageSource.key(for: "https://api.example.com/items?tag=a&sort=b")?.text
         #expect(plain == "https://api.example.com/items?sort=b&tag=a")
@@ -145,7 +145,7 @@ struct OriginURLTests {
         #expect(HTTPPageSource.key(for: "http://h")?.text == "http://h/")
     }
 
-    @Test("parameters are set in place, encoded so that no value becomes another parameter")
+    @Test("Parameters are set in place and encoded, so that a value cannot become another parameter")
     func setting() {
         var url = OriginURL("http://h/x?a=%C3%BC+b&offset=0&flag")!
         url.set("offset", "100")
@@ -155,7 +155,7 @@ struct OriginURLTests {
     }
 
     @Test(
-        "references are resolved as RFC 3986, 5.4 says",
+        "References are resolved as in RFC 3986, 5.4",
         arguments: [
             ("?page=2", "http://h/a/b?page=2"), ("/c", "http://h/c"), ("c", "http://h/a/c"), ("../c", "http://h/c"),
             ("//x/c", "http://x/c"),

@@ -1,36 +1,36 @@
 import Synchronization
 
-/// How a path is answered: for each request, what is done step by step. The connection stays open behind the last step.
+/// The answers for a path: the steps for each request. The connection stays open after the last step.
 public struct Behaviour: Sendable {
     let steps: @Sendable (HostileRequest) -> [Step]
 
-    /// - Parameter steps: what to do with a request. Called once for each, in the order in which they come.
+    /// - Parameter steps: Returns the steps for a request. It is called once per request, in order of arrival.
     public init(_ steps: @escaping @Sendable (HostileRequest) -> [Step]) { self.steps = steps }
 
-    /// Whatever is asked, these steps. HEAD is not answered so, but refused: nothing here has to do with it.
+    /// Runs these steps for every request. HEAD is refused with 405, because it would not fit the script.
     public static func script(_ steps: Step...) -> Behaviour { script(steps) }
 
-    /// Whatever is asked, these steps; HEAD is refused.
+    /// Runs these steps for every request. HEAD is refused with 405.
     public static func script(_ steps: [Step]) -> Behaviour {
         Behaviour { $0.method == "HEAD" ? RawAnswer.status(405).steps(to: $0) : steps }
     }
 
-    /// Whatever is asked, this answer.
+    /// Sends this answer to every request.
     public static func answer(_ answer: RawAnswer) -> Behaviour { Behaviour { answer.steps(to: $0) } }
 
-    /// An answer that depends on the request.
+    /// Sends an answer that depends on the request.
     public static func answers(_ answer: @escaping @Sendable (HostileRequest) -> RawAnswer) -> Behaviour {
         Behaviour { answer($0).steps(to: $0) }
     }
 
-    /// One way for the requests that `isMeant` picks, another for the rest.
+    /// Uses one behaviour for the requests that `isMeant` selects, and another for the rest.
     public static func either(
         _ isMeant: @escaping @Sendable (HostileRequest) -> Bool, _ one: Behaviour, or other: Behaviour
     ) -> Behaviour {
         Behaviour { (isMeant($0) ? one : other).steps($0) }
     }
 
-    /// The first request so, the second so, and from the last one on always the same. HEAD does not count.
+    /// Uses one behaviour per request, in order, and repeats the last one. HEAD does not count.
     public static func inTurn(_ behaviours: Behaviour...) -> Behaviour {
         let asked = Turns()
         return Behaviour { request in
@@ -40,7 +40,7 @@ public struct Behaviour: Sendable {
     }
 }
 
-/// State: how many turns there have been; under a mutex.
+/// State: the number of turns so far, under a mutex.
 private final class Turns: Sendable {
     private let count = Mutex(0)
 

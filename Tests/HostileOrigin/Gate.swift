@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Keeps whoever comes until it is opened: what takes the place of a pause in a script, so that no test sleeps.
+/// Suspends its callers until it is opened. A gate replaces a pause in a script, so that no test sleeps.
 ///
-/// State: whether it is open, and who waits, by number; under a mutex. Nobody is resumed while it is held.
+/// State: whether the gate is open, and the waiting callers by number, under a mutex. No caller is resumed while the
+/// mutex is locked.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -14,7 +15,7 @@ public final class Gate: Sendable {
 
     public init() {}
 
-    /// Lets everybody through, from now on.
+    /// Opens the gate for all present and later callers.
     public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -24,7 +25,8 @@ public final class Gate: Sendable {
         for waiter in waiting { waiter.resume() }
     }
 
-    /// Returns when the gate is open, or when the task is cancelled: a connection that is gone waits for nothing.
+    /// Returns when the gate is open, or when the task is cancelled. The script of a closed connection therefore does
+    /// not wait.
     public func pass() async {
         let number = state.withLock { state in
             state.last += 1

@@ -3,11 +3,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server on loopback that answers as a test says, byte for byte. What no HTTP library would let through is what it
-/// is for.
+/// A server on loopback that sends the answers of a test byte for byte. It can send answers that no HTTP library would
+/// allow.
 ///
-/// State: how each path is answered, the requests so far, who waits for them, and the connections; under a mutex.
-/// Nothing is awaited and nobody is resumed while it is held.
+/// State: the behaviour of each path, the requests so far, callers waiting for requests, and the connections, under a
+/// mutex. No call is awaited and no caller is resumed while the mutex is locked.
 public final class HostileOrigin: Sendable {
     private struct State {
         var behaviours: [String: Behaviour] = [:]
@@ -27,9 +27,9 @@ public final class HostileOrigin: Sendable {
 
     public init() {}
 
-    /// Begins to listen, on a free port.
-    /// - Returns: scheme, host and port.
-    /// - Throws: what the system says.
+    /// Starts to listen on a free port.
+    /// - Returns: The scheme, host and port.
+    /// - Throws: The error of the system.
     public func start() async throws -> String {
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -45,7 +45,7 @@ public final class HostileOrigin: Sendable {
         return "http://127.0.0.1:\(server.localAddress?.port ?? 0)"
     }
 
-    /// Ends every connection, and listens no more.
+    /// Closes all connections and stops listening.
     public func stop() async {
         let channels = state.withLock { state in
             defer { (state.server, state.connections) = (nil, [:]) }
@@ -54,15 +54,15 @@ public final class HostileOrigin: Sendable {
         for channel in channels { try? await channel.close() }
     }
 
-    /// From now on the path is answered so. A path that nobody has spoken of is answered with 404.
+    /// Sets the behaviour of a path from now on. Paths without a behaviour are answered with 404.
     public func set(_ path: String, _ behaviour: Behaviour) { state.withLock { $0.behaviours[path] = behaviour } }
 
-    // MARK: What it was asked
+    // MARK: Received requests
 
-    /// Every request so far, in order.
+    /// All requests so far, in order.
     public var requests: [HostileRequest] { state.withLock { $0.requests } }
 
-    /// Returns when so many requests have come.
+    /// Returns when this many requests have arrived.
     public func arrival(of count: Int) async {
         await withCheckedContinuation { waiter in
             let isHere = state.withLock { state in
@@ -86,7 +86,7 @@ public final class HostileOrigin: Sendable {
         }
     }
 
-    /// One connection: each request in its turn, until a script or the client ends it.
+    /// Answers the requests of one connection in order, until a script or the client ends it.
     private func serve(_ channel: any Channel, _ requests: AsyncStream<HostileRequest>) async {
         for await request in requests {
             let (behaviour, arrived) = state.withLock { state in
@@ -98,7 +98,7 @@ public final class HostileOrigin: Sendable {
             do {
                 for step in steps { try await carryOut(step, on: channel) }
             } catch {
-                // The client has gone. What it made of the answer is what the test looks at.
+                // The client has closed the connection. The test checks how the client handled the answer.
                 break
             }
         }
@@ -126,7 +126,7 @@ public final class HostileOrigin: Sendable {
         case .close:
             try await channel.close()
         case .reset:
-            // With nothing to linger for, closing sends RST (socket(7), SO_LINGER).
+            // With a linger time of zero, closing sends RST (socket(7), SO_LINGER).
             if let socket = channel as? any SocketOptionProvider {
                 try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
             }

@@ -1,9 +1,9 @@
-/// What a client sent, up to the empty line; no request of these tests has a body.
+/// The head of a client's request, up to the empty line. Requests of these tests have no body.
 public struct HostileRequest: Sendable, Hashable {
-    /// Everything as it came: where a secret would be found, wherever it stands.
+    /// The whole head as received. Tests search it for secrets.
     public var text: String
     public var method: String
-    /// Path and query.
+    /// The path and the query.
     public var target: String
     public var headers: [Field]
 
@@ -13,7 +13,8 @@ public struct HostileRequest: Sendable, Hashable {
         public var value: String
     }
 
-    /// - Parameter head: the request line and the header fields; nil when it is no request.
+    /// Parses a head. Returns nil when it is no request.
+    /// - Parameter head: The request line and the header fields.
     init?(head: String) {
         text = head
         // "\r\n" is one character (Unicode Standard Annex 29).
@@ -32,10 +33,10 @@ public struct HostileRequest: Sendable, Hashable {
     /// The target without its query.
     public var path: String { String(target.prefix { $0 != "?" }) }
 
-    /// The value of a header field; nil when it was not sent.
+    /// Returns the value of a header field, or nil when the field is missing.
     public func header(_ name: String) -> String? { headers.first { $0.name == name.lowercased() }?.value }
 
-    /// The value of a parameter of the query, as it was sent; nil when there is none.
+    /// Returns the value of a query parameter as sent, or nil when the parameter is missing.
     public func parameter(_ name: String) -> String? {
         for pair in target.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") where pair.hasPrefix("\(name)=")
         {

@@ -1,5 +1,4 @@
-/// An answer that is what it says: a status, fields, a body and its right length. The hostile ones are written step by
-/// step.
+/// A well-formed answer: a status, fields, a body, and its correct length. Malformed answers are written step by step.
 public struct RawAnswer: Sendable {
     public var status: Int
     public var fields: [(name: String, value: String)]
@@ -11,7 +10,7 @@ public struct RawAnswer: Sendable {
         self.body = body
     }
 
-    /// JSON, unless the fields say otherwise.
+    /// Returns an answer of type JSON, unless the fields contain another type.
     public static func json(_ text: String, _ fields: [(name: String, value: String)] = [], status: Int = 200)
         -> RawAnswer
     {
@@ -21,16 +20,17 @@ public struct RawAnswer: Sendable {
         return RawAnswer(status: status, fields, body: Array(text.utf8))
     }
 
-    /// A status and nothing else.
+    /// Returns an answer with a status and no body.
     public static func status(_ status: Int, _ fields: [(name: String, value: String)] = []) -> RawAnswer {
         RawAnswer(status: status, fields)
     }
 
-    /// RFC 9110, 6.4.1: neither an answer to HEAD nor one of these has a body, whatever its length says.
+    /// Whether the status has no body (RFC 9110, 6.4.1). Answers to HEAD have none either, whatever their
+    /// Content-Length is.
     private var hasNoBody: Bool { status == 204 || status == 304 }
 
-    /// The answer as it is sent.
-    /// - Parameter request: what it answers.
+    /// Returns the steps that send the answer.
+    /// - Parameter request: The request that is answered.
     public func steps(to request: HostileRequest) -> [Step] {
         var lines = ["HTTP/1.1 \(status) Status"] + fields.map { "\($0.name): \($0.value)" }
         if !hasNoBody { lines.append("Content-Length: \(body.count)") }

@@ -1,13 +1,13 @@
 #if HTTP
 import NIOCore
 
-/// Takes requests out of what a client sends, one behind the other.
+/// Parses the requests in the bytes of a client, one after the other.
 ///
-/// Belongs to its connection's event loop.
+/// A reader belongs to the event loop of its connection.
 final class RequestReader: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// Nothing that a client of these tests sends is longer.
+    /// The longest accepted head. Clients of these tests send shorter ones.
     private static let longestHead = 1 << 20
 
     private var received: [UInt8] = []
@@ -31,10 +31,10 @@ final class RequestReader: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    /// A client that breaks the connection off is nothing to speak of here.
+    /// Closes the connection. A reset by the client is no failure in these tests.
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Behind the empty line; nil while it has not come.
+    /// The index after the empty line. `nil` means that the line has not arrived.
     private var endOfHead: Int? {
         guard received.count >= 4 else { return nil }
         return (4...received.count).first { received[$0 - 4..<$0].elementsEqual([13, 10, 13, 10]) }

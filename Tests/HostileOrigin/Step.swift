@@ -1,19 +1,19 @@
-/// What a connection does next, in an answer.
+/// A step of an answer on a connection.
 public enum Step: Sendable {
-    /// Sends these bytes, and goes on when the system has taken them.
+    /// Sends these bytes and continues when the system has accepted them.
     case bytes([UInt8])
-    /// Sends a block so often. A body of a gigabyte costs the memory of one block: the next one waits until there is
-    /// room.
+    /// Sends a block repeatedly. A body of a gigabyte needs the memory of one block, because each block waits for space
+    /// in the buffer.
     case repeated([UInt8], times: Int)
-    /// Sends one byte, and another each time that so much time has passed.
+    /// Sends one byte per interval.
     case drip([UInt8], every: Duration)
-    /// Goes on when the gate is opened.
+    /// Continues when the gate is opened.
     case wait(Gate)
-    /// Says nothing more, and stays, until the client goes.
+    /// Sends no more and keeps the connection open until the client closes it.
     case hang
-    /// Ends the connection as is usual (FIN). What was sent arrives.
+    /// Closes the connection as usual (FIN). Sent bytes arrive.
     case close
-    /// Breaks the connection off (RST). What was sent, and not read yet, is lost.
+    /// Resets the connection (RST). Bytes that the client has not read are lost.
     case reset
 }
 
@@ -21,7 +21,7 @@ extension Step {
     /// Sends a text in UTF-8.
     public static func text(_ text: String) -> Step { .bytes(Array(text.utf8)) }
 
-    /// Lines of a head, each ended with CRLF, and the empty line behind them.
+    /// Sends the lines of a head, each ended with CRLF, and an empty line.
     public static func head(_ lines: String...) -> Step {
         .text(lines.map { $0 + "\r\n" }.joined() + "\r\n")
     }
@@ -29,10 +29,10 @@ extension Step {
     /// Sends a chunk of a chunked body (RFC 9112, 7.1).
     public static func chunk(_ bytes: [UInt8]) -> Step { .bytes(framed(bytes)) }
 
-    /// Sends a chunk of a chunked body.
+    /// Sends a text as a chunk of a chunked body.
     public static func chunk(_ text: String) -> Step { chunk(Array(text.utf8)) }
 
-    /// Sends the same chunk so often.
+    /// Sends the same chunk repeatedly.
     public static func chunks(_ bytes: [UInt8], times: Int) -> Step { .repeated(framed(bytes), times: times) }
 
     private static func framed(_ bytes: [UInt8]) -> [UInt8] {

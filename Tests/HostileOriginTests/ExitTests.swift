@@ -6,14 +6,17 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-/// How `pagecache sync` ends when its origin misbehaves, as a script sees it: the exit code, and one line that says
-/// why.
+/// The result of `pagecache sync` with a misbehaving origin as a script sees it: the exit code, and one line of
+/// explanation.
 @Suite("A hostile origin: exit codes of the tool")
 struct ExitTests {
-    /// What the tool can be told is less than what a program can: its limits of size are those by default.
+    /// The troubles without those that need low limits. The tool has no options for limits of size and uses the
+    /// defaults.
     static let troubles = Trouble.all.filter { !$0.needsLowLimits }
 
-    @Test("nothing cached: 65, 69 or 77, one line, and no store is made", .timeLimit(.minutes(3)), arguments: troubles)
+    @Test(
+        "A failed first sync ends with 65, 69 or 77 and one line, and creates no store", .timeLimit(.minutes(3)),
+        arguments: troubles)
     func nothingCached(trouble: Trouble) async throws {
         try await ToolBench.run { bench in
             bench.origin.set("/list", trouble.behaviour(bench.strangerRoot))
@@ -36,7 +39,7 @@ struct ExitTests {
         ] + Trouble.statuses.filter { [401, 404, 429, 503].contains($0.status) }
 
     @Test(
-        "something cached: 65, 75 or 77; show gives it byte for byte, verify finds nothing",
+        "A failed sync of a cached list ends with 65, 75 or 77, show prints the items byte for byte, and verify finds no damage",
         .timeLimit(.minutes(3)), arguments: chosen)
     func somethingCached(trouble: Trouble) async throws {
         try await ToolBench.run { bench in
@@ -58,14 +61,15 @@ struct ExitTests {
             let failing = pages.jsonArray.filter { ($0["state"] as? String)?.hasPrefix("failed") == true }
             #expect(failing.count == 1 && failing.first?["offset"] as? Int == 0)
             #expect(trouble.classes.map(\.rawValue).contains(failing.first?["error_class"] as? String ?? ""))
-            // Chance may have called for a retry at once.
+            // A random pause may have allowed an immediate retry.
             #expect(failing.first?["attempts"] as? Int ?? 0 >= 1)
             bench.expectPrintable(pages)
         }
     }
 
     @Test(
-        "a list that is none: 75, and what came of it is there", .timeLimit(.minutes(3)), arguments: PagingTests.circles
+        "A sync of a circular list ends with 75 and keeps the fetched items", .timeLimit(.minutes(3)),
+        arguments: PagingTests.circles
     )
     func circle(circle: PagingTests.Circle) async throws {
         try await ToolBench.run { bench in

@@ -1,9 +1,9 @@
 #if Tool
 import HostileOrigin
 
-/// The list as it is while its origin is good: six items in two pages, linked by a URL in the body.
+/// The list of a well-behaved origin: six items in two pages, linked by a URL in the body.
 enum GoodList {
-    /// Text that a careless reader would change: numbers, escapes, what is not ASCII (R7).
+    /// Returns an item with text that a careless parser would change: numbers, escapes, non-ASCII characters (R7).
     static func item(_ number: Int) -> String {
         #"{"id":"i\#(number)","price":1.50e0,"text":"größer \u0000 \ud83d\ude00 \/ \u001b[2J"}"#
     }
@@ -12,10 +12,10 @@ enum GoodList {
 
     static func payloads(_ range: ClosedRange<Int>) -> [[UInt8]] { range.map { Array(item($0).utf8) } }
 
-    /// A page as text.
+    /// Returns a page as text.
     /// - Parameters:
-    ///   - next: the next URL as JSON.
-    ///   - total: the total as JSON.
+    ///   - next: The next URL as JSON.
+    ///   - total: The total as JSON.
     static func page(_ range: ClosedRange<Int>, next: String = "null", total: String = "6") -> String {
         #"{"total":\#(total),"items":[\#(items(range))],"next":\#(next)}"#
     }

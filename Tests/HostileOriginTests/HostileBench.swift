@@ -10,10 +10,10 @@ import StorageSupport
 import Synchronization
 import Testing
 
-/// A list that was brought in over real sockets while its origin was good, and what has to hold of it whatever comes
-/// next.
+/// A list that was fetched over real sockets from a good origin, with checks that hold whatever the origin sends later.
 ///
-/// It is asked for with secrets in every place where one can be; beside its origin is another, which nobody is to ask.
+/// Requests contain secrets in every possible place. A second origin runs beside the first, and must receive no
+/// requests.
 final class HostileBench: Sendable {
     let folder = Folder()
     let clock = ManualClock()
@@ -26,9 +26,9 @@ final class HostileBench: Sendable {
     let key: QueryKey
     let network: PatientNetwork
 
-    /// Runs `body` with a list whose pages are at `/list`, six items in two pages, and stops everything behind it.
-    /// Nothing has been asked for yet.
-    /// - Parameter change: what is said about the origin, beside where things stand in its answers.
+    /// Runs `body` with a list at `/list`, six items in two pages, and stops everything afterwards. No request is sent
+    /// before `body`.
+    /// - Parameter change: Changes the configuration of the source, which already names the members of the answers.
     static func run(
         _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }, _ body: (HostileBench) async throws -> Void
     ) async throws {
@@ -69,7 +69,7 @@ final class HostileBench: Sendable {
         store = try await PageStore.open(at: folder.store, mode: .createIfMissing, clock: clock)
     }
 
-    /// One synchronisation that waits for no retry.
+    /// Runs a synchronization that does not wait for retries.
     func sync(_ change: (inout SyncOptions) -> Void = { _ in }) async throws -> SyncReport {
         var options = SyncOptions()
         options.patience = .zero
@@ -79,7 +79,7 @@ final class HostileBench: Sendable {
         ).run()
     }
 
-    /// The items that a reader gets without anybody being asked, byte for byte.
+    /// The items that a reader gets without a request, byte for byte.
     var served: [[UInt8]] {
         get async throws {
             let source = source
@@ -96,11 +96,11 @@ final class HostileBench: Sendable {
         }
     }
 
-    /// Requests for pages; a source may also ask by HEAD.
+    /// The GET requests. A source may also send HEAD.
     var asked: [HostileRequest] { origin.requests.filter { $0.method == "GET" } }
 
-    /// What holds after every bad turn: readers get these items, the store is sound, nothing is left under way or half
-    /// there, and no secret went to another origin, or to the disk.
+    /// Expects that readers get these items and the store is sound. No page may be in flight or partly stored. No
+    /// secret may have reached another origin or the disk.
     func expectUnharmed(
         _ items: [[UInt8]], _ report: SyncReport? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -112,7 +112,7 @@ final class HostileBench: Sendable {
             list.ledger.allSatisfy { $0.state != .inFlight && $0.leaseOwner == nil },
             "\(list.ledger), after \(asked.suffix(12).map(\.target))",
             sourceLocation: sourceLocation)
-        #expect(stranger.requests.isEmpty, "another origin was asked", sourceLocation: sourceLocation)
+        #expect(stranger.requests.isEmpty, "another origin received a request", sourceLocation: sourceLocation)
         let words =
             list.ledger.compactMap(\.failure?.message) + (report?.warnings ?? []) + [list.record.source, key.text]
         #expect(Secret.found(in: words.joined(separator: "\n")) == nil, sourceLocation: sourceLocation)
@@ -123,9 +123,9 @@ final class HostileBench: Sendable {
     }
 }
 
-/// The real network, first with all the time in the world, and on demand with little.
+/// The real network with a generous deadline, and with a short one on request.
 ///
-/// State: how much patience there is; under a mutex.
+/// State: whether the short deadline applies, under a mutex.
 final class PatientNetwork: HTTPTransport {
     static let briefTimeout = Duration.milliseconds(300)
 
@@ -140,10 +140,10 @@ final class PatientNetwork: HTTPTransport {
         brief = AsyncHTTPTransport(limits: limits)
     }
 
-    /// From now on a request may take 300 ms in all.
+    /// Limits each further request to 300 ms.
     func hurry() { isBrief.withLock { $0 = true } }
 
-    /// From now on it may take as long as is usual.
+    /// Restores the usual deadline for further requests.
     func takeTime() { isBrief.withLock { $0 = false } }
 
     func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {

@@ -5,13 +5,12 @@ import PageModel
 import PagedRepository
 import Testing
 
-/// Limits that only real sockets can show (R43): what is slow, what is packed, what is held open, and what is
-/// cancelled.
+/// Limits that need real sockets: slow, compressed, stalled and cancelled answers (R43).
 @Suite("A hostile origin: limits")
 struct LimitTests {
     private static let json = "Content-Type: application/json"
 
-    @Test("a body that drips ends long before a long deadline, for being too slow", .timeLimit(.minutes(2)))
+    @Test("A slow trickle of bytes ends as too slow, long before its deadline", .timeLimit(.minutes(2)))
     func drip() async throws {
         try await HostileBench.run { configuration in
             configuration.limits.requestTimeout = .seconds(3_600)
@@ -26,14 +25,14 @@ struct LimitTests {
                     .drip([UInt8](repeating: 0x20, count: 100_000), every: .milliseconds(10))))
             let began = ContinuousClock.now
             let report = try await bench.sync()
-            #expect(began.duration(to: .now) < .seconds(30), "the whole body takes a quarter of an hour")
+            #expect(began.duration(to: .now) < .seconds(30), "the whole body would take a quarter of an hour")
             #expect(report.headFailure?.failureClass == .timeout && report.headFailure?.isRetryable == true)
             #expect(report.headFailure?.message.contains("slow") == true, "\(report.headFailure?.message ?? "")")
             try await bench.expectUnharmed(GoodList.all, report)
         }
     }
 
-    @Test("a body that is slow, and no slower than is allowed, is had", .timeLimit(.minutes(2)))
+    @Test("A slow body above the minimum throughput is accepted", .timeLimit(.minutes(2)))
     func slowAndFine() async throws {
         let gates = (Gate(), Gate())
         try await HostileBench.run { bench in
@@ -54,7 +53,7 @@ struct LimitTests {
     }
 
     @Test(
-        "a gigabyte in a megabyte: refused for what it is, whichever limit it meets first",
+        "A gigabyte compressed to a megabyte is refused by the first limit that it exceeds",
         .timeLimit(.minutes(2)), arguments: [("inflates", 64 << 20, 200), ("decompressed", 4 << 20, 100_000)])
     func bomb(word: String, size: Int, ratio: Int) async throws {
         try await HostileBench.run { configuration in
@@ -77,7 +76,7 @@ struct LimitTests {
         }
     }
 
-    @Test("many header fields, each of them small", .timeLimit(.minutes(2)), arguments: [(200, 400), (2_000, 8)])
+    @Test("Many small header fields are refused", .timeLimit(.minutes(2)), arguments: [(200, 400), (2_000, 8)])
     func fields(count: Int, length: Int) async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync().outcome == .complete)
@@ -92,7 +91,7 @@ struct LimitTests {
     }
 
     @Test(
-        "an origin that keeps every connection to itself: whoever is cancelled is free at once, and nothing stays under way",
+        "Cancelling a run ends it at once although its origin stalls, and leaves no page in flight",
         .timeLimit(.minutes(2)))
     func cancelled() async throws {
         try await HostileBench.run { bench in
@@ -106,12 +105,14 @@ struct LimitTests {
             let report = try await running.value
             #expect(began.duration(to: .now) < .seconds(20), "the deadline is a minute away")
             #expect(report.outcome == .incomplete)
-            #expect(try await bench.list.failures.isEmpty, "R37: cancelling is no failure")
+            #expect(try await bench.list.failures.isEmpty, "a cancellation is no failure (R37)")
             try await bench.expectUnharmed(GoodList.all, report)
         }
     }
 
-    @Test("R32: nobody listens any more: offline, and what is stored is served", .timeLimit(.minutes(2)))
+    @Test(
+        "An origin that no longer listens is reported as offline, and the stored items are served (R32)",
+        .timeLimit(.minutes(2)))
     func gone() async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync().outcome == .complete)

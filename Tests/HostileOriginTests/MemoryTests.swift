@@ -5,10 +5,10 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-/// How much memory the tool takes at most, whatever it is sent (R43): measured by the system, in a process of its own.
+/// The peak memory of the tool with hostile answers (R43). The system measures it in a separate process.
 @Suite("A hostile origin: memory", .serialized)
 struct MemoryTests {
-    /// Runs a program and tells, behind what it said itself, the most memory that it ever had, in KiB.
+    /// A program that runs another one, and prints its peak memory in KiB after its output.
     private static let measured = """
         import resource, subprocess, sys
         status = subprocess.run(sys.argv[1:]).returncode
@@ -16,7 +16,7 @@ struct MemoryTests {
         sys.exit(status)
         """
 
-    /// The exit code, what was said, and the peak in bytes.
+    /// Runs a synchronization. Returns the result, and the peak memory in bytes.
     private func sync(_ bench: ToolBench) async throws -> (ended: Program.Ended, peak: Int) {
         let command = [
             Tool.path, "sync", bench.list, "--store", bench.folder.store, "--wait", "0s", "--quiet", "--json",
@@ -27,7 +27,7 @@ struct MemoryTests {
         return (ended, try #require(Int(line.dropFirst("peak ".count))) << 10)
     }
 
-    /// A large answer; its blocks are sent one by one, so that neither side has to have it whole.
+    /// A block of a large answer. Blocks are sent one by one, so that neither side needs to hold the answer.
     private static let block = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
     private static let json = "Content-Type: application/json"
     private static let beginning = #"{"total":6,"items":[{"id":"i1","text":""#
@@ -77,13 +77,13 @@ struct MemoryTests {
     ]
 
     @Test(
-        "whatever it is, it is refused with 65, and takes no more than four times the largest body",
+        "A hostile answer ends the tool with 65, and adds at most four times the largest body to its usual memory",
         .timeLimit(.minutes(3)), arguments: loads)
     func bounded(load: Load) async throws {
         try await ToolBench.run { bench in
             let (good, usual) = try await sync(bench)
             #expect(good.status == 0, "\(good.errors)")
-            #expect(usual > 1 << 20, "that is no measurement")
+            #expect(usual > 1 << 20, "the measurement is implausible")
             bench.origin.set("/list", .script(load.steps))
             let (ended, peak) = try await sync(bench)
             #expect(ended.status == 65, "\(ended.errors)")

@@ -6,20 +6,20 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-/// Page one is good and stored; what is behind it never comes to an end, or goes in circles (R24). Whatever came is
-/// kept, the rest is a failure in the ledger, and the origin is not asked for ever.
-@Suite("A hostile origin: pages without an end")
+/// Page one is good and stored. The pages behind it are endless or circular (R24). Fetched pages are kept, the rest is
+/// a failure in the ledger, and the requests end.
+@Suite("A hostile origin: endless pages")
 struct PagingTests {
-    /// Ways in which a chain of pages is none; each answers what is behind page one.
+    /// A chain of pages that never ends properly. `behaviour` answers the requests behind page one.
     struct Circle: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// The items that are had in the end: those of page one, and what came of the others.
+        /// The number of items that are stored in the end: those of page one and of some following pages.
         let items: Int
-        /// The most requests that it may take to see that.
+        /// The largest allowed number of requests until the loop is detected.
         var mostRequests = 50
         let behaviour: @Sendable (HostileRequest) -> RawAnswer
 
-        /// A good page one, and this behind it.
+        /// A good page one, followed by this behaviour.
         var withPageOne: Behaviour {
             .answers { request in
                 guard request.parameter("after") == nil else { return behaviour(request) }
@@ -32,7 +32,8 @@ struct PagingTests {
         .json(GoodList.page(range, next: "\"/list?after=\(next)\"", total: "null"))
     }
 
-    /// What follows page one is asked for with `after=3`; what a page hands over is up to the page.
+    /// Returns the position in the request. The request after page one has `after=3`, and the others follow the next
+    /// links.
     private static func after(_ request: HostileRequest) -> Int { request.parameter("after").flatMap { Int($0) } ?? 3 }
 
     static let circles: [Circle] = [
@@ -52,7 +53,8 @@ struct PagingTests {
     ]
 
     @Test(
-        "R24: it is named a loop, for good, and what came before it stays", .timeLimit(.minutes(2)), arguments: circles)
+        "A circular list fails permanently with loop, and keeps the items before it (R24)", .timeLimit(.minutes(2)),
+        arguments: circles)
     func loops(circle: Circle) async throws {
         try await HostileBench.run { bench in
             bench.origin.set("/list", circle.withPageOne)
@@ -61,7 +63,7 @@ struct PagingTests {
 
             let report = try await bench.sync()
             #expect(report.headFailure == nil)
-            #expect(report.outcome == .unproven, "it is not called whole")
+            #expect(report.outcome == .unproven, "the list is not reported as complete")
             let failure = try #require(report.list?.failures.first)
             #expect(failure.failure?.failureClass == .loop, "\(failure.failure?.message ?? "")")
             #expect(failure.state == .failedPermanent && failure.nextAttemptAt == nil)
@@ -72,7 +74,7 @@ struct PagingTests {
     }
 
     @Test(
-        "R43: new items for ever: as many pages as a list may have, and no more", .timeLimit(.minutes(2)),
+        "An endless list is fetched up to the limit of pages per list (R43)", .timeLimit(.minutes(2)),
         arguments: [
             HTTPSourceConfiguration.Paging.nextURL, .offset, .page,
         ])
@@ -96,7 +98,7 @@ struct PagingTests {
                 })
             #expect(try await bench.sync { $0.maxPages = 1 }.outcome == .limited)
             let report = try await bench.sync { $0.pagesPerQuery = 10 }
-            #expect(report.outcome != .complete, "there is more, and that is known")
+            #expect(report.outcome != .complete, "the list is known to have more items")
             #expect(report.warnings.contains { $0.contains("10 pages") }, "\(report.warnings)")
             #expect(bench.asked.count <= 30)
             let items = try await bench.served
@@ -106,7 +108,7 @@ struct PagingTests {
     }
 
     @Test(
-        "R24: the same items for every offset are a loop, whatever total is claimed", .timeLimit(.minutes(2)),
+        "Equal items for every offset are a loop, whatever the claimed total is (R24)", .timeLimit(.minutes(2)),
         arguments: [
             "null", "1000000", "9007199254740991",
         ])
@@ -126,7 +128,7 @@ struct PagingTests {
         }
     }
 
-    @Test("R24: an empty page with a live next, and a short page with one, are not the end")
+    @Test("An empty or short page with a next link is not the end of the list (R24)")
     func notTheEnd() async throws {
         try await HostileBench.run { bench in
             bench.origin.set(
@@ -145,7 +147,7 @@ struct PagingTests {
         }
     }
 
-    @Test("R25: ids that repeat within a page, and from page to page, are kept and told")
+    @Test("Repeated ids within a page and across pages are kept and reported (R25)")
     func duplicates() async throws {
         try await HostileBench.run { bench in
             let twice = "\(GoodList.item(1)),\(GoodList.item(1)),\(GoodList.item(2))"
@@ -168,7 +170,7 @@ struct PagingTests {
     }
 
     @Test(
-        "a page behind page one that cannot be used fails by itself; the next run asks for it and no more",
+        "An unusable page behind page one fails alone, and the next run fetches page one and that page again",
         .timeLimit(.minutes(2)), arguments: [Trouble.brokenMessages[5], Trouble.bodies[0], Trouble.oversized[0]])
     func follower(trouble: Trouble) async throws {
         try await HostileBench.run { bench in

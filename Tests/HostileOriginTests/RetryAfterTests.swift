@@ -5,11 +5,12 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-/// When an origin wants to be asked again (R28): believed within a maximum, and never a storm.
+/// The time at which an origin permits the next request (R28). It is respected up to a maximum, and retries never
+/// become a storm.
 @Suite("A hostile origin: Retry-After")
 struct RetryAfterTests {
     @Test(
-        "nonsense is passed over, a date far away is cut to an hour", .timeLimit(.minutes(2)),
+        "An invalid Retry-After is ignored, and a distant date is reduced to an hour", .timeLimit(.minutes(2)),
         arguments: [
             ("3", Duration.seconds(3)), ("3600", .seconds(3_600)), ("3601", .seconds(3_600)),
             ("2147483648", .seconds(3_600)),
@@ -37,7 +38,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "a number beyond all numbers is a long time, and so an hour at most", .timeLimit(.minutes(2)),
+        "An enormous Retry-After is reduced to an hour at most", .timeLimit(.minutes(2)),
         arguments: [
             "99999999999999999999", "9223372036854775807",
         ])
@@ -53,7 +54,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "RFC 9110, 10.2.3: at once, or a moment that is over, is no sooner than we would try ourselves",
+        "A Retry-After of zero or in the past does not shorten the usual pause (RFC 9110, 10.2.3)",
         .timeLimit(.minutes(2)),
         arguments: [
             "0", "Sun, 06 Nov 1994 08:49:37 GMT",
@@ -70,18 +71,18 @@ struct RetryAfterTests {
                 $0.patience = .seconds(30)
             }
             #expect(bench.asked.count - before == 4)
-            // Half of half a second, of one, and of two.
+            // The pauses are half of half a second, of one second and of two.
             #expect(bench.clock.slept == [.milliseconds(250), .milliseconds(500), .seconds(1)])
             #expect(bench.clock.now() - began == .milliseconds(1_750))
             let entry = try #require(report.list?.failures.first)
-            #expect(entry.attempts == 4 && entry.nextAttemptAt == nil, "and then nobody tries by himself")
+            #expect(entry.attempts == 4 && entry.nextAttemptAt == nil, "no further automatic attempt is scheduled")
             #expect(entry.state == .failedRetryable)
             #expect(report.headFailure?.httpStatus == 503)
             try await bench.expectUnharmed(GoodList.all, report)
         }
     }
 
-    @Test("waited for, it is kept to the millisecond; the page comes with the answer behind it")
+    @Test("A run waits for Retry-After exactly and then completes")
     func waited() async throws {
         try await HostileBench.run { bench in
             bench.origin.set("/list", .inTurn(.answer(.status(429, [("Retry-After", "7")])), GoodList.behaviour))

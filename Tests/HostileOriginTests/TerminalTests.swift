@@ -5,10 +5,10 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-/// R46: what an origin sends is not obeyed by anybody's terminal.
+/// Output of an origin cannot control a terminal (R46).
 @Suite("A hostile origin: terminals")
 struct TerminalTests {
-    /// What clears a screen, sets a title, rings, colours and turns text around: as JSON escapes, and raw where JSON
+    /// Sequences that clear a screen, set a title, ring, colour or reverse text: as JSON escapes, and raw where JSON
     /// allows it.
     private static let escaped = #"\u001b[2J\u001b]0;mine\u0007\r\u009b31m\u202e"#
     private static let raw = "\u{9B}31m\u{7F}\u{85}\u{202E}\u{2066}"
@@ -22,7 +22,7 @@ struct TerminalTests {
     }
 
     @Test(
-        "names and ids full of escapes: nothing that the tool says of them has one",
+        "The output about names and ids with escapes contains no control characters",
         arguments: [[], ["--json"], ["--verbose"]])
     func said(flags: [String]) async throws {
         try await ToolBench.run { bench in
@@ -40,7 +40,7 @@ struct TerminalTests {
         }
     }
 
-    @Test("a failure's words have none, whatever the origin puts into its status line and its fields")
+    @Test("Failure messages contain no control characters of a status line or a header field")
     func failures() async throws {
         try await ToolBench.run { bench in
             let head = "HTTP/1.1 503 \u{1B}[2JNo\u{9B}31m\r\nRetry-After: \u{9B}31m\r\nContent-Length: 0\r\n\r\n"
@@ -55,7 +55,7 @@ struct TerminalTests {
         }
     }
 
-    @Test("show, on a terminal, makes them visible; into a pipe every byte goes as it came (R7)")
+    @Test("show prints control characters as escapes on a terminal, and every byte unchanged into a pipe (R7)")
     func shown() async throws {
         try await ToolBench.run { bench in
             bench.origin.set("/list", TerminalTests.behaviour)
@@ -72,7 +72,7 @@ struct TerminalTests {
                         + ["--store", bench.folder.store, "--no-color", "--format", format])
                 #expect(ended.status == 0, "\(ended.errors)")
                 #expect(!ended.output.isEmpty)
-                // A terminal ends its lines in its own way.
+                // A terminal ends its lines with CR and LF.
                 let lines = ended.output.replacing("\r\n", with: "\n")
                 bench.expectPrintable(lines + ended.errors)
             }

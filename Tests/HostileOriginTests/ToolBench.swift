@@ -6,7 +6,7 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-/// The built tool, run against origins that do what they like.
+/// Runs the built tool against hostile origins.
 struct ToolBench: Sendable {
     let folder = Folder()
     let origin: HostileOrigin
@@ -14,7 +14,7 @@ struct ToolBench: Sendable {
     let strangerRoot: String
     private let stranger: HostileOrigin
 
-    /// Runs `body` with an origin whose list is at `/list` and is good, and with another that nobody is to ask.
+    /// Runs `body` with a good list at `/list`, and with a second origin that must receive no requests.
     static func run(_ body: (ToolBench) async throws -> Void) async throws {
         let (origin, stranger) = (HostileOrigin(), HostileOrigin())
         let bench = ToolBench(
@@ -23,7 +23,7 @@ struct ToolBench: Sendable {
         origin.set("/list", GoodList.behaviour)
         let result: Result<Void, any Error>
         do { result = .success(try await body(bench)) } catch { result = .failure(error) }
-        #expect(stranger.requests.isEmpty, "another origin was asked")
+        #expect(stranger.requests.isEmpty, "another origin received a request")
         await origin.stop()
         await stranger.stop()
         try result.get()
@@ -35,12 +35,12 @@ struct ToolBench: Sendable {
 
     var list: String { "\(root)/list" }
 
-    /// What is said about the origin: nothing, in tests of what is found out.
+    /// The options that describe the answers of the origin. Tests of detection omit them.
     static let places = [
         "--paging", "next-url", "--items", "/items", "--id", "/id", "--next", "/next", "--total", "/total",
     ]
 
-    /// `pagecache sync`, with secrets from the environment, and no patience for retries.
+    /// Runs `pagecache sync` with secrets from the environment, without waiting for retries.
     func sync(_ more: [String] = [], path: String = "/list") async throws -> Program.Ended {
         let secrets = ["--bearer-env", "BEARER", "--header-env", "X-Api-Key=KEY"]
         return try await Tool.run(
@@ -48,13 +48,13 @@ struct ToolBench: Sendable {
             environment: ["BEARER": Secret.password, "KEY": Secret.header])
     }
 
-    /// The items as `show` prints them into a pipe: byte for byte (R7).
+    /// Returns the items as `show` prints them into a pipe, byte for byte (R7).
     func shown(path: String = "/list") async throws -> [String] {
         try await Tool.run(["show", "\(root)\(path)", "--store", folder.store]).output.split(separator: "\n").map(
             String.init)
     }
 
-    /// R45, R46: neither a secret nor a control character in what was printed.
+    /// Expects neither a secret nor a control character in the output (R45, R46).
     func expectPrintable(_ ended: Program.Ended, sourceLocation: SourceLocation = #_sourceLocation) {
         expectPrintable(ended.output + ended.errors, sourceLocation: sourceLocation)
     }

@@ -6,7 +6,8 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-/// An origin that counts wrongly (R44): a total drives no allocation and no loop, and takes nothing away (R20, G6).
+/// An origin with wrong totals (R44). A total determines neither an allocation nor a loop, and removes no item (R20,
+/// G6).
 @Suite("A hostile origin: totals")
 struct TotalTests {
     static let claims = [
@@ -16,7 +17,8 @@ struct TotalTests {
     ]
 
     @Test(
-        "a chain of six items, whatever is claimed: six items, and an end", .timeLimit(.minutes(2)), arguments: claims)
+        "A chain of six items is fetched completely and ends, whatever the claimed total is", .timeLimit(.minutes(2)),
+        arguments: claims)
     func chain(claim: String) async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync().outcome == .complete)
@@ -33,7 +35,7 @@ struct TotalTests {
     }
 
     @Test(
-        "a list by offsets of six items, whatever is claimed: six items, few requests",
+        "A list of six items by offset is fetched completely with few requests, whatever the claimed total is",
         .timeLimit(.minutes(2)), arguments: claims)
     func offsets(claim: String) async throws {
         try await HostileBench.run { configuration in
@@ -49,7 +51,7 @@ struct TotalTests {
     }
 
     @Test(
-        "the first answer of all claims it: the items are stored, and the claim is an estimate or a result window",
+        "A wrong total in the first answer is never exact unless it marks a result window, and the items are stored",
         .timeLimit(.minutes(2)), arguments: ["10000000000000000000", "-5", #""many""#, "1000000", "1.5"])
     func first(claim: String) async throws {
         try await HostileBench.run { bench in
@@ -64,9 +66,9 @@ struct TotalTests {
             let report = try await bench.sync()
             #expect(report.headFailure == nil)
             #expect(report.list?.record.end == 6)
-            // Two full pages, and a count of many more: what a result window shows (R24).
+            // Two full pages with a much larger total look like a result window (R24).
             let record = try #require(report.list?.record)
-            #expect(record.total.exactCount == nil || record.window == 6, "six items are not so many")
+            #expect(record.total.exactCount == nil || record.window == 6, "six items do not match the claimed total")
             #expect(report.outcome == (record.isCutOff ? .limited : .complete))
             #expect(bench.asked.count <= 20)
             try await bench.expectUnharmed(GoodList.all, report)
@@ -85,7 +87,7 @@ struct TotalTests {
         }
     }
 
-    /// The items from an offset on, three at a time.
+    /// Returns the items from an offset on, at most three.
     private static func slice(_ request: HostileRequest, total: String) -> String {
         let offset = max(request.parameter("offset").flatMap { Int($0) } ?? 0, 0)
         let size = min(max(request.parameter("limit").flatMap { Int($0) } ?? 3, 1), 3)

@@ -4,13 +4,13 @@ import ProgramSupport
 import Testing
 import ToolSupport
 
-/// What ordinary servers do and careless clients trip over, against the built tool over real sockets, with nothing said
-/// about the origin: how it pages is found out.
-@Suite("Traps of real origins, over real sockets")
+/// Usual behaviour of real servers that breaks careless clients. The built tool detects the paging over real sockets,
+/// without options about the origin.
+@Suite("Pitfalls of real origins over real sockets")
 struct TrapTests {
     private static let items = (1...6).map(GoodList.item)
 
-    /// An array at the top, and the way on in a header.
+    /// Returns an array at the top level, with the next link in a header.
     private static func linked(
         _ request: HostileRequest, _ link: String
     ) -> (fields: [(name: String, value: String)], body: String) {
@@ -18,8 +18,8 @@ struct TrapTests {
             ? ([("link", "<\(link)>; rel=\"next\"")], "[\(GoodList.items(1...3))]") : ([], "[\(GoodList.items(4...6))]")
     }
 
-    /// The same, with the first line and the framing of the answer by hand; HEAD is refused.
-    /// - Parameter answer: the lines that come before the fields, and the steps that follow the head.
+    /// Returns the same list with a handmade status line and framing. HEAD is refused.
+    /// - Parameter answer: Returns the lines before the header fields, and the steps after the head.
     private static func byHand(_ answer: @escaping @Sendable (_ body: String) -> (lines: [String], steps: [Step]))
         -> Behaviour
     {
@@ -41,7 +41,7 @@ struct TrapTests {
     }
 
     @Test(
-        "JSON is JSON, whatever it is said to be",
+        "A JSON body is accepted with any content type",
         arguments: [
             "text/html; charset=utf-8", "text/plain", "application/vnd.api+json", "application/octet-stream",
             "image/png", "nonsense",
@@ -59,7 +59,7 @@ struct TrapTests {
     }
 
     @Test(
-        "a relative link is relative to the page it stands in (RFC 3986, 5.2)",
+        "A relative link is resolved against its page (RFC 3986, 5.2)",
         arguments: [
             "/v2/list?after=3", "?after=3", "list?after=3", "./list?after=3", "../v2/list?after=3",
             "//HOST/v2/list?after=3",
@@ -78,7 +78,7 @@ struct TrapTests {
         }
     }
 
-    @Test("links in fields of their own, the next one among them")
+    @Test("The next link is found among several Link fields")
     func manyLinks() async throws {
         try await ToolBench.run { bench in
             bench.origin.set(
@@ -96,14 +96,14 @@ struct TrapTests {
     }
 
     @Test(
-        "a body in chunks of one byte, through letters of several bytes and through escapes; with an extension and a trailer"
+        "A body in chunks of one byte is decoded, across multi-byte characters and escapes, with an extension and a trailer"
     )
     func chunks() async throws {
         try await ToolBench.run { bench in
             bench.origin.set(
                 "/list",
                 TrapTests.byHand { body in
-                    // In one piece: how fast it comes is another test's.
+                    // All chunks are sent at once, because another test covers slow bodies.
                     let chunks = body.utf8.flatMap { Array("1;made=by-hand\r\n".utf8) + [$0] + Array("\r\n".utf8) }
                     return (
                         ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "Trailer: X-Sum"],
@@ -114,7 +114,7 @@ struct TrapTests {
         }
     }
 
-    @Test("a body that ends with the connection, as HTTP/1.0 has it")
+    @Test("A body that ends with the connection is accepted, as in HTTP/1.0")
     func untilClosed() async throws {
         try await ToolBench.run { bench in
             bench.origin.set("/list", TrapTests.byHand { body in (["HTTP/1.0 200 OK"], [.text(body), .close]) })
@@ -122,7 +122,7 @@ struct TrapTests {
         }
     }
 
-    @Test("packed with gzip, whole or in chunks; asked for in so many words", arguments: [false, true])
+    @Test("A gzip body is decoded, whole or in chunks, and requests accept gzip explicitly", arguments: [false, true])
     func gzip(isChunked: Bool) async throws {
         try await ToolBench.run { bench in
             bench.origin.set(
@@ -145,7 +145,7 @@ struct TrapTests {
         }
     }
 
-    @Test("early hints, and a go-ahead that nobody waited for, come before the answer (RFC 8297)")
+    @Test("Interim answers before the final one are skipped (RFC 8297)")
     func interim() async throws {
         try await ToolBench.run { bench in
             bench.origin.set(
@@ -162,7 +162,7 @@ struct TrapTests {
         }
     }
 
-    @Test("a cookie is not taken, and so not given back")
+    @Test("A cookie from the origin is ignored and never sent back")
     func cookies() async throws {
         try await ToolBench.run { bench in
             bench.origin.set(
@@ -179,7 +179,7 @@ struct TrapTests {
         }
     }
 
-    @Test("R16: a total that only HEAD tells is asked for, and told")
+    @Test("A total that only HEAD returns is requested and reported (R16)")
     func headOnly() async throws {
         try await ToolBench.run { bench in
             bench.origin.set(
@@ -197,7 +197,7 @@ struct TrapTests {
     }
 
     @Test(
-        "R1, R16: an entity tag outlives the process, and goes back as it came",
+        "An entity tag persists across processes and is sent back as received (R1, R16)",
         arguments: [#""v1""#, #"W/"v1""#, "v1"])
     func entityTags(tag: String) async throws {
         try await ToolBench.run { bench in
@@ -219,7 +219,7 @@ struct TrapTests {
         }
     }
 
-    @Test("an origin that closes the connection behind each answer is asked on a new one")
+    @Test("A connection that the origin closes after each answer is replaced by a new one")
     func closing() async throws {
         try await ToolBench.run { bench in
             bench.origin.set(

@@ -2,9 +2,9 @@
 import HostileOrigin
 import PageModel
 
-/// Answers that are whole, and are not what was asked for.
+/// Complete answers that are no valid page.
 extension Trouble {
-    /// R27, by status.
+    /// Failures by status (R27).
     static let statuses: [Trouble] =
         [400, 402, 404, 405, 406, 409, 410, 411, 414, 416, 418, 421, 422, 426, 428, 431, 451, 499].map {
             Trouble("refuses with \($0)", [.refused], status: $0, answer: .status($0))

@@ -2,9 +2,9 @@
 import HostileOrigin
 import PageModel
 
-/// Answers that lead somewhere else (R45).
+/// Answers that lead to another place (R45).
 extension Trouble {
-    /// Places that are no part of the origin.
+    /// URLs outside the origin.
     private static let outside: [(name: String, url: @Sendable (String) -> String)] = [
         ("another origin", { "\($0)/list?after=3" }),
         ("another origin, with the scheme left out", { "\($0.dropFirst("http:".count))/list?after=3" }),

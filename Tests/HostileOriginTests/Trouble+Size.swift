@@ -2,7 +2,7 @@
 import HostileOrigin
 import PageModel
 
-/// What is too large, and what is packed so that it would be (R43): refused for good, by the name of the limit.
+/// Answers that are too large, or would be after decompression (R43). The failure is permanent and names the limit.
 extension Trouble {
     private static let json = "Content-Type: application/json"
     private static let filler = [UInt8](repeating: 0x20, count: 16 << 10)
@@ -12,7 +12,7 @@ extension Trouble {
     }
 
     private static let bomb = Gzip.bomb(megabytes: 1_024)
-    /// A sound page with room behind it, so that what is missing at its end would not be missed.
+    /// A valid page with trailing spaces, so that a truncation would not damage the page itself.
     private static let padded = Gzip.stored(Array(GoodList.pageOne.utf8) + filler)
 
     static let oversized: [Trouble] = [

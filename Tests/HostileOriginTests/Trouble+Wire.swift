@@ -2,7 +2,7 @@
 import HostileOrigin
 import PageModel
 
-/// What goes wrong on the wire: silence, and messages that are not whole.
+/// Failures on the wire: silence, and incomplete messages.
 extension Trouble {
     private static let whole = Array(GoodList.pageOne.utf8)
     private static let half = Array(whole.prefix(whole.count / 2))
@@ -15,7 +15,7 @@ extension Trouble {
     private static let longHead = Array("HTTP/1.1 200 OK\r\nX-Filler: \(String(repeating: "x", count: 60_000))".utf8)
     private static let chunked = Step.head("HTTP/1.1 200 OK", json, "Transfer-Encoding: chunked")
 
-    /// Each ends with the deadline, and with nothing else.
+    /// Each of these ends with the deadline only.
     static let silences: [Trouble] = [
         Trouble("says nothing", [.timeout], isEndless: true, steps: [.hang]),
         Trouble(
@@ -48,7 +48,7 @@ extension Trouble {
             ]),
     ]
 
-    /// None of them is taken for a whole answer, also where what came would be one.
+    /// None of these counts as a complete answer, even where the received part is a valid page.
     static let brokenMessages: [Trouble] = [
         Trouble("closes the connection at once", [.transport], steps: [.close]),
         Trouble("resets the connection at once", [.transport], steps: [.reset]),

@@ -3,23 +3,23 @@ import HostileOrigin
 import PageModel
 import Testing
 
-/// Something that an origin does instead of answering, and what has to be made of it.
+/// A misbehaviour of an origin, and the failure that it must lead to.
 struct Trouble: Sendable, CustomTestStringConvertible {
-    /// What the origin does, as a sentence without its subject.
+    /// The behaviour, as a sentence without its subject.
     let testDescription: String
-    /// The classes of failure that it may be: mostly one.
+    /// The allowed failure classes, usually one.
     let classes: Set<FetchFailure.Class>
-    /// Whether it is tried again (R27); nil where either will do.
+    /// Whether the failure is retryable (R27). `nil` allows both.
     let isRetryable: Bool?
-    /// The status in the ledger; nil when there need not be one.
+    /// The HTTP status in the ledger. `nil` allows any value.
     let status: Int?
-    /// A word that the message must have: the limit (R43), or what came instead.
+    /// A word that the message must contain: the limit (R43), or a description of the answer.
     let word: String?
-    /// It ends by a limit of time and by nothing else.
+    /// Whether only a time limit ends the request.
     let isEndless: Bool
-    /// It is refused for a limit that is lower here than by default.
+    /// Whether the failure needs limits below the defaults.
     let needsLowLimits: Bool
-    /// Made for the address of another origin.
+    /// Returns the behaviour for the address of another origin.
     let behaviour: @Sendable (String) -> Behaviour
 
     init(
@@ -38,7 +38,7 @@ struct Trouble: Sendable, CustomTestStringConvertible {
         self.behaviour = behaviour
     }
 
-    /// The same steps, whatever is asked and whoever else is there.
+    /// Creates a trouble with the same steps for every request.
     init(
         _ name: String, _ classes: Set<FetchFailure.Class>, isRetryable: Bool? = nil, status: Int? = nil,
         word: String? = nil,
@@ -50,7 +50,7 @@ struct Trouble: Sendable, CustomTestStringConvertible {
         ) { _ in .script(steps) }
     }
 
-    /// The same answer, whatever is asked and whoever else is there.
+    /// Creates a trouble with the same answer for every request.
     init(
         _ name: String, _ classes: Set<FetchFailure.Class>, isRetryable: Bool? = nil, status: Int? = nil,
         word: String? = nil,
@@ -62,10 +62,10 @@ struct Trouble: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// R27: the classes that are tried again. All others are for good.
+    /// The retryable failure classes. All others are permanent (R27).
     private static let retryable: Set<FetchFailure.Class> = [.transport, .timeout, .throttled, .server]
 
-    /// How often it may be asked in one attempt: redirects are followed, five of them.
+    /// The largest allowed number of requests in one attempt. Up to five redirects are followed.
     var mostRequests: Int { word == "redirect" ? 6 : 1 }
 
     static let all = silences + brokenMessages + oversized + statuses + bodies + redirects + nextLinks

@@ -8,7 +8,7 @@ import PagedRepository
 import PagedRepositoryTesting
 import Testing
 
-/// What an origin says has not changed, or is not there, and what it wants to be remembered by.
+/// Conditional answers, empty answers and cookies of an origin.
 @Suite("A hostile origin: validators, empty answers, cookies")
 struct ValidatorTests {
     private static func tagged(_ tag: String) -> Behaviour {
@@ -20,7 +20,7 @@ struct ValidatorTests {
     }
 
     @Test(
-        "R1: an entity tag goes back exactly as it came, unquoted, weak or strange", .timeLimit(.minutes(2)),
+        "An entity tag is sent back exactly as received, whether unquoted, weak or odd (R1)", .timeLimit(.minutes(2)),
         arguments: [
             #""v1""#, #"W/"v1""#, "v1", #""a,b c""#, "\"", "*", #"W/v1"#, #""é""#,
         ])
@@ -33,15 +33,14 @@ struct ValidatorTests {
             let report = try await bench.sync()
             #expect(report.outcome == .complete)
             #expect(report.reconciliation == .unchanged)
-            // Either it is sent as it is, or, where it cannot be one (RFC 9110, 8.8.3), not at all; never in another
-            // form.
+            // The tag is sent unchanged, or not at all where it is invalid (RFC 9110, 8.8.3).
             #expect(bench.asked.dropFirst(before).allSatisfy { [nil, tag].contains($0.header("If-None-Match")) })
             #expect(bench.asked.count <= before + 2)
             try await bench.expectUnharmed(GoodList.all, report)
         }
     }
 
-    @Test("a 304 for a page that was asked for without a validator is no page: behind page one either")
+    @Test("A 304 answer to an unconditional request is a failure, also behind page one")
     func uncalledFor() async throws {
         try await HostileBench.run { bench in
             #expect(try await bench.sync { $0.maxPages = 1 }.outcome == .limited)
@@ -55,7 +54,7 @@ struct ValidatorTests {
         }
     }
 
-    @Test("304 for ever, with a tag of its own each time: confirmed each time, nothing rewritten")
+    @Test("Repeated 304 answers with new tags confirm the list each time and rewrite no page")
     func forEver() async throws {
         try await HostileBench.run { bench in
             bench.origin.set("/list", ValidatorTests.tagged(#""v1""#))
@@ -78,7 +77,7 @@ struct ValidatorTests {
     }
 
     @Test(
-        "R20: an empty answer for a list that was full is not believed at once", .timeLimit(.minutes(2)),
+        "An empty answer for a list with items is not accepted at once (R20)", .timeLimit(.minutes(2)),
         arguments: [
             RawAnswer.status(204), .json(#"{"total":0,"items":[],"next":null}"#),
             .json(#"{"total":6,"items":[],"next":null}"#),
@@ -99,7 +98,7 @@ struct ValidatorTests {
         }
     }
 
-    @Test("a cookie that nobody asked for goes nowhere: not back, not into the store")
+    @Test("A cookie from the origin is neither sent back nor stored")
     func cookies() async throws {
         try await HostileBench.run { bench in
             let cookies = [("Set-Cookie", "track=C00KIE; Max-Age=999999; Path=/"), ("Set-Cookie2", "older=C00KIE")]
@@ -125,7 +124,7 @@ struct ValidatorTests {
         }
     }
 
-    @Test("R45: an origin that the caller allowed is asked like by a stranger: without a secret of any kind")
+    @Test("A request to an allowed other origin contains no secret (R45)")
     func allowed() async throws {
         let stranger = HostileOrigin()
         let root = try await stranger.start()

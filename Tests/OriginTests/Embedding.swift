@@ -6,7 +6,7 @@ import PagedRepository
 import StorageSupport
 import Testing
 
-/// One list of a server, as a program holds it: its source knows what was stored with the list.
+/// A list of a server as an embedding program uses it. Its source starts with the stored paging profile.
 struct Embedding {
     let key: QueryKey
     let source: HTTPPageSource
@@ -19,14 +19,14 @@ struct Embedding {
         let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), stored: stored, transport: transport)
         self.source = source
         var options = PagedListOptions()
-        // Kinto says no-store of everything: whoever embeds us decides.
+        // Kinto sends no-store with every answer. The embedding program decides to store them.
         options.sync.storesDespiteNoStore = true
         repository = PagedRepository(storage: store, codec: RawItemCodec(), options: options, source: { _ in source })
         list = repository.list(key)
     }
 }
 
-/// The way to a server that is not there any more: the real network, asked where nobody listens.
+/// A transport for a server that is gone. It sends requests over the real network to a port without a listener.
 struct GoneServer: HTTPTransport {
     let network: AsyncHTTPTransport
 
@@ -37,7 +37,7 @@ struct GoneServer: HTTPTransport {
     }
 }
 
-/// Runs `body` with a store of its own and the real network, and closes both.
+/// Runs `body` with a new store and the real network, and closes both.
 func withStore(_ body: (PageStore, AsyncHTTPTransport) async throws -> Void) async throws {
     let folder = Folder()
     let store = try await PageStore.open(at: folder.store, mode: .createIfMissing)

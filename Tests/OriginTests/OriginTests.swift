@@ -5,8 +5,8 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-/// Syncs from servers that nobody here wrote. `Scripts/origins` starts them and says where they are; without them the
-/// tests are skipped, except in CI, where a server that is missing is a failure.
+/// Synchronizes from third-party servers. `Scripts/origins` starts them and prints their addresses. Without them the
+/// tests are skipped, except in CI, where a missing server is a failure.
 @Suite("Real origins", .serialized)
 struct OriginTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -31,7 +31,7 @@ struct OriginTests {
     }
 
     @Test(
-        "datasette with Debian's package list: every id that a walk by curl finds; then one request; then an insert",
+        "sync of Debian's packages from datasette matches a traversal by curl, then takes one request, and then finds an insertion",
         .enabled(if: RealOrigin.datasette.isExpected))
     func datasette() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -42,7 +42,7 @@ struct OriginTests {
         let expected = walked.flatMap { ($0["rows"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? Int } }
         #expect(expected.count > 10_000)
         #expect(result["items"] as? Int == expected.count)
-        // One more, to find out that it cannot be asked by offset.
+        // One more request is a probe of offsets.
         #expect(result["requests"] as? Int == walked.count + 1)
         #expect(try await shown(url).compactMap { ($0 as? [String: Any])?["id"] as? Int } == expected)
 
@@ -50,7 +50,7 @@ struct OriginTests {
         #expect(again["requests"] as? Int == 1)
         #expect(again["reconciliation"] as? String == "unchanged")
 
-        // A package is added at the front, and one of page one is taken away.
+        // One package is added at the front, and one of page one is removed.
         let (added, removed) = (expected[0] - 1, expected[17])
         try await RealOrigin.editPackages(
             "INSERT INTO packages (id, package) VALUES (\(added), 'aaa-new'); DELETE FROM packages WHERE id = \(removed);"
@@ -64,7 +64,7 @@ struct OriginTests {
     }
 
     @Test(
-        "docker-registry's catalogue: plain strings behind a relative Link header",
+        "The catalogue of docker-registry is fetched: plain strings with a relative Link header",
         .enabled(if: RealOrigin.registry.isExpected))
     func registry() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -75,14 +75,15 @@ struct OriginTests {
         let expected = walked.flatMap { $0["repositories"] as? [String] ?? [] }
         #expect(expected.count == 1_234)
         #expect(try await shown(url) as? [String] == expected)
-        // One more, to find out that a HEAD counts nothing.
+        // One more request is a HEAD, which returns no total.
         #expect(result["requests"] as? Int == walked.count + 1)
-        // Without a total nobody says whether the list has grown: page one, and the last page.
+        // Without a total the run fetches page one and the last page to see whether the list has grown.
         #expect(try await sync(url)["requests"] as? Int == 2)
     }
 
     @Test(
-        "Kinto: an opaque token in a header of its own, no total in the body", .enabled(if: RealOrigin.kinto.isExpected)
+        "Kinto is fetched: an opaque token in a custom header, and no total in the body",
+        .enabled(if: RealOrigin.kinto.isExpected)
     )
     func kinto() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -92,13 +93,14 @@ struct OriginTests {
         let expected = walked.flatMap { ($0["data"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? String } }
         #expect(expected.count == 330)
         #expect(try await shown(url).compactMap { ($0 as? [String: Any])?["id"] as? String } == expected)
-        // One more, the HEAD that counts them.
+        // One more request is the HEAD that returns the total.
         #expect(result["requests"] as? Int == walked.count + 1)
         #expect(result["total"] as? Int == 330)
     }
 
     @Test(
-        "ARA (Django REST Framework): limit and offset, asked for in parallel", .enabled(if: RealOrigin.ara.isExpected))
+        "ARA (Django REST Framework) is fetched by limit and offset in parallel",
+        .enabled(if: RealOrigin.ara.isExpected))
     func ara() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let url = try RealOrigin.ara.url

@@ -6,10 +6,10 @@ import PageStore
 import PagedRepository
 import Testing
 
-// What a list is when its server is gone, changes, or is asked in the background.
+// A list whose server is gone, has changed, or is fetched in the background.
 extension OriginTests.RepositoryTests {
     @Test(
-        "R10, R14, R37: with the server gone, everything is served all the same, and what failed is said",
+        "A list whose server is gone is served completely, and the failure is reported (R10, R14, R37)",
         .enabled(if: !RealOrigin.expected(.registry, .ara).isEmpty), .timeLimit(.minutes(2)),
         arguments: RealOrigin.expected(.registry, .ara))
     func offline(origin: RealOrigin) async throws {
@@ -39,10 +39,10 @@ extension OriginTests.RepositoryTests {
             #expect(snapshot.displayState == failure.map { .refreshFailed($0) })
             #expect(try origin.ids(of: snapshot.items) == expected)
             #expect(snapshot.isAtEnd && snapshot.gaps.isEmpty)
-            // The cache stands in.
+            // The cache is used instead.
             #expect(try await list.load(.originFirst) == .loaded(0))
 
-            // A third one that listens gets all of it before it asks anybody.
+            // A third observer receives the whole list before its first request.
             let third = try await Embedding(origin.url, store, GoneServer(network: network))
             for await snapshot in third.list.snapshots where snapshot.isLoaded {
                 #expect(try origin.ids(of: snapshot.items) == expected)
@@ -53,12 +53,12 @@ extension OriginTests.RepositoryTests {
     }
 
     @Test(
-        "R17: what came and went on page one is there after one refresh, with one request",
+        "One refresh with one request finds insertions and deletions in page one (R17)",
         .enabled(if: RealOrigin.datasette.isExpected))
     func refresh() async throws {
         try await withStore { store, network in
             let origin = RealOrigin.datasette
-            // Some of the packages, to be quick: three pages.
+            // Part of the packages is enough for a quick test: three pages.
             let url = try origin.url + "&id__lte=1200"
             let lists = try await Embedding(url, store, network)
             try await lists.list.loadAll()
@@ -82,7 +82,7 @@ extension OriginTests.RepositoryTests {
     }
 
     @Test(
-        "R22, R23: a refresh finds what is new; a sweep finds what is gone from the middle, and whoever listens sees it",
+        "A refresh finds insertions, and a sweep finds deletions in the middle and notifies observers (R22, R23)",
         .enabled(if: RealOrigin.kinto.isExpected), .timeLimit(.minutes(2)))
     func sweep() async throws {
         try await withStore { store, network in
@@ -98,7 +98,7 @@ extension OriginTests.RepositoryTests {
             try await list.refresh()
             #expect(
                 try origin.ids(of: list.current.items) == [added] + before,
-                "without a total, nothing tells of the middle")
+                "without a total a refresh does not detect changes in the middle")
 
             let expected = origin.ids(in: try await origin.walk())
             #expect(expected == [added] + before.filter { $0 != removed })
@@ -119,7 +119,7 @@ extension OriginTests.RepositoryTests {
     }
 
     @Test(
-        "a pinned list is brought in whole in the background",
+        "A pinned list is fetched completely in the background",
         .enabled(if: RealOrigin.kinto.isExpected), .timeLimit(.minutes(2)))
     func pinned() async throws {
         try await withStore { store, network in

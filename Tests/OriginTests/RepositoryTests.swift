@@ -5,12 +5,11 @@ import PagedRepository
 import Testing
 
 extension OriginTests {
-    /// The same servers through the library, as a program that embeds it would use them: a store, a source, a
-    /// repository.
+    /// The same servers through the library, as an embedding program uses it: a store, a source and a repository.
     @Suite("Real origins through the library")
     struct RepositoryTests {
         @Test(
-            "every item that a walk by curl finds comes in, in order, with as many requests; each is there by its id",
+            "Every item that curl finds is fetched in order with as many requests, and is found by its id",
             .enabled(if: !RealOrigin.expected.isEmpty), arguments: RealOrigin.expected)
         func everyItem(origin: RealOrigin) async throws {
             try await withStore { store, network in
@@ -26,7 +25,7 @@ extension OriginTests {
                 #expect(snapshot.failure == nil && snapshot.displayState == .items)
                 #expect(snapshot.end == expected.count)
                 switch origin {
-                // Kinto says how many there are when it is asked by HEAD.
+                // Kinto returns its total to a HEAD request.
                 case .datasette, .ara, .kinto: #expect(snapshot.total == .exact(expected.count))
                 case .registry: #expect(snapshot.total == .unknown)
                 }
@@ -41,7 +40,7 @@ extension OriginTests {
         }
 
         @Test(
-            "R34, R35: page by page: by a Link header, and by offset",
+            "Pages are fetched one at a time, by a Link header and by offset (R34, R35)",
             .enabled(if: !RealOrigin.expected(.registry, .ara).isEmpty), arguments: RealOrigin.expected(.registry, .ara)
         )
         func pages(origin: RealOrigin) async throws {
@@ -51,9 +50,9 @@ extension OriginTests {
                 #expect(list.current.hasMore && lists.source.usage.requests == 0)
                 var held = 0
                 while list.current.hasMore {
-                    // With nothing loaded, the next page is page one.
+                    // Without loaded pages the next page is page one.
                     guard case .loaded(let count) = try await list.loadNext(), count > 0 else {
-                        Issue.record("there is more, and it does not come")
+                        Issue.record("the list has more pages, but the next one is not loaded")
                         break
                     }
                     held += count
@@ -67,7 +66,7 @@ extension OriginTests {
         }
 
         @Test(
-            "R39: every snapshot of the stream is the beginning of the list, and the last one all of it",
+            "Every snapshot of the stream is a prefix of the list, and the last one is the whole list (R39)",
             .enabled(if: RealOrigin.registry.isExpected), .timeLimit(.minutes(2)))
         func stream() async throws {
             try await withStore { store, network in
@@ -92,7 +91,7 @@ extension OriginTests {
         }
 
         @Test(
-            "R12: the middle of a list that was never read; what lies between stays a gap",
+            "A page from the middle of a list can be read first, and the positions before it stay a gap (R12)",
             .enabled(if: RealOrigin.ara.isExpected))
         func anywhere() async throws {
             try await withStore { store, network in
@@ -102,14 +101,14 @@ extension OriginTests {
                 let middle = try await lists.repository.page(lists.key, offset: 220, limit: 20)
                 #expect(try RealOrigin.ara.ids(of: middle.items) == Array(expected[220..<240]))
                 #expect(middle.missing.isEmpty && middle.end == expected.count)
-                // Page one, which says how this server pages, and the page that was asked for.
+                // The two requests are page one, which shows how the server pages, and the requested page.
                 #expect(lists.source.usage.requests == 2)
 
                 try await lists.list.load(.cacheOnly)
                 #expect(try RealOrigin.ara.ids(of: lists.list.current.items) == Array(expected[..<100]))
                 #expect(lists.list.current.gaps.first?.lowerBound == 100)
 
-                // Beyond the end there is nothing, and nothing is missing.
+                // Positions beyond the end are not missing.
                 let tail = try await lists.repository.page(lists.key, offset: expected.count - 5, limit: 20)
                 #expect(try RealOrigin.ara.ids(of: tail.items) == expected.suffix(5))
                 #expect(tail.missing.isEmpty)
@@ -122,14 +121,14 @@ extension OriginTests {
         }
 
         @Test(
-            "what was found out of a server is stored: a new source goes on behind what is held",
+            "Detected paging is stored, so that a new source continues after the held pages",
             .enabled(if: !RealOrigin.expected(.ara, .kinto).isEmpty), arguments: RealOrigin.expected(.ara, .kinto))
         func goingOn(origin: RealOrigin) async throws {
             try await withStore { store, network in
                 try await Embedding(origin.url, store, network).list.load()
                 let second = try await Embedding(origin.url, store, network)
                 guard case .loaded(1...) = try await second.list.loadNext() else {
-                    Issue.record("the next page does not come")
+                    Issue.record("the next page is not loaded")
                     return
                 }
                 #expect(second.source.usage.requests == 1)

@@ -3,22 +3,20 @@ import Foundation
 import ProgramSupport
 import Testing
 
-/// A server that nobody here wrote. `Scripts/origins` starts them, and says in a variable for each where it is.
+/// A third-party server. `Scripts/origins` starts each server, and provides its address in an environment variable.
 enum RealOrigin: String, CaseIterable, Sendable {
     case datasette, registry, kinto, ara
 
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// Whether it was started, or should have been: in CI a server that is missing is a failure, elsewhere its tests
-    /// are skipped.
+    /// Whether the tests of this server run. In CI a missing server is a failure. Elsewhere its tests are skipped.
     var isExpected: Bool { RealOrigin.environment[variable] != nil || RealOrigin.environment["CI"] != nil }
 
-    /// Those of them whose tests are to run.
+    /// Returns the servers among these whose tests run.
     static func expected(_ origins: RealOrigin...) -> [RealOrigin] { origins.filter(\.isExpected) }
     static var expected: [RealOrigin] { allCases.filter(\.isExpected) }
 
-    /// What it costs on first contact to find out how to ask: whether a chain with a total takes offsets, whether a
-    /// HEAD counts.
+    /// The number of requests for detection on first contact: a probe of offsets for a chain with a total, or a HEAD.
     var firstContact: Int { self == .ara ? 0 : 1 }
 
     var url: String { get throws { try RealOrigin.value(of: variable) } }
@@ -31,7 +29,7 @@ enum RealOrigin: String, CaseIterable, Sendable {
 
     // MARK: Reading
 
-    /// A plain walk by curl: every answer, from page one or from `first`, until there is no more.
+    /// Fetches all answers by curl from page one, or from `first`, until there is no next URL.
     func walk(from first: String? = nil) async throws -> [[String: Any]] {
         var answers: [[String: Any]] = []
         var url: String? = try first ?? self.url
@@ -46,7 +44,7 @@ enum RealOrigin: String, CaseIterable, Sendable {
         return answers
     }
 
-    /// What an answer hands over.
+    /// Returns the next URL of an answer.
     private func next(_ body: [String: Any], _ headers: [Substring], _ asked: URL?) -> String? {
         switch self {
         case .datasette:
@@ -63,7 +61,7 @@ enum RealOrigin: String, CaseIterable, Sendable {
         }
     }
 
-    /// The ids of the items in these answers, in order.
+    /// Returns the ids of the items in these answers, in order.
     func ids(in answers: [[String: Any]]) -> [String] {
         let member =
             switch self {
@@ -75,7 +73,7 @@ enum RealOrigin: String, CaseIterable, Sendable {
         return answers.flatMap { ids(of: $0[member] as? [Any] ?? []) }
     }
 
-    /// The ids of items as the origin sent them, byte for byte.
+    /// Returns the ids of items from their original bytes.
     func ids(of payloads: some Collection<[UInt8]>) throws -> [String] {
         var text = Data("[".utf8)
         for payload in payloads {
@@ -87,20 +85,20 @@ enum RealOrigin: String, CaseIterable, Sendable {
     }
 
     private func ids(of items: [Any]) -> [String] {
-        // The registry's items are their own ids.
+        // Items of the registry are their own ids.
         items.compactMap { item in item as? String ?? (item as? [String: Any])?["id"].map { "\($0)" } }
     }
 
     // MARK: Changing
 
-    /// Runs SQL on the file that datasette serves: `INSERT`, `DELETE`.
+    /// Runs SQL (`INSERT`, `DELETE`) on the file that datasette serves.
     static func editPackages(_ script: String) async throws {
         let database = try value(of: "PAGECACHE_DATASETTE_DATABASE")
         let program = "import sqlite3; d = sqlite3.connect('\(database)'); d.executescript(\"\(script)\"); d.commit()"
         #expect(try await Program.run("/usr/bin/python3", ["-c", program]).status == 0)
     }
 
-    /// Adds a record to Kinto's list: it comes first there.
+    /// Adds a record at the front of Kinto's list.
     static func addRecord(_ id: String) async throws {
         _ = try await RealOrigin.kinto.curl(
             ["-f", "-X", "PUT", "-H", "Content-Type: application/json", "-d", "{}", "\(RealOrigin.kinto.url)/\(id)"])

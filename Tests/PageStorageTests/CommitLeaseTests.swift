@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-@Suite("Leases that come with a commit")
+@Suite("Leases that are claimed with a commit")
 struct CommitLeaseTests {
     private let minute = noon + .seconds(60)
 
@@ -13,7 +13,7 @@ struct CommitLeaseTests {
     }
 
     @Test(
-        "R30: one transaction stores a page and takes the lease of the next; it is told as one change",
+        "One transaction stores a page and leases the next, and observers receive one change (R30)",
         arguments: StorageKind.allCases)
     func both(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -27,18 +27,18 @@ struct CommitLeaseTests {
         let receipt = try await bench.store.commit(plan, claiming: LeaseRequest([10, 20], for: .seconds(60)))
         #expect(receipt.outcome == .committed(version) && receipt.lostLeases.isEmpty)
         #expect(receipt.grant?.offsets == [10, 20])
-        #expect(Set(receipt.grant?.leases.map(\.token) ?? []).union([lease.token]).count == 3, "no token twice")
+        #expect(Set(receipt.grant?.leases.map(\.token) ?? []).union([lease.token]).count == 3, "all tokens differ")
         let ledger = try await bench.list.ledger
         #expect(ledger.map(\.state) == [.ok, .inFlight, .inFlight])
         #expect(ledger.map(\.leaseExpiresAt) == [nil, minute, minute])
         #expect(ledger.map(\.attempts) == [1, 1, 1])
         guard case .changed(let set) = await told.next(isolation: #isolation) else {
-            return #expect(Bool(false), "nothing was told")
+            return #expect(Bool(false), "no change was notified")
         }
         #expect(set.changes.filter { if case .ledger = $0 { true } else { false } } == [.ledger([0, 10, 20])])
     }
 
-    @Test("R4, R5, R30: a plan that is refused takes no lease", arguments: StorageKind.allCases)
+    @Test("A refused plan takes no lease (R4, R5, R30)", arguments: StorageKind.allCases)
     func refused(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<10))
@@ -53,11 +53,11 @@ struct CommitLeaseTests {
     }
 
     @Test(
-        "R21: a plan that rests on a page changes nothing once that has other items, or is gone, though nothing has moved",
+        "A plan that requires a page changes nothing when that page has other items or is gone, even if no position moved (R21)",
         arguments: StorageKind.allCases)
     func premise(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        // Long enough not to be joined (R17).
+        // A page of 20 items is long enough not to be joined (R17).
         try await bench.put(0, items(0..<20))
         let before = try await bench.list
         let premise = PagePremise(offset: 0, fingerprint: before.pages[0].fingerprint)
@@ -72,16 +72,18 @@ struct CommitLeaseTests {
         }
         #expect(try await bench.store.commit(plan(20)) == .committed(before.record.version))
         try await replace("a")
-        #expect(try await bench.list.record.version == before.record.version, "nothing has moved")
+        #expect(try await bench.list.record.version == before.record.version, "no position has moved")
         #expect(try await bench.store.commit(plan(40)) == .superseded(before.record.version))
         try await replace("i0")
         #expect(try await bench.store.commit(plan(40)) == .committed(before.record.version))
         try await bench.commit([.demote(0..<20)])
         let version = try await bench.list.record.version
-        #expect(try await bench.store.commit(plan(60)) == .superseded(version), "it does not count as held")
+        #expect(
+            try await bench.store.commit(plan(60)) == .superseded(version), "the required page no longer counts as held"
+        )
     }
 
-    @Test("a lease that no page can have takes the whole plan with it", arguments: StorageKind.allCases)
+    @Test("An impossible lease refuses the whole plan", arguments: StorageKind.allCases)
     func impossible(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let plan = CommitPlan(query: bench.query, version: try await bench.list.record.version, edits: page(0, 0..<10))
@@ -92,7 +94,7 @@ struct CommitLeaseTests {
     }
 
     @Test(
-        "what is told of the surroundings is as it is afterwards, and what an excerpt would tell",
+        "The excerpt in a receipt shows the list after the commit, and equals a separate excerpt",
         arguments: StorageKind.allCases)
     func surroundings(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -117,7 +119,7 @@ struct CommitLeaseTests {
         #expect(gone == LeaseGrant([], at: noon))
     }
 
-    @Test("R30: what somebody else has in flight is not granted, and the page is stored all the same")
+    @Test("A page that another owner has in flight is not granted, and the commit still stores its page (R30)")
     func taken() async throws {
         let bench = try await Bench()
         let other = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A commit")
 struct CommitTests {
-    @Test("R7: payload bytes come out as they went in, whatever they are", arguments: StorageKind.allCases)
+    @Test("Payload bytes are read back exactly as written (R7)", arguments: StorageKind.allCases)
     func exactBytes(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let payloads: [[UInt8]] = [
@@ -18,7 +18,7 @@ struct CommitTests {
         #expect(window.missing == [5..<10])
     }
 
-    @Test("R4: a plan of another revision or generation changes nothing", arguments: StorageKind.allCases)
+    @Test("A plan for another revision or generation changes nothing (R4)", arguments: StorageKind.allCases)
     func superseded(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
@@ -32,7 +32,7 @@ struct CommitTests {
     }
 
     @Test(
-        "a plan that rests on the list's length changes nothing once somebody has heard of another",
+        "A plan that requires the list's extent changes nothing once the extent differs",
         arguments: StorageKind.allCases)
     func anotherLength(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -46,18 +46,18 @@ struct CommitTests {
         let before = try await bench.list.record.extent
         try await bench.commit([.setTotal(.exact(5))])
         let version = try await bench.list.record.version
-        #expect(try await bench.store.commit(plan(before)) == .superseded(version), "the total is another")
+        #expect(try await bench.store.commit(plan(before)) == .superseded(version), "the total differs")
         try await bench.commit([.setEnd(5)])
         #expect(
             try await bench.store.commit(plan(ListExtent(total: .exact(5), end: nil))) == .superseded(version),
-            "so is the end")
+            "the end differs")
         #expect(try await bench.list.record.extent == ListExtent(total: .exact(5), end: 5))
         #expect(try await bench.store.commit(plan(ListExtent(total: .exact(5), end: 5))) == .committed(version))
-        #expect(try await bench.store.commit(plan(nil)) == .committed(version), "it does not rest on it")
+        #expect(try await bench.store.commit(plan(nil)) == .committed(version), "this plan requires no extent")
     }
 
     @Test(
-        "a plan for a purged query changes nothing, even when the key is registered again",
+        "A plan for a purged query changes nothing, even when the key is registered again",
         arguments: StorageKind.allCases)
     func purged(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -73,7 +73,7 @@ struct CommitTests {
     }
 
     @Test(
-        "R5: an id that the list holds elsewhere is refused, and says where; nothing of the plan is applied",
+        "An id that the list holds elsewhere refuses the whole plan and reports the position (R5)",
         arguments: StorageKind.allCases)
     func duplicates(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -87,7 +87,7 @@ struct CommitTests {
     }
 
     @Test(
-        "R5: the same id twice in one page is refused, until duplicates are allowed (R25)",
+        "An id that occurs twice in one page is refused until duplicates are allowed (R5, R25)",
         arguments: StorageKind.allCases)
     func duplicatesInside(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -98,7 +98,8 @@ struct CommitTests {
     }
 
     @Test(
-        "another process's page at the same place, with the same items, is agreed with", arguments: StorageKind.allCases
+        "A commit of the same items at the same position as another process's page succeeds",
+        arguments: StorageKind.allCases
     )
     func samePageTwice(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -108,37 +109,37 @@ struct CommitTests {
     }
 
     @Test(
-        "R19: a new generation takes the place of the old one page by page; the rest stays readable",
+        "A new generation replaces the old one page by page, and the rest stays readable (R19)",
         arguments: StorageKind.allCases)
     func generations(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         for start in stride(from: 0, to: 9, by: 3) { try await bench.put(start, items(start..<start + 3)) }
-        // i5 has moved to the head of another list; what held it gives way, too.
+        // i5 has moved to the start of the list. The old page that held it is removed, too.
         try await bench.commit([
             .beginGeneration, .put(PageWrite(offset: 0, content: items(["x", "i5"]), evidence: .inferred)),
         ])
         let list = try await bench.list
         #expect(list.record.version == ListVersion(generation: 2, revision: 0))
         #expect(try await bench.held == [0: "x", 1: "i5"])
-        // i2 is where nothing new lies: it stays readable.
+        // No new page covers i2, so it stays readable.
         #expect(list.pages.map(\.range) == [0..<2, 2..<3, 6..<9])
         try await bench.commit([.dropOlderGenerations])
         #expect(try await bench.list.pages.map(\.range) == [0..<2])
     }
 
-    @Test("positions are demoted, and then no longer held, but readable", arguments: StorageKind.allCases)
+    @Test("Demoted positions are no longer held, but readable", arguments: StorageKind.allCases)
     func demotion(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
         try await bench.put(3, items(3..<6))
         try await bench.commit([.demote(4..<5)])
-        #expect(try await bench.held.keys.sorted() == [0, 1, 2, 3, 5], "these positions and no others")
+        #expect(try await bench.held.keys.sorted() == [0, 1, 2, 3, 5], "only the demoted position is no longer held")
         #expect(try await bench.store.window(of: bench.query, 0..<6)?.parts.map(\.isHeld) == [true, true, false, true])
-        #expect(try await bench.list.record.version.revision == 1, "plans that counted on it are void")
+        #expect(try await bench.list.record.version.revision == 1, "plans of the earlier revision are void")
     }
 
     @Test(
-        "R6: a page of the old list that is fetched again unchanged counts as held again",
+        "A page of the old list that is fetched again unchanged counts as held again (R6)",
         arguments: StorageKind.allCases)
     func revival(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -151,7 +152,8 @@ struct CommitTests {
     }
 
     @Test(
-        "R4: ledger rows move with the positions; those of replaced positions are gone", arguments: StorageKind.allCases
+        "Ledger rows move with their positions, and rows of replaced positions are deleted (R4)",
+        arguments: StorageKind.allCases
     )
     func ledgerMoves(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -168,7 +170,7 @@ struct CommitTests {
         #expect(try await bench.list.ledger.last?.failure?.httpStatus == 500)
     }
 
-    @Test("R1: a validator is void once its page has moved; before, it stands", arguments: StorageKind.allCases)
+    @Test("A validator is void once its page has moved, and stays valid before (R1)", arguments: StorageKind.allCases)
     func validators(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let validator = Validator(
@@ -189,7 +191,7 @@ struct CommitTests {
     }
 
     @Test(
-        "R16: a total that another page brings is not the one that page one's validator covers; an estimate takes nothing back",
+        "A validator of page one no longer covers the total after another page reports a different exact one, but an estimate has no effect (R16)",
         arguments: StorageKind.allCases)
     func coveredTotal(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -209,7 +211,7 @@ struct CommitTests {
         #expect(try await bench.list.pages.first?.validator?.coversTotal == true)
     }
 
-    @Test("cutting and joining keep cursors where they belong", arguments: StorageKind.allCases)
+    @Test("Cutting and joining pages keep the cursors that still apply", arguments: StorageKind.allCases)
     func cursors(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let page = PageWrite(
@@ -227,25 +229,25 @@ struct CommitTests {
     }
 
     @Test(
-        "G1: what was joined by inference stays marked as inferred, also when pages are joined and cut again",
+        "An inferred seam stays marked as inferred when pages are joined and cut again (G1)",
         arguments: StorageKind.allCases)
     func innerSeams(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<20))
         try await bench.put(20, items(20..<40))
-        // 18 items are replaced: the two that are left of page one are joined with page two.
+        // The commit replaces 18 items. The two remaining items of page one are joined with page two.
         try await bench.commit([.splice(0..<18, PageWrite(offset: 0, content: items(100..<120), evidence: .inferred))])
         var list = try await bench.list
         #expect(list.pages.map(\.range) == [0..<20, 20..<42])
         #expect(list.pages.last?.innerInferredSeams.map(\.index) == [2])
-        #expect(list.inferredSeams == 2, "one between the pages, one inside")
+        #expect(list.inferredSeams == 2, "one seam is between the pages, and one is inside")
         try await bench.commit([.splice(21..<22, nil)])
         list = try await bench.list
         #expect(list.coverage.runs == [0..<41])
         #expect(list.inferredSeams >= 2)
     }
 
-    @Test("offsets that cannot be positions are refused", arguments: StorageKind.allCases, [-1, Int.max, Int.min])
+    @Test("Offsets that cannot be positions are refused", arguments: StorageKind.allCases, [-1, Int.max, Int.min])
     func impossibleOffsets(kind: StorageKind, offset: Int) async throws {
         let bench = try await Bench(kind)
         await #expect(throws: StorageError.self) {
@@ -254,7 +256,8 @@ struct CommitTests {
     }
 
     @Test(
-        "keys with NUL, quotes, percent signs and a megabyte of text are exact", arguments: StorageKind.allCases,
+        "Keys with NUL, quotes, percent signs and a megabyte of text are stored exactly",
+        arguments: StorageKind.allCases,
         [
             "a\0b", "a\0c", "'; DROP TABLE query; --", "%_", "", String(repeating: "ü", count: 500_000),
         ])
@@ -266,7 +269,9 @@ struct CommitTests {
         #expect(try await bench.store.query(QueryKey(text + "\0", scope: text)) == nil)
     }
 
-    @Test("the ledger counts attempts until a page succeeds, and starts again after", arguments: StorageKind.allCases)
+    @Test(
+        "The ledger counts attempts until a page succeeds, and restarts the count afterwards",
+        arguments: StorageKind.allCases)
     func attempts(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let failure = FetchFailure(.timeout, "slow", isRetryable: true)

@@ -3,7 +3,7 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// R51: when a list's version changes, and when it does not.
+/// Which commits change the version of a list's content (R51).
 @Suite("The version of a list's content")
 struct ContentVersionTests {
     private func page(_ range: Range<Int>) -> PageWrite {
@@ -11,11 +11,11 @@ struct ContentVersionTests {
     }
 
     @Test(
-        "every commit that readers can see gives the next counter and a stamp of its own",
+        "Every commit with a visible effect gives the next counter and a new stamp",
         arguments: StorageKind.allCases)
     func bumped(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
-        #expect(try await bench.list.contentVersion.counter == 1, "registered")
+        #expect(try await bench.list.contentVersion.counter == 1, "after registration")
         let validator = Validator(request: "r", entityTag: "e", lastModified: nil, coversTotal: true)
         let commits: [[ListEdit]] = [
             [.put(page(0..<20))], [.put(page(20..<40))], [.put(page(20..<40))], [.verify(0..<40)],
@@ -36,10 +36,11 @@ struct ContentVersionTests {
             #expect(stamps.insert(version.stamp).inserted, "\(edits)")
         }
         _ = try await bench.store.evict(to: EvictionBudget(bytes: 0), exempt: [], at: noon)
-        #expect(try await bench.list.contentVersion.counter == commits.count + 2, "evicted")
+        #expect(try await bench.list.contentVersion.counter == commits.count + 2, "after an eviction")
     }
 
-    @Test("fetch records, leases, pins, reads and refused plans leave it as it is", arguments: StorageKind.allCases)
+    @Test(
+        "Ledger edits, leases, pins, reads and refused plans keep the content version", arguments: StorageKind.allCases)
     func kept(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<20))
@@ -57,7 +58,7 @@ struct ContentVersionTests {
         #expect(try await bench.list.contentVersion == version)
     }
 
-    @Test("it comes with every read of the list, and with every notice", arguments: StorageKind.allCases)
+    @Test("Every read of a list and every notice contains the content version", arguments: StorageKind.allCases)
     func everywhere(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         var told = bench.store.notices(of: bench.query).makeAsyncIterator()
@@ -75,18 +76,18 @@ struct ContentVersionTests {
         let reading = try await bench.store.list(of: bench.query) { _ in [0..<1] }
         #expect(reading?.windows.map(\.contentVersion) == [version])
         guard case .changed(let set) = await told.next(isolation: #isolation) else {
-            return #expect(Bool(false), "nothing was told")
+            return #expect(Bool(false), "no change was notified")
         }
         #expect(set.contentVersion == version)
         try await bench.store.record(
             [.succeeded(offset: 20, lease: receipt.grant?.leases.first?.token)], for: bench.query)
         guard case .changed(let ledger) = await told.next(isolation: #isolation) else {
-            return #expect(Bool(false), "nothing was told")
+            return #expect(Bool(false), "no change was notified")
         }
-        #expect(ledger.contentVersion == version, "the ledger leaves it as it was")
+        #expect(ledger.contentVersion == version, "a ledger edit keeps the version")
         _ = try await bench.store.purge([bench.query])
         guard case .changed(let last) = await told.next(isolation: #isolation) else {
-            return #expect(Bool(false), "nothing was told")
+            return #expect(Bool(false), "no change was notified")
         }
         #expect(last.contentVersion == nil)
     }

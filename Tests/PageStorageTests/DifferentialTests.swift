@@ -4,16 +4,16 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// The same random life in the SQLite store and in memory, which share no line of code: whatever can be asked of them,
-/// they answer alike, after every step. 60 lives in the short form, 2,000 with PAGECACHE_SOAK=1.
-@Suite("Two storages, one meaning")
+/// Runs the same random life in the SQLite store and in memory. The two share no code and must return the same results
+/// after every step. The short form runs 60 lives, PAGECACHE_SOAK=1 runs 2,000.
+@Suite("Two storages with the same behaviour")
 struct DifferentialTests {
     private static let lives: [UInt64] = Soak.isOn ? Array(0..<2_000) : Array(Soak.seed..<Soak.seed + 60)
 
-    @Test("commits, ledger, leases, evictions and notices agree", arguments: lives)
+    @Test("The two storages agree on commits, ledger, leases, evictions and notices", arguments: lives)
     func agree(seed: UInt64) async throws {
         var plans = RandomPlans(seed: seed)
-        // The same stamps, so that the versions agree, too (R51).
+        // Both storages use the same stamps, so that their versions agree, too (R51).
         let sqlite = try await Bench(.sqlite, journal: JournalBound(bytes: 20_000), stamps: seed)
         let memory = try await Bench(.memory, journal: JournalBound(bytes: 20_000), stamps: seed)
         let query = sqlite.query
@@ -23,7 +23,8 @@ struct DifferentialTests {
         var expected = memory.store.notices(of: nil).makeAsyncIterator()
         var versions = [try await memory.list.contentVersion]
         for step in 0..<40 {
-            // Reads are stamped once a minute at most; the two agree on what was read when the clock steps further.
+            // A storage records a read at most once a minute. With larger clock steps both storages record the same
+            // reads.
             plans.clock += 61_000
             let before = try await memory.list
             let held = try #require(try await memory.store.window(of: query, 0..<100_000))
@@ -35,12 +36,12 @@ struct DifferentialTests {
                 Issue.record("seed \(seed), step \(step), \(action): \(first) and \(second)")
                 return
             }
-            // A mark that both are certain to tell of: what comes before it is what the action did.
+            // Both storages notify this mark. The changes before it belong to the action.
             let mark = ListEdit.setSweep(SweepProgress(position: step, startedAt: noon))
             for bench in [sqlite, memory] { try await bench.commit([mark], at: plans.moment) }
             let (notices, wanted) = (await untilMark(&told), await untilMark(&expected))
             guard notices == wanted else {
-                Issue.record("seed \(seed), step \(step), \(action): told \(notices) and \(wanted)")
+                Issue.record("seed \(seed), step \(step), \(action): notified \(notices) and \(wanted)")
                 return
             }
             plans.granted = memoryTokens.tokens.count
@@ -59,7 +60,7 @@ struct DifferentialTests {
         #expect(try await sqlite.store.purge([query]) == memory.store.purge([query]))
     }
 
-    /// What was told, evictions made alike: the SQLite store carries them out in portions.
+    /// Returns the changes before the mark in one list, because the SQLite store evicts in several portions.
     private func untilMark(_ notices: inout AsyncStream<StorageNotice>.Iterator) async -> [Change] {
         var changes: [Change] = []
         while let notice = await notices.next(isolation: #isolation) {
@@ -101,7 +102,7 @@ struct DifferentialTests {
 }
 
 extension DifferentialTests {
-    /// Whether the state that is kept up with each commit is the one that the outline says.
+    /// Returns whether the state that each commit maintains matches the outline.
     private func isStateKept(_ storage: any PageStorage, _ query: QueryID) async throws -> Bool {
         guard let list = try await storage.outline(of: query),
             var state = try await storage.state(of: list.record.key)
@@ -114,7 +115,7 @@ extension DifferentialTests {
 }
 
 extension ListOutline {
-    /// Without the names of owners and the tokens, which are each storage's own.
+    /// Replaces the names of owners and the tokens, which differ between storages.
     fileprivate func anonymous(_ names: TokenNames) -> ListOutline {
         var list = self
         for index in list.ledger.indices where list.ledger[index].leaseOwner != nil {
@@ -125,8 +126,8 @@ extension ListOutline {
     }
 }
 
-/// The tokens that a storage gave, in the order of the grants. Plans name a token by the number of its grant, which is
-/// the same in both storages.
+/// The tokens that a storage issued, in the order of the grants. Plans name a token by the number of its grant, which
+/// is the same in both storages.
 struct TokenNames {
     var tokens: [LeaseToken] = []
 
@@ -138,7 +139,7 @@ struct TokenNames {
 
     func token(_ name: LeaseToken) -> LeaseToken { tokens[Int(-1 - name.rawValue)] }
 
-    /// The grant as it is compared, its tokens noted.
+    /// Records the tokens of a grant, and returns the grant in comparable form.
     mutating func note(_ grant: LeaseGrant) -> LeaseGrant {
         var grant = grant
         tokens += grant.leases.map(\.token)
@@ -160,12 +161,12 @@ struct TokenNames {
     }
 }
 
-/// What is done to both.
+/// An action that is applied to both storages.
 enum RandomAction {
     case commit(CommitPlan, LeaseRequest?, at: Timestamp)
     case claim(LeaseRequest, at: Timestamp)
     case heartbeat(LeaseOwner, at: Timestamp)
-    /// The machine starts anew: no lease from before counts.
+    /// The machine restarts. Every earlier lease is void.
     case reboot
     case record([LedgerEdit], at: Timestamp)
     case evict(EvictionBudget, at: Timestamp)
@@ -211,12 +212,12 @@ enum RandomAnswer: Equatable {
     }
 }
 
-/// Edits as a life might bring them, and some that it would not.
+/// A generator of plausible edits, and of some implausible ones.
 struct RandomPlans {
     var random: SeededGenerator
     var clock = noon.milliseconds
     var moment: Timestamp { Timestamp(milliseconds: clock) }
-    /// How many leases were granted so far.
+    /// The number of leases granted so far.
     var granted = 0
     private var fresh = 0
 
@@ -259,7 +260,7 @@ struct RandomPlans {
 
     private mutating func owner() -> LeaseOwner { [.process, LeaseOwner("a"), LeaseOwner("b")][number(0...2)] }
 
-    /// One of the leases that were granted, most often one of the newest; nil for none.
+    /// Returns one of the granted leases, usually a recent one. `nil` means no lease.
     private mutating func lease() -> LeaseToken? {
         guard granted > 0, number(0...2) > 0 else { return nil }
         return LeaseToken(rawValue: Int64(-1 - number(max(0, granted - (coin() ? 4 : 40))...granted - 1)))
@@ -309,8 +310,7 @@ struct RandomPlans {
         }
     }
 
-    /// Stretches that stay, with something new, a gap, or nothing between them; sometimes an item that moved or was
-    /// edited.
+    /// Returns kept ranges with a new page, a gap or no piece between them. Some items are moved or edited.
     private mutating func rearrangement(_ end: Int, _ held: [(offset: Int, content: PageContent)]) -> Rearrangement {
         var pieces: [Rearrangement.Piece] = []
         var (old, new) = (0, 0)
@@ -345,7 +345,7 @@ struct RandomPlans {
             cursorOut: cursor(), validator: validator())
     }
 
-    /// Mostly new items, some that were there before, some without an id, some large.
+    /// Returns mostly new items. Some items are old, some have no id, and some are large.
     private mutating func content(_ count: Int) -> PageContent {
         PageContent(
             (0..<count).map { _ in

@@ -5,9 +5,11 @@ import Testing
 
 @Suite("Random programs of edits")
 struct EditSimulation {
-    /// The same program on the store and on a plain array of optional names; they must agree after every step.
+    /// Runs the same program on the storage and on a plain array of optional names. The two must agree after every
+    /// step.
     @Test(
-        "the storage is the model, whatever is spliced, put, demoted and cut", arguments: StorageKind.allCases,
+        "The storage agrees with a model array after any puts, splices and truncations",
+        arguments: StorageKind.allCases,
         Array(0..<UInt64(40)))
     func agreesWithModel(kind: StorageKind, seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
@@ -21,7 +23,7 @@ struct EditSimulation {
         for step in 0..<40 {
             switch Int.random(in: 0..<5, using: &random) {
             case 0, 1:
-                // A page somewhere where nothing is held.
+                // Puts a page at any position. The commit succeeds only where no item is held.
                 let offset = Int.random(in: 0...model.count + 10, using: &random)
                 let new = names(Int.random(in: 1...30, using: &random))
                 let end = offset + new.count
@@ -32,7 +34,7 @@ struct EditSimulation {
                     model.replaceSubrange(offset..<end, with: new)
                 } else {
                     guard case .duplicates = outcome else {
-                        Issue.record("seed \(seed), step \(step): a page was put where another lies")
+                        Issue.record("seed \(seed), step \(step): a page was stored over held items")
                         return
                     }
                 }
@@ -64,7 +66,7 @@ struct EditSimulation {
                 Issue.record("seed \(seed), step \(step): the store differs from the model")
                 return
             }
-            // The index by identity agrees with what is read.
+            // The identity index agrees with the items.
             let names = Array(expected.values.shuffled(using: &random).prefix(5))
             let found = try await bench.store.locate(Set(names.map(ItemIdentity.key(ofID:))), in: bench.query)
             for name in names { #expect(expected[found[ItemIdentity.key(ofID: name)]?.position ?? -1] == name) }

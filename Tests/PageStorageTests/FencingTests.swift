@@ -4,7 +4,7 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// Three owners of one list: in SQLite each with the file open for itself, in memory on the same storage.
+/// Three owners of one list. In SQLite each owner opens the file itself. In memory all share one storage.
 private struct Owners {
     struct One {
         var storage: any PageStorage
@@ -43,7 +43,7 @@ private struct Owners {
     var ledger: [LedgerEntry] { get async throws { try await bench.list.ledger } }
 }
 
-/// R30, G7: a lease that was taken over is nobody's but its new holder's, whatever its old one does.
+/// A lease that another owner took over belongs to the new holder, whatever the old holder does (R30, G7).
 @Suite("Leases with tokens")
 struct FencingTests {
     private static let failure = FetchFailure(.timeout, "slept", isRetryable: true)
@@ -55,7 +55,7 @@ struct FencingTests {
     ]
 
     @Test(
-        "an owner that slept past its end changes nothing of the page another has in flight, and learns that it lost it",
+        "An owner whose lease was taken over cannot change the page's ledger entry, and its call returns the lost token",
         arguments: StorageKind.allCases, 0..<4)
     func takenOver(kind: StorageKind, ending: Int) async throws {
         let owners = try await Owners(kind)
@@ -69,16 +69,16 @@ struct FencingTests {
         #expect(try await owners.a.record(FencingTests.endings[ending](old)) == [old])
         #expect(try await owners.ledger == held)
         #expect(try await owners.a.storage.heartbeat(owners.a.owner, for: .seconds(300)) == [])
-        #expect(try await owners.ledger == held, "a heartbeat renews what the owner holds, and no more")
+        #expect(try await owners.ledger == held, "a heartbeat renews only the leases that the owner holds")
         owners.clock.advance(by: .seconds(2))
-        #expect(try await owners.c.claim(0) == nil, "the new holder lives")
+        #expect(try await owners.c.claim(0) == nil, "the new holder's lease is valid")
 
         #expect(try await owners.b.record(FencingTests.endings[ending](new)) == [])
         #expect(try await owners.c.claim(0) != nil)
     }
 
     @Test(
-        "a commit under a lost lease stores its pages, and leaves the ledger to the holder (R4)",
+        "A commit under a lost lease stores its pages and keeps the holder's ledger entry (R4)",
         arguments: StorageKind.allCases)
     func storedAllTheSame(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
@@ -95,7 +95,7 @@ struct FencingTests {
         #expect(receipt == CommitReceipt(.committed(version), lostLeases: [old]))
         #expect(try await owners.bench.list.pages.map(\.range) == [0..<10])
         #expect(try await owners.ledger == held)
-        // The holder brings the same page, and ends its own lease.
+        // The holder stores the same page, and ends its own lease.
         var same = plan
         same.ledger = [.succeeded(offset: 0, lease: new)]
         #expect(try await owners.b.storage.commit(same, claiming: nil) == CommitReceipt(.committed(version)))
@@ -103,7 +103,7 @@ struct FencingTests {
     }
 
     @Test(
-        "an owner that nobody took over from goes on with its lease, though its end is past",
+        "An owner keeps an expired lease until another owner takes it over",
         arguments: StorageKind.allCases)
     func late(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
@@ -117,7 +117,7 @@ struct FencingTests {
     }
 
     @Test(
-        "a heartbeat renews every lease of its owner, in all lists, and of nobody else", arguments: StorageKind.allCases
+        "A heartbeat renews every lease of its owner in all lists, and no other lease", arguments: StorageKind.allCases
     )
     func heartbeat(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
@@ -136,13 +136,13 @@ struct FencingTests {
         #expect(try await storage.heartbeat(LeaseOwner("z"), for: .seconds(30)) == [])
         owners.clock.advance(by: .seconds(20))
         #expect(try await owners.c.claim(0) == nil)
-        #expect(try await owners.c.claim(20) != nil, "it was not renewed")
+        #expect(try await owners.c.claim(20) != nil, "this lease was not renewed")
         #expect(try await storage.record([.released(offset: 20, lease: other)], for: first) == [other])
         let ends = try await owners.ledger.filter { $0.offset == 0 }.map(\.leaseExpiresAt)
         #expect(ends == [noon + .seconds(50)])
     }
 
-    @Test("a token finds its page wherever a shift has moved it", arguments: StorageKind.allCases)
+    @Test("A token finds its page after a shift has moved it", arguments: StorageKind.allCases)
     func shifted(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         for start in stride(from: 0, to: 60, by: 20) { try await owners.bench.put(start, items(start..<start + 20)) }
@@ -153,7 +153,8 @@ struct FencingTests {
             .splice(0..<0, PageWrite(offset: 0, content: items(["new"]), evidence: .verified))
         ])
         #expect(
-            try await owners.ledger.filter { $0.state == .inFlight }.map(\.offset) == [0, 21, 41], "page one's stays")
+            try await owners.ledger.filter { $0.state == .inFlight }.map(\.offset) == [0, 21, 41],
+            "the entry of page one keeps its position")
         #expect(try await owners.ledger.map(\.leaseToken) == [head, other, token])
         #expect(try await owners.b.claim(41) == nil)
         #expect(try await owners.a.storage.heartbeat(owners.a.owner, for: .seconds(60)) == [head, other, token])
@@ -162,16 +163,16 @@ struct FencingTests {
                 .failed(offset: 40, failure: FencingTests.failure, nextAttemptIn: .zero, lease: token)) == [])
         #expect(try await owners.ledger.map(\.state) == [.inFlight, .inFlight, .failedRetryable])
         #expect(try await owners.ledger.map(\.offset) == [0, 21, 41])
-        // Positions that are taken out take their leases along.
+        // Removed positions lose their leases.
         try await owners.bench.commit([.splice(15..<30, nil)])
         #expect(try await owners.a.record(.released(offset: 20, lease: other)) == [other])
         #expect(
             try await owners.a.record(.succeeded(offset: 0, lease: head)) == [],
-            "page one is asked for, not an item of it")
+            "the lease is for page one as such, and not for an item in it")
     }
 
     @Test(
-        "a plan that moves, or takes out, the row of its own lease ends it all the same",
+        "A plan that moves or removes the ledger row of its own lease still ends the lease",
         arguments: StorageKind.allCases)
     func ownShift(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
@@ -184,7 +185,7 @@ struct FencingTests {
             ledger: [.succeeded(offset: 20, lease: moved)])
         let receipt = try await owners.a.storage.commit(insert, claiming: nil)
         #expect(receipt.lostLeases.isEmpty)
-        #expect(try await owners.ledger.map(\.offset) == [20], "where the plan says that the page is")
+        #expect(try await owners.ledger.map(\.offset) == [20], "the entry is at the offset that the plan names")
         #expect(try await owners.ledger.map(\.state) == [.ok])
         let gone = try #require(try await owners.a.claim(62))
         let truncate = CommitPlan(
@@ -195,7 +196,7 @@ struct FencingTests {
     }
 
     @Test(
-        "an edit without a token skips a page in flight, until its lease does not count any more",
+        "A ledger edit without a token skips a page in flight until its lease expires",
         arguments: StorageKind.allCases)
     func noToken(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
@@ -215,7 +216,7 @@ struct FencingTests {
     }
 
     @Test(
-        "two edits of one call may use one token: the first ends it, and the second still counts",
+        "Two edits of one call may use one token, although the first edit ends the lease",
         arguments: StorageKind.allCases)
     func twice(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
@@ -226,7 +227,7 @@ struct FencingTests {
                 .forgotten(offset: 30, lease: token), .succeeded(offset: 28, lease: token),
                 .succeeded(offset: 29, lease: token)) == [])
         #expect(try await owners.ledger.map(\.offset) == [28, 29])
-        #expect(try await owners.row?.leaseToken == free, "a page of another owner is skipped")
+        #expect(try await owners.row?.leaseToken == free, "a page in flight of another owner is skipped")
         #expect(
             try await owners.a.record(.forgotten(offset: 30, lease: token), .succeeded(offset: 30, lease: token)) == [
                 token
@@ -235,7 +236,7 @@ struct FencingTests {
     }
 
     @Test(
-        "no token is given twice, neither after a repair of the ledger nor after a purge",
+        "No lease token is issued twice, even after ledger entries are deleted or a query is purged",
         arguments: StorageKind.allCases)
     func neverTwice(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
@@ -254,20 +255,20 @@ struct FencingTests {
     }
 
     @Test(
-        "a machine that started anew holds nothing: leases from before have ended, whatever the uptime says",
+        "A restart of the machine ends all earlier leases, whatever the uptime is",
         arguments: StorageKind.allCases)
     func reboot(kind: StorageKind) async throws {
         let owners = try await Owners(kind)
         let token = try #require(try await owners.a.claim(0))
         owners.clock.reboot()
-        #expect(try await owners.row?.leaseExpiresAt == noon, "shown as over")
+        #expect(try await owners.row?.leaseExpiresAt == noon, "the lease is reported as expired")
         let new = try #require(try await owners.b.claim(0))
         #expect(try await owners.a.record(.succeeded(offset: 0, lease: token)) == [token])
         #expect(try await owners.row?.leaseToken == new)
     }
 
     @Test(
-        "R52: a wall clock that is set, forward or back, ends no lease and lengthens none",
+        "Setting the wall clock forward or back neither ends nor extends a lease (R52)",
         arguments: StorageKind.allCases, [3_600, -3_600])
     func wallClock(kind: StorageKind, seconds: Int) async throws {
         let clock = SetClock()
@@ -282,7 +283,7 @@ struct FencingTests {
         clock.wall = clock.wall + .seconds(seconds)
         #expect(try await claim("b") == [])
         let entry = try await storage.outline(of: query)?.ledger.first
-        #expect(entry?.leaseExpiresAt == clock.wall + .seconds(30), "told by the wall clock as it is")
+        #expect(entry?.leaseExpiresAt == clock.wall + .seconds(30), "the expiry follows the current wall clock")
         clock.seconds = 29
         #expect(try await claim("b") == [])
         clock.seconds = 30
@@ -290,9 +291,9 @@ struct FencingTests {
     }
 }
 
-/// A wall clock that is set while the machine runs on.
+/// A wall clock that is set while the machine keeps running.
 private final class SetClock: StorageClock, @unchecked Sendable {
-    // One task at a time uses it, the storage's own included.
+    // Only one task at a time uses the clock, including the storage's own tasks.
     var wall = noon
     var seconds: Int64 = 0
 

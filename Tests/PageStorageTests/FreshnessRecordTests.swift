@@ -3,7 +3,7 @@ import PageStore
 import StorageSupport
 import Testing
 
-/// What a storage keeps of a list's age beside the moment of its last confirmation.
+/// A storage keeps when a list was invalidated and how long it is fresh, in addition to its last validation.
 @Suite("The age of a stored list")
 struct FreshnessRecordTests {
     private func validate(_ bench: Bench<any PageStorage>, at moment: Timestamp, askedAt: Timestamp? = nil) async throws
@@ -21,7 +21,7 @@ struct FreshnessRecordTests {
     }
 
     @Test(
-        "invalidated, it is stale however young, and when it was confirmed stays as it was",
+        "Invalidation makes a list of any age stale and keeps the time of its last validation",
         arguments: StorageKind.allCases)
     func invalidated(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -38,7 +38,7 @@ struct FreshnessRecordTests {
     }
 
     @Test(
-        "an answer that was asked for before the list was invalidated does not clear it; one asked for since does",
+        "An answer clears an invalidation only if its request came after the invalidation",
         arguments: StorageKind.allCases)
     func askedBefore(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -47,10 +47,12 @@ struct FreshnessRecordTests {
         #expect(try await bench.list.record.isInvalidated)
         #expect(try await bench.list.record.validatedAt == noon + .seconds(11))
         try await validate(bench, at: noon + .seconds(12), askedAt: noon + .seconds(10))
-        #expect(try await !bench.list.record.isInvalidated, "in the same millisecond is since")
+        #expect(try await !bench.list.record.isInvalidated, "a request in the same millisecond counts as later")
     }
 
-    @Test("an answer without a lease, or under a lost one, counts as asked for before", arguments: StorageKind.allCases)
+    @Test(
+        "An answer without a lease, or under a lost one, does not clear an invalidation",
+        arguments: StorageKind.allCases)
     func askedUnderNothing(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let lost = try await bench.store.claim(
@@ -67,7 +69,9 @@ struct FreshnessRecordTests {
         }
     }
 
-    @Test("R29: a clock that was set back leaves no list invalidated for good", arguments: StorageKind.allCases)
+    @Test(
+        "A list that was invalidated under a clock since set back can be validated again (R29)",
+        arguments: StorageKind.allCases)
     func clockSetBack(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.commit([.invalidated], at: noon + .seconds(90_000))
@@ -75,7 +79,9 @@ struct FreshnessRecordTests {
         #expect(try await !bench.list.record.isInvalidated)
     }
 
-    @Test("what the origin says is kept within zero and a year, in whole milliseconds", arguments: StorageKind.allCases)
+    @Test(
+        "The origin's freshness lifetime is limited to between zero and a year, in whole milliseconds",
+        arguments: StorageKind.allCases)
     func freshFor(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let said: [(Duration?, Duration?)] = [
@@ -89,7 +95,9 @@ struct FreshnessRecordTests {
         }
     }
 
-    @Test("observers hear of both, and of neither twice", arguments: StorageKind.allCases)
+    @Test(
+        "Observers are notified of an invalidation and of a new freshness lifetime, and of neither twice",
+        arguments: StorageKind.allCases)
     func notices(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         var own = bench.store.notices(of: bench.query).makeAsyncIterator()
@@ -104,14 +112,14 @@ struct FreshnessRecordTests {
         }
     }
 
-    @Test("R4: plans under way are not void because the list was invalidated", arguments: StorageKind.allCases)
+    @Test("Invalidating a list does not void pending plans (R4)", arguments: StorageKind.allCases)
     func version(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let before = try await bench.list.record.version
         #expect(try await bench.commit([.invalidated]) == .committed(before))
     }
 
-    @Test("both are there after closing and opening again")
+    @Test("Invalidation and freshness lifetime persist after closing and opening the store")
     func kept() async throws {
         let bench = try await Bench()
         try await bench.commit([.validated, .invalidated, .setFreshFor(.seconds(7))])

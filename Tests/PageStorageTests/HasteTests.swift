@@ -2,7 +2,7 @@ import PageModel
 import StorageSupport
 import Testing
 
-/// R33: somebody wants a page now that automatic triggers would leave for later, or for good.
+/// Expediting a page makes it due although automatic triggers would postpone or skip it (R33).
 @Suite("Making a failed page due")
 struct HasteTests {
     private func failure(isRetryable: Bool) -> FetchFailure {
@@ -10,7 +10,8 @@ struct HasteTests {
     }
 
     @Test(
-        "due at once, also what failed for good; what was known of the failure stays", arguments: StorageKind.allCases)
+        "An expedited page is due at once, even after a permanent failure, and keeps its failure record",
+        arguments: StorageKind.allCases)
     func hastened(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.store.record(
@@ -33,7 +34,7 @@ struct HasteTests {
     }
 
     @Test(
-        "a page that is in flight keeps its lease, one that arrived stays so, and none is made up",
+        "Expediting changes neither a page in flight nor a stored one, and creates no entry",
         arguments: StorageKind.allCases)
     func ignored(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -50,7 +51,7 @@ struct HasteTests {
                 .isEmpty)
     }
 
-    @Test("whoever observes the list is told: a service looks at once", arguments: StorageKind.allCases)
+    @Test("Observers of a list are notified when a page is expedited", arguments: StorageKind.allCases)
     func told(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.store.record(
@@ -58,7 +59,7 @@ struct HasteTests {
         var notices = bench.store.notices(of: bench.query).makeAsyncIterator()
         try await bench.store.record([.hastened(offset: 10)], for: bench.query, at: noon)
         guard case .changed(let set) = await notices.next() else {
-            Issue.record("not told")
+            Issue.record("the observer was not notified")
             return
         }
         #expect(set.changes == [.ledger([10])])

@@ -3,11 +3,11 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// A list as a reader of the journal has it: what it read at first, and what the entries say since.
+/// A list as a reader of the journal reconstructs it, from a first read and the entries since then.
 private struct Replica {
-    /// Nil where an item is held that the reader has not read.
+    /// The value is `nil` for a held item that the reader has not read.
     var slots: [Int: Item?]
-    /// What the entries say of it, and is not so.
+    /// Statements of entries that contradict the replica.
     var contradictions: [String] = []
 
     mutating func apply(_ entry: JournalEntry) {
@@ -46,14 +46,14 @@ private struct Replica {
         slots = next
     }
 
-    /// Whether it is the list, as far as it was read.
+    /// Returns whether the replica matches the list in all positions and known items.
     func isLike(_ list: [Int: Item]) -> Bool {
         Set(slots.keys) == Set(list.keys)
             && slots.allSatisfy { position, item in item == nil || item == list[position] }
     }
 }
 
-@Suite("A journal, replayed")
+@Suite("Replaying the journal")
 struct JournalReplayTests {
     private struct Moment {
         var version: ContentVersion
@@ -71,7 +71,8 @@ struct JournalReplayTests {
         return Moment(version: window.contentVersion, items: items)
     }
 
-    /// From every moment on, a few entries at a time, to the last one; and to each moment on the way.
+    /// Replays the journal from every moment to the last one, a few entries at a time. Compares the replica at each
+    /// moment on the way.
     private func replay(_ moments: [Moment], _ bench: Bench<any PageStorage>, _ words: String) async throws
         -> [JournalChange]
     {
@@ -85,7 +86,7 @@ struct JournalReplayTests {
                     case .entries(let entries, let reached, let hasMore)? = try await bench.store.changes(
                         of: bench.query, since: version, limit: 1 + number % 5)
                 else {
-                    Issue.record("\(words): cut short since \(version)")
+                    Issue.record("\(words): the journal is truncated since \(version)")
                     return seen
                 }
                 for entry in entries {
@@ -108,7 +109,7 @@ struct JournalReplayTests {
     }
 
     @Test(
-        "whatever is committed and evicted, the entries lead from every earlier list to the later one",
+        "Journal entries lead from every earlier list to each later one, after any commits and evictions",
         arguments: StorageKind.allCases, lives)
     func anything(kind: StorageKind, seed: UInt64) async throws {
         var plans = RandomPlans(seed: seed)
@@ -126,7 +127,7 @@ struct JournalReplayTests {
     }
 
     @Test(
-        "items that are deleted, inserted, moved and edited at once are told apart, with the bytes of what was there",
+        "The journal distinguishes deleted, inserted, moved and edited items, and keeps the previous bytes",
         arguments: StorageKind.allCases, lives)
     func edits(kind: StorageKind, seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
@@ -134,7 +135,7 @@ struct JournalReplayTests {
         var fresh = 0
         func new() -> Item {
             fresh += 1
-            // Some have no id, and are told apart by their bytes.
+            // Some items have no id. Their bytes identify them.
             return Item(payload: Array("{\(fresh)}".utf8), id: fresh % 9 == 0 ? nil : "n\(fresh)")
         }
         try await bench.put(0, PageContent((0..<60).map { _ in new() }))

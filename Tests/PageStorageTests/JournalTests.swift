@@ -3,7 +3,7 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// R48: what the journal records of a commit, and what it returns.
+/// The changes that the journal records for a commit, and the entries that it returns (R48).
 @Suite("The journal of a list")
 struct JournalTests {
     private func item(_ name: String, _ text: String = "") -> Item {
@@ -14,7 +14,7 @@ struct JournalTests {
         PageWrite(offset: offset, content: PageContent(items), evidence: .inferred)
     }
 
-    /// A list of twenty items, long enough not to be joined with what comes (R17).
+    /// Returns a list of twenty items, which is long enough not to be joined with the next page (R17).
     private func bench(_ kind: StorageKind, _ bound: JournalBound = JournalBound()) async throws -> Bench<
         any PageStorage
     > {
@@ -23,7 +23,7 @@ struct JournalTests {
         return bench
     }
 
-    /// What the last commit recorded.
+    /// Commits the edits, and returns the changes that the journal recorded.
     private func last(_ bench: Bench<any PageStorage>, _ edits: [ListEdit], at moment: Timestamp = noon) async throws
         -> [JournalChange]
     {
@@ -38,7 +38,7 @@ struct JournalTests {
         return entries.flatMap(\.changes)
     }
 
-    @Test("a first load is one range a commit, however many pages it stores", arguments: StorageKind.allCases)
+    @Test("A first load is one range per commit, however many pages it stores", arguments: StorageKind.allCases)
     func loaded(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let pages = (1..<4).map { number in
@@ -48,7 +48,7 @@ struct JournalTests {
         #expect(try await last(bench, [.verify(0..<80), .validated]) == [])
     }
 
-    @Test("an insert lists the ids that came, and not what shifts behind it", arguments: StorageKind.allCases)
+    @Test("An insertion records the new ids and not the items that shift behind them", arguments: StorageKind.allCases)
     func inserted(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let expected = JournalRearrangement(
@@ -56,7 +56,7 @@ struct JournalTests {
         #expect(try await last(bench, [.splice(0..<0, page(0, [item("a"), item("b")]))]) == [.rearranged(expected)])
     }
 
-    @Test("a deletion keeps the bytes of what is gone", arguments: StorageKind.allCases)
+    @Test("A deletion records the bytes of the deleted items", arguments: StorageKind.allCases)
     func deleted(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let expected = JournalRearrangement(removed: [3..<4], deleted: [.init(position: 3, item: item("i3"))])
@@ -67,7 +67,7 @@ struct JournalTests {
         #expect(try await last(bench, [.truncate(at: 17)]) == [.rearranged(cut)])
     }
 
-    @Test("an edit in place keeps the bytes before, and moves nothing", arguments: StorageKind.allCases)
+    @Test("An edit in place records the previous bytes and no move", arguments: StorageKind.allCases)
     func edited(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let expected = JournalRearrangement(edited: [.init(from: 1, to: 1, before: item("i1"))])
@@ -76,7 +76,8 @@ struct JournalTests {
     }
 
     @Test(
-        "a move names both positions; of two neighbours that change places, one moved", arguments: StorageKind.allCases)
+        "A move records both positions, and only one of two swapped neighbours counts as moved",
+        arguments: StorageKind.allCases)
     func moved(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let head = page(0, [item("i19"), item("i0")])
@@ -87,11 +88,11 @@ struct JournalTests {
         guard
             case .rearranged(let swap)? = try await last(bench, [.splice(0..<2, page(0, [item("i0"), item("i19")]))])
                 .first
-        else { return #expect(Bool(false), "nothing was recorded") }
+        else { return #expect(Bool(false), "the journal has no entry") }
         #expect(swap.moved.count == 1 && swap.deleted.isEmpty && swap.inserted.isEmpty)
     }
 
-    @Test("an item that moved and changed is an edit with two positions", arguments: StorageKind.allCases)
+    @Test("An item that moved and changed is recorded as an edit with two positions", arguments: StorageKind.allCases)
     func movedAndEdited(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let rearrangement = Rearrangement([
@@ -102,7 +103,7 @@ struct JournalTests {
         #expect(try await last(bench, [.rearrange(rearrangement)]) == [.rearranged(expected)])
     }
 
-    @Test("a page that is written again as it was records nothing", arguments: StorageKind.allCases)
+    @Test("Rewriting a page unchanged records no change", arguments: StorageKind.allCases)
     func rewritten(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         #expect(
@@ -110,7 +111,7 @@ struct JournalTests {
     }
 
     @Test(
-        "what is demoted, evicted or of a former generation is no longer held, and not deleted",
+        "Items that are demoted, evicted or of an earlier generation are recorded as dropped and not as deleted",
         arguments: StorageKind.allCases)
     func dropped(kind: StorageKind) async throws {
         let bench = try await bench(kind)
@@ -120,7 +121,7 @@ struct JournalTests {
         guard
             case .entries(let entries, _, false)? = try await bench.store.changes(
                 of: bench.query, since: before, limit: 9)
-        else { return #expect(Bool(false), "nothing was recorded") }
+        else { return #expect(Bool(false), "the journal has no entry") }
         #expect(entries.flatMap(\.changes).contains(.dropped(0..<18)))
         #expect(try await last(bench, [.beginGeneration]) == [.generationBegan])
     }
@@ -128,7 +129,7 @@ struct JournalTests {
     // MARK: Reading
 
     @Test(
-        "since the current version nothing is returned, and of a query that is gone nil",
+        "A read since the current version returns no entries, and a read of a missing query returns nil",
         arguments: StorageKind.allCases)
     func current(kind: StorageKind) async throws {
         let bench = try await bench(kind)
@@ -140,7 +141,7 @@ struct JournalTests {
         #expect(try await bench.store.changes(of: bench.query, since: version, limit: 9) == nil)
     }
 
-    @Test("a limit returns the oldest entries, and where to go on", arguments: StorageKind.allCases)
+    @Test("A limit returns the oldest entries, and the version to continue from", arguments: StorageKind.allCases)
     func paged(kind: StorageKind) async throws {
         let bench = try await bench(kind)
         let first = try await bench.list.contentVersion
@@ -162,7 +163,7 @@ struct JournalTests {
     }
 
     @Test(
-        "R51: a counter with another stamp, and one that is yet to come, are not answered with a part",
+        "A read since a counter with a different stamp, or since a future counter, is truncated (R51)",
         arguments: StorageKind.allCases)
     func anotherStamp(kind: StorageKind) async throws {
         let bench = try await bench(kind)
@@ -180,24 +181,24 @@ struct JournalTests {
         }
     }
 
-    // MARK: How much is kept
+    // MARK: Retention
 
     @Test(
-        "whatever the bound, ten minutes are kept; then the oldest go, and readers older than that begin anew",
+        "The journal keeps ten minutes whatever its bound is, and older readers start again after the oldest entries are removed",
         arguments: StorageKind.allCases)
     func bound(kind: StorageKind) async throws {
         let bench = try await bench(kind, JournalBound(bytes: 400))
         let first = try await bench.list.contentVersion
-        // A flood: every second an item goes and another comes.
+        // Each commit, one per second, replaces an item.
         for second in 1...20 {
             try await bench.commit([.splice(0..<1, page(0, [item("n\(second)")]))], at: noon + .seconds(Int64(second)))
         }
         guard
             case .entries(let all, _, false)? = try await bench.store.changes(of: bench.query, since: first, limit: 99)
-        else { return #expect(Bool(false), "ten minutes are kept") }
+        else { return #expect(Bool(false), "the last ten minutes are kept") }
         #expect(all.count == 20)
         let current = try await bench.list.contentVersion
-        // Ten minutes after the fifth, what was superseded by then may go.
+        // This commit comes ten minutes after the fifth. Versions that were superseded by then may be removed.
         try await bench.commit([.splice(0..<1, nil)], at: noon + .seconds(605))
         let last = try await bench.list.contentVersion
         #expect(
@@ -206,9 +207,10 @@ struct JournalTests {
         guard
             case .entries(let young, _, false)? = try await bench.store.changes(
                 of: bench.query, since: all[4].version, limit: 99)
-        else { return #expect(Bool(false), "it was the list's version within the last ten minutes") }
+        else { return #expect(Bool(false), "this was the list's version within the last ten minutes") }
         #expect(young.count == 16)
-        // An hour later, the bound alone counts; the version before the newest stays, so that a reader of it goes on.
+        // An hour later only the bound counts. The version before the newest stays, so that a reader of it can
+        // continue.
         try await bench.commit([.splice(0..<1, nil)], at: noon + .seconds(4_000))
         #expect(
             try await bench.store.changes(of: bench.query, since: current, limit: 99)
@@ -220,7 +222,8 @@ struct JournalTests {
         #expect(newest.count == 1)
     }
 
-    @Test("R29: entries of a clock that was set back go like old ones", arguments: StorageKind.allCases)
+    @Test(
+        "Entries from a clock that was later set back are removed like old ones (R29)", arguments: StorageKind.allCases)
     func clockSetBack(kind: StorageKind) async throws {
         let bench = try await bench(kind, JournalBound(bytes: 400))
         let first = try await bench.list.contentVersion
@@ -232,7 +235,7 @@ struct JournalTests {
     }
 
     @Test(
-        "a commit that deletes more than the bound is not recorded item by item: readers begin anew",
+        "A commit that deletes more than the bound is not recorded item by item, so readers start again",
         arguments: StorageKind.allCases)
     func tooLarge(kind: StorageKind) async throws {
         let bench = try await bench(kind, JournalBound(bytes: 400))

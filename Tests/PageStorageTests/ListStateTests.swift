@@ -4,10 +4,10 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// A list's state, kept up by each commit, is what its outline says.
+/// The state of a list, which each commit maintains, matches the list's outline.
 @Suite("List states")
 struct ListStateTests {
-    @Test("an unknown list has no state, and a new one holds nothing", arguments: StorageKind.allCases)
+    @Test("An unknown list has no state, and the state of a new list is empty", arguments: StorageKind.allCases)
     func beginning(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         #expect(try await bench.store.state(of: QueryKey("another")) == nil)
@@ -16,8 +16,7 @@ struct ListStateTests {
         #expect(state.length == 0 && state.isComplete == false && state.lastLedgerOffset == nil)
     }
 
-    @Test(
-        "every edit keeps it up: pages, gaps, demotions, cuts, generations, evictions", arguments: StorageKind.allCases)
+    @Test("Every kind of edit maintains the list's state", arguments: StorageKind.allCases)
     func keptUp(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<20))
@@ -49,7 +48,9 @@ struct ListStateTests {
         #expect(try await bench.state.holdings?.pages == 1)
     }
 
-    @Test("page one comes with its identities, and with the entries of failing pages", arguments: StorageKind.allCases)
+    @Test(
+        "A state contains page one with its identities, and the ledger entries of failing pages",
+        arguments: StorageKind.allCases)
     func pageOne(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<3))
@@ -68,11 +69,11 @@ struct ListStateTests {
             LedgerEdit.failed(offset: 100 + $0, failure: failure, nextAttemptIn: nil)
         }
         try await bench.commit([], ledger: many)
-        #expect(try await bench.state.failures == nil, "more than a state names")
+        #expect(try await bench.state.failures == nil, "a state does not list so many failures")
     }
 
     @Test(
-        "a list in many runs has no holdings until page one is settled when they are few again",
+        "A list of many segments has no holdings until a commit validates page one when the segments are few again",
         arguments: StorageKind.allCases)
     func manyRuns(kind: StorageKind) async throws {
         let bench = try await Bench(kind)

@@ -2,7 +2,7 @@ import PageModel
 import StorageSupport
 import Testing
 
-/// R5, R6: pages whose items are equal as JSON, and ids that are equal but for their type.
+/// Pages whose items are equal as JSON, and ids that differ only in their type (R5, R6).
 @Suite("The same items in a storage")
 struct SameItemsTests {
     private func page(_ payloads: [String], ids: [String?]) -> PageContent {
@@ -19,7 +19,7 @@ struct SameItemsTests {
     private let second = [#"{"b":"\u00e9","a":1}"#, #"{ "b":"/", "a":2 }"#]
 
     @Test(
-        "a page that is stored again in other bytes is agreed with, and keeps the first ones",
+        "A page that is stored again with equal JSON in other bytes keeps the first bytes",
         arguments: StorageKind.allCases, [["1", "2"], [nil, nil]])
     func agreed(kind: StorageKind, ids: [String?]) async throws {
         let bench = try await Bench(kind)
@@ -34,7 +34,7 @@ struct SameItemsTests {
     }
 
     @Test(
-        "R19: in a new generation a page of the one before counts as held again, in its first bytes",
+        "A page with equal items counts as held again in a new generation, and keeps its first bytes (R19)",
         arguments: StorageKind.allCases, [["1", "2"], [nil, nil]])
     func revived(kind: StorageKind, ids: [String?]) async throws {
         let bench = try await Bench(kind)
@@ -44,12 +44,12 @@ struct SameItemsTests {
         ])
         #expect(try await payloads(bench) == first)
         #expect(try await bench.list.coverage.runs == [0..<2])
-        // Read again, it is whole: its hashes are those of its bytes.
+        // The page's hashes still match its bytes.
         let keys = Set(page(first, ids: ids).identities.map(\.key))
         #expect(try await bench.store.locate(keys, in: bench.query).mapValues(\.position).values.sorted() == [0, 1])
     }
 
-    @Test("R5: an item without an id is held once, in whatever order its members come", arguments: StorageKind.allCases)
+    @Test("An item without an id is held once, whatever the order of its members (R5)", arguments: StorageKind.allCases)
     func once(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, page(first, ids: [nil, nil]))
@@ -57,7 +57,9 @@ struct SameItemsTests {
         #expect(try await bench.put(2, page([#"{"a":3}"#, "{}"], ids: [nil, nil])) != .duplicates([0..<2]))
     }
 
-    @Test("R5: the number 0 and the string \"0\" are two items, and keep their types", arguments: StorageKind.allCases)
+    @Test(
+        "The number 0 and the string \"0\" are different ids and keep their types (R5)", arguments: StorageKind.allCases
+    )
     func types(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let items = [Item(payload: [1], id: "0", idType: .number), Item(payload: [2], id: "0")]
@@ -70,7 +72,7 @@ struct SameItemsTests {
             #expect(try await bench.store.locate([key], in: bench.query)[key]?.position == position)
         }
         #expect(try await bench.put(2, PageContent([items[0]])) == .duplicates([0..<2]))
-        // And in the journal.
+        // The journal distinguishes the types, too.
         let version = try await bench.list.record.contentVersion
         try await bench.commit([
             .splice(

@@ -3,12 +3,14 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// What every storage promises beside commits: registering, the due list, pins, budgets, notices, and no to nonsense.
+/// Behaviour of every storage besides commits: registration, due pages, pins, budgets, notices, and refusal of
+/// impossible values.
 @Suite("A storage")
 struct StorageTests {
-    @Test("keys are the same when their bytes are, and not when they only look alike", arguments: StorageKind.allCases)
+    @Test(
+        "Keys are equal when their bytes are equal, and not when they only look alike", arguments: StorageKind.allCases)
     func identity(kind: StorageKind) async throws {
-        // The bench keeps the store's folder.
+        // The bench keeps the folder of the store.
         let bench = try await Bench(kind)
         defer { withExtendedLifetime(bench) {} }
         let store = bench.store
@@ -20,7 +22,7 @@ struct StorageTests {
         #expect(try await store.summaries().count == texts.count + 2)
     }
 
-    @Test("50 MB in one item, and 10,000 items in one page, come out as they went in", arguments: StorageKind.allCases)
+    @Test("An item of 50 MB and a page of 10,000 items are read back exactly", arguments: StorageKind.allCases)
     func large(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let huge = Item(payload: Array(repeating: 0xfe, count: 50_000_000), id: "huge")
@@ -33,7 +35,7 @@ struct StorageTests {
     }
 
     @Test(
-        "what cannot be is refused with a word for it, and leaves everything as it was", arguments: StorageKind.allCases
+        "An impossible plan throws an error and changes nothing", arguments: StorageKind.allCases
     )
     func nonsense(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -62,13 +64,12 @@ struct StorageTests {
             }
         }
         #expect(try await bench.list == before)
-        // Reading where nothing can be is reading nothing.
+        // A read of positions that cannot exist returns no items.
         #expect(try await bench.store.window(of: bench.query, Int.max - 5..<Int.max)?.parts == [])
         #expect(try await bench.store.window(of: QueryID(rawValue: -9), 0..<5) == nil)
     }
 
-    @Test(
-        "what is due comes soonest first, from all lists, and no more than asked for", arguments: StorageKind.allCases)
+    @Test("Due pages of all lists are returned soonest first, up to the limit", arguments: StorageKind.allCases)
     func due(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let other = try await bench.store.register(QueryKey("other"), at: noon).id
@@ -85,14 +86,14 @@ struct StorageTests {
         #expect(try await bench.store.due(before: noon + .seconds(30), limit: 9).map(\.entry.offset) == [7, 50, 0])
         #expect(try await bench.store.due(before: noon + .seconds(30), limit: 2).map(\.query) == [other, bench.query])
         #expect(try await bench.store.due(before: noon, limit: 9) == [])
-        // In flight is not due, and what has arrived is not either.
+        // A page in flight is not due, and a stored page is not due either.
         _ = try await bench.store.claim([50], of: bench.query, until: noon + .seconds(60), at: noon)
         try await bench.commit([], ledger: [.succeeded(offset: 0)])
         #expect(try await bench.store.due(before: noon + .seconds(30), limit: 9).map(\.entry.offset) == [7])
     }
 
     @Test(
-        "a budget takes what was not used for longest, leaves gaps in place, and spares what is pinned or observed",
+        "A budget evicts the least recently used pages, leaves gaps in place, and spares pinned or observed lists",
         arguments: StorageKind.allCases)
     func eviction(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -111,7 +112,7 @@ struct StorageTests {
         try await bench.store.setPinned(true, pinned)
         #expect(try await bench.store.query(QueryKey("pinned"))?.isPinned == true)
         let observation = bench.store.notices(of: watched)
-        // The oldest page is read again; so the next two are the oldest now.
+        // Reading the oldest page makes the next two pages the oldest.
         _ = try await bench.store.window(of: bench.query, 0..<1)
         let report = try await bench.store.evict(
             to: EvictionBudget(pagesPerQuery: 3), exempt: [], at: noon + .seconds(3_600))
@@ -131,7 +132,7 @@ struct StorageTests {
         #expect(try await bench.store.evict(to: EvictionBudget(bytes: 0), exempt: [watched], at: noon).pages == 1)
     }
 
-    @Test("age counts from the last use", arguments: StorageKind.allCases)
+    @Test("The age of a page counts from its last use", arguments: StorageKind.allCases)
     func age(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<10))
@@ -141,7 +142,8 @@ struct StorageTests {
         #expect(try await bench.list.coverage.runs == [10..<20])
     }
 
-    @Test("observers are told what each commit did, in order; of one list, or of all", arguments: StorageKind.allCases)
+    @Test(
+        "Observers of one list or of all receive the changes of each commit in order", arguments: StorageKind.allCases)
     func notices(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let other = try await bench.store.register(QueryKey("other"), at: noon).id
@@ -175,11 +177,11 @@ struct StorageTests {
             #expect(await own.next()?.withoutContent == .changed(set))
             #expect(await all.next()?.withoutContent == .changed(set))
         }
-        #expect(sets.map(\.changesItems) == [true, true, false, true], "R6: a confirmation changes no item")
+        #expect(sets.map(\.changesItems) == [true, true, false, true], "a confirmation changes no item (R6)")
     }
 
     @Test(
-        "refused plans tell nobody, and an observer that does not listen costs little and is told where to look",
+        "Refused plans notify no observer, and an observer that falls behind receives a merged notice to read again",
         arguments: StorageKind.allCases)
     func slowObserver(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -198,14 +200,16 @@ struct StorageTests {
                 #expect(queries == [bench.query])
             }
             if case .changed(let set) = notice, set.changes == [.end(5)] { break }
-            // Folded away: then the fold says to look.
+            // The last change was merged into the notice to read again.
             if isToldToLook, heard > 900 { break }
         }
         #expect(isToldToLook)
         #expect(heard < 600)
     }
 
-    @Test("B1: an old page is not taken for another one that once held the same items", arguments: StorageKind.allCases)
+    @Test(
+        "An old page is not mistaken for another one that once held the same items (B1)",
+        arguments: StorageKind.allCases)
     func staleIndex(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(["a", "b"]))
@@ -216,7 +220,7 @@ struct StorageTests {
         #expect(try await bench.list.pages.map(\.range) == [0..<2, 100..<101])
     }
 
-    @Test("G1: a page that gets another neighbour before it was not seen behind it", arguments: StorageKind.allCases)
+    @Test("A page whose previous page is replaced has an inferred seam before it (G1)", arguments: StorageKind.allCases)
     func newNeighbour(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<2))
@@ -238,7 +242,7 @@ extension Array {
 }
 
 extension StorageNotice {
-    /// Without the version of the content, whose stamp is random.
+    /// Returns the notice without the content version, whose stamp is random.
     var withoutContent: StorageNotice {
         guard case .changed(var set) = self else { return self }
         set.contentVersion = nil

@@ -4,11 +4,11 @@ import PagedRepositoryTesting
 import StorageSupport
 import Testing
 
-/// What every storage promises to those who follow many lists, and to those who want to read no more than they have to.
-@Suite("A storage that is watched")
+/// Behaviour of every storage for observers of many lists and for readers of parts of a list.
+@Suite("Observing a storage")
 struct WatchingTests {
     @Test(
-        "R2: a list and what is picked of it come together: the ranges, in order, and nothing else",
+        "A read returns a list together with the selected ranges, in order and no others (R2)",
         arguments: StorageKind.allCases)
     func picked(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -32,7 +32,7 @@ struct WatchingTests {
         #expect(try await bench.store.list(of: QueryID(rawValue: 99)) { _ in [0..<1] } == nil)
     }
 
-    @Test("R40: what was picked was used", arguments: StorageKind.allCases)
+    @Test("A selected range counts as used (R40)", arguments: StorageKind.allCases)
     func used(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         try await bench.put(0, items(0..<10))
@@ -45,13 +45,13 @@ struct WatchingTests {
     }
 
     @Test(
-        "changes of a query are counted by the time that their call returns, whether anybody observes it or not",
+        "The change count of a query is up to date when the changing call returns, with and without observers",
         arguments: StorageKind.allCases, [true, false])
     func counted(kind: StorageKind, isObserved: Bool) async throws {
         let bench = try await Bench(kind)
         let observation = isObserved ? bench.store.notices(of: bench.query) : nil
         var counts = [try #require(bench.store.changeCount(of: bench.query))]
-        #expect(bench.store.changeCount(of: bench.query) == counts[0], "nothing has happened")
+        #expect(bench.store.changeCount(of: bench.query) == counts[0], "no change has happened")
         try await bench.put(0, items(0..<3))
         counts.append(try #require(bench.store.changeCount(of: bench.query)))
         try await bench.commit([], ledger: [.succeeded(offset: 0)])
@@ -61,17 +61,15 @@ struct WatchingTests {
         #expect(Set(counts).count == 4)
         let other = try await bench.store.register(QueryKey("other"), at: noon).id
         #expect(bench.store.changeCount(of: other) != nil)
-        #expect(bench.store.changeCount(of: bench.query) == counts[3], "another list's change")
+        #expect(bench.store.changeCount(of: bench.query) == counts[3], "a change of another list does not count")
         _ = try await bench.store.window(of: bench.query, 0..<3)
-        #expect(bench.store.changeCount(of: bench.query) == counts[3], "to read is no change")
+        #expect(bench.store.changeCount(of: bench.query) == counts[3], "a read does not count")
         _ = try await bench.store.purge([bench.query])
         #expect(bench.store.changeCount(of: bench.query) != counts[3])
         withExtendedLifetime(observation) {}
     }
 
-    @Test(
-        "R41: what another process commits is counted, of lists that nobody here observes, too, when its notice arrives"
-    )
+    @Test("The notice of another process's commit counts as a change, even for unobserved lists (R41)")
     func elsewhere() async throws {
         let here = try await Bench(.sqlite)
         let before = try #require(here.store.changeCount(of: here.query))
@@ -82,7 +80,7 @@ struct WatchingTests {
     }
 
     @Test(
-        "one watch tells of the queries that it observes, from when it does, and they count as observed",
+        "A watch reports changes of the queries it observes, from the start of the observation, and they count as observed",
         arguments: StorageKind.allCases)
     func watch(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -110,10 +108,11 @@ struct WatchingTests {
         while told.count < 4, let notice = await notices.next() {
             if case .changed(let set) = notice { told.append(set.changes) }
         }
-        #expect(told == [[.ledger([1])], [.ledger([3])], [.ledger([5])], [.ledger([6])]], "each once")
+        #expect(
+            told == [[.ledger([1])], [.ledger([3])], [.ledger([5])], [.ledger([6])]], "each change is reported once")
     }
 
-    @Test("a watch that is given up observes nothing any more", arguments: StorageKind.allCases)
+    @Test("A watch that is no longer consumed observes no queries", arguments: StorageKind.allCases)
     func givenUp(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
         let watch = bench.store.watch()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PageStore
 
-@Suite("Layout of a body")
+@Suite("The layout of a body")
 struct BodyCodecTests {
-    /// The format as it is described, and nothing cleverer.
+    /// An independent encoder that follows the documented format byte for byte.
     private static func plain(_ content: PageContent) -> [UInt8] {
         func number(_ value: Int) -> [UInt8] {
             value < 128 ? [UInt8(value)] : [UInt8(value % 128) | 128] + number(value / 128)
@@ -27,7 +27,8 @@ struct BodyCodecTests {
     ]
 
     @Test(
-        "it is what the format says, and comes back as it was, whatever the sizes", arguments: 1..<40 as Range<UInt64>)
+        "A body's layout follows the format and decodes to the same content, whatever the sizes",
+        arguments: 1..<40 as Range<UInt64>)
     func roundTrip(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let sizes = [0, 1, 127, 128, 16_383, 16_384]
@@ -51,13 +52,14 @@ struct BodyCodecTests {
         }
     }
 
-    /// The places that a layout gives to so many bytes, as lengths of payloads and of ids.
+    /// Decodes a layout for a payload of this many bytes. Each item is a pair: the length of its payload and of its id.
+    /// -1 means no id.
     private static func lengths(_ layout: [UInt8], _ payload: Int) -> [[Int]]? {
         let places = layout.withUnsafeBytes { BodyCodec.places(in: $0, payload: payload) }
         return places.map { places in zip([0] + places.map(\.end), places).map { [$1.end - $0, $1.idCount] } }
     }
 
-    @Test("a byte of a payload, a length, or an id that differs does not have its checksum")
+    @Test("A checksum does not match when a byte of a payload, a length or an id differs")
     func differences() {
         let content = PageContent([
             Item(payload: [7, 8], id: "id"), Item(payload: [9, 10, 11]), Item(payload: [], id: ""),
@@ -74,7 +76,7 @@ struct BodyCodecTests {
             layout[index] ^= 0x01
             #expect(BodyCodecTests.read(layout, content.bytes, checksum) == nil)
         }
-        // The same bytes, and the same letters, dealt out to the items in another way.
+        // These lists have the same bytes and the same letters as the original, divided differently among the items.
         let others = [
             [Item(payload: [7], id: "id"), Item(payload: [8, 9, 10, 11]), Item(payload: [], id: "")],
             [Item(payload: [7, 8], id: "i"), Item(payload: [9, 10, 11]), Item(payload: [], id: "d")],
@@ -86,7 +88,7 @@ struct BodyCodecTests {
         }
     }
 
-    @Test("a layout that does not fit its payload to the byte is no page: nobody looks again")
+    @Test("A layout that does not fit its payload to the byte is rejected, because no later check catches it")
     func misfits() {
         let lengths = BodyCodecTests.lengths
         let largest: [UInt8] = Array(repeating: 0xff, count: 8) + [0x7f]
@@ -96,15 +98,15 @@ struct BodyCodecTests {
         #expect(lengths(whole, 4) == nil)
         #expect(lengths(whole + [0], 3) == nil)
         #expect(lengths([2] + whole.dropFirst(), 3) == nil)
-        // An id that ends a byte behind the layout, and one that ends nowhere.
+        // The first id ends one byte beyond the layout. The length of the second id is the largest number.
         #expect(lengths([3, 1, 1, 7, 105, 100], 1) == nil)
         #expect(lengths([3, 1, 1] + largest + [105, 100], 1) == nil)
-        // Lengths, each of which is a number, and whose sum is none.
+        // Each length is a valid number, but their sum overflows.
         #expect(lengths([3, 2] + largest + [0] + largest + [0], 1) == nil)
         #expect(lengths([3] + largest, 1) == nil)
     }
 
-    @Test("no cut of it is taken for a whole one")
+    @Test("A truncated layout is never decoded as a whole one")
     func cuts() {
         let content = PageContent(BodyCodecTests.ids.prefix(6).map { Item(payload: [1, 2, 3], id: $0) })
         let layout = BodyCodec.layout(of: content)

@@ -5,13 +5,13 @@ import Testing
 
 @testable import PageStore
 
-/// The log, the shared memory and the owners' file beside a store, when something happens to them or to the store
-/// between them.
+/// The files beside a store (`-wal`, `-shm`, `-owners`) are removed, replaced or exchanged, or the store between them
+/// is.
 @Suite("The files beside a store")
 struct CompanionTests {
     private let folder = Folder()
 
-    /// A store with this list in it, open.
+    /// Opens a store. A store opened with `createIfMissing` contains this list.
     private func open(_ key: String, at path: String? = nil, _ mode: PageStore.Mode = .createIfMissing) async throws
         -> PageStore
     {
@@ -20,7 +20,8 @@ struct CompanionTests {
         return store
     }
 
-    /// Writes until a write fails: files that were in place within the last millisecond are not looked at again.
+    /// Writes until a write fails. The store does not check again a file that it saw in place within the last
+    /// millisecond.
     private func codeOfWrites(_ store: PageStore) async -> StorageError.Code? {
         let end = ContinuousClock.now + .seconds(5)
         while ContinuousClock.now < end {
@@ -32,7 +33,7 @@ struct CompanionTests {
     }
 
     @Test(
-        "a log or a shared memory that is removed or replaced is noticed by the next write",
+        "The next write notices a log or a shared memory that was removed or replaced",
         arguments: [["-wal"], ["-shm"], ["-wal", "-shm"]], [false, true])
     func companions(names: [String], replaced: Bool) async throws {
         let store = try await open("ours")
@@ -44,28 +45,27 @@ struct CompanionTests {
         await store.close()
     }
 
-    @Test(
-        "a second process does not open a store whose log was removed under a first one, and opens it when that has ended"
-    )
+    @Test("A second process opens a store whose log was truncated under a first one only after the first has closed it")
     func cutLog() async throws {
         let store = try await open("ours")
         let log = try Data(contentsOf: URL(fileURLWithPath: folder.store + "-wal"))
         #expect(truncate(folder.store + "-wal", 0) == 0)
-        // Once only: closing its descriptor drops SQLite's locks. Another process has them of its own.
+        // This check runs once, because closing its descriptor drops SQLite's locks. Another process has locks of its
+        // own.
         #expect(await code { try LogOwner.check(folder.store) } == .moved)
         try log.write(to: URL(fileURLWithPath: folder.store + "-wal"))
         await store.close()
         #expect(await code { try LogOwner.check(folder.store) } == nil)
     }
 
-    /// A copy of the files of an open store, as a killed process leaves them.
+    /// Copies the files of an open store, as a killed process leaves them.
     private func leaveBehind(_ store: PageStore, at path: String, _ suffixes: [String] = ["", "-wal", "-owners"]) throws
     {
         for suffix in suffixes { try FileManager.default.copyItem(atPath: store.path + suffix, toPath: path + suffix) }
     }
 
     @Test(
-        "a log is not read into a store that has taken the place of its own; the store's own log is, wherever both were copied to",
+        "A store that replaced another one does not read the other's log, and a store reads its own log wherever both were copied to",
         arguments: [true, false])
     func foreignLog(isMerged: Bool) async throws {
         let store = try await open("ours")
@@ -78,7 +78,7 @@ struct CompanionTests {
             try leaveBehind(store, at: "\(folder.path)/left.sqlite")
             await store.close()
         }
-        // Its own log: believed.
+        // The store reads its own log.
         let left = "\(folder.path)/left.sqlite"
         let copy = "\(folder.path)/copy.sqlite"
         for suffix in ["", "-wal", "-owners"] {
@@ -87,7 +87,7 @@ struct CompanionTests {
         let own = try await open("", at: copy, .mustExist)
         #expect(try await own.records().map(\.key).contains(QueryKey("ours")))
         await own.close()
-        // Its file and log, put where another store was killed, whose `-owners` stays.
+        // The file and its log replace those of another store that was killed. The `-owners` file of that store stays.
         let restored = "\(folder.path)/restored.sqlite"
         let killed = try await open("killed", at: restored)
         try leaveBehind(killed, at: "\(folder.path)/killed.sqlite", ["-owners"])
@@ -101,7 +101,7 @@ struct CompanionTests {
         let backup = try await open("", at: restored, .mustExist)
         #expect(try await backup.records().map(\.key).contains(QueryKey("ours")))
         await backup.close()
-        // Another store in its place.
+        // Another store takes the place of this one.
         let other = try await open("theirs", at: "\(folder.path)/other.sqlite")
         await other.close()
         let bytes = try Data(contentsOf: URL(fileURLWithPath: other.path))
@@ -110,14 +110,14 @@ struct CompanionTests {
             #expect(await code { try await PageStore.openForTest(at: left, mode: mode) } == .foreignLog)
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: left)) == bytes)
-        // Without that log it is served.
+        // Without the foreign log the store opens.
         try FileManager.default.removeItem(atPath: left + "-wal")
         let theirs = try await open("", at: left, .mustExist)
         #expect(try await theirs.records().map(\.key) == [QueryKey("theirs")])
         await theirs.close()
     }
 
-    @Test("a log that was begun anew by another session of the store is its log, too")
+    @Test("A log that another session of the same store restarted counts as the store's own log")
     func logOfSeveral() async throws {
         var options = PageStore.Options()
         options.checkpointBytes = 16 * 4_096
@@ -136,7 +136,7 @@ struct CompanionTests {
         #expect(await code { try await PageStore.openForTest(at: left) } == .foreignLog)
     }
 
-    @Test("whatever fails in a store that was taken away is called so")
+    @Test("Every file error in a store whose file was removed is reported as `moved`")
     func explained() async throws {
         let store = try await open("ours")
         #expect(unlink(folder.store) == 0)
@@ -151,7 +151,7 @@ struct CompanionTests {
         #expect(!store.isInPlace)
     }
 
-    @Test("setting a store aside takes along what is in the way of the next one")
+    @Test("Setting a store aside also moves companion files that would block the next store")
     func foreignKinds() async throws {
         let store = try await open("ours")
         await store.close()

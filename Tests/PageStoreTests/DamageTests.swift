@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Damaged stores")
 struct DamageTests {
-    @Test("a page whose bytes are damaged is a miss, and the pages around it are served")
+    @Test("A page with damaged bytes counts as missing, and the pages around it are served")
     func oneBody() async throws {
         let bench = try await Bench()
         for start in [0, 3, 6] { try await bench.put(start, items(start..<start + 3)) }
@@ -20,7 +20,7 @@ struct DamageTests {
         #expect(window.missing == [3..<6])
     }
 
-    @Test("a body that lands under another page, or in another list, is not believed")
+    @Test("A body that is stored under another page is reported as damaged")
     func swapped() async throws {
         let bench = try await Bench()
         try await bench.put(0, items(0..<3))
@@ -35,7 +35,7 @@ struct DamageTests {
     }
 
     @Test(
-        "a page record with any other value in any column is not believed, verify finds it, and repair makes a gap of it",
+        "A page record with a changed value in any column is rejected, verify finds it, and repair turns it into a gap",
         arguments: [
             "offset = 4", "count = 2", "body = 1", "checksum = 1", "bytes = 1", "generation = 0", "revision = 7",
             "evidence = 'verified'", "evidence_at = 1", "seams = x'00'", "fetched_at = 1", "validated_at = 1",
@@ -55,14 +55,14 @@ struct DamageTests {
         let list = try await bench.list
         #expect(list.gaps == [3..<6])
         #expect(try await bench.store.due(before: noon, limit: 9).map(\.entry.offset) == [3])
-        // And the list goes on from there.
+        // The list accepts new pages in the gap.
         #expect(try await bench.put(3, items(3..<6)) == .committed(list.record.version))
         #expect(try await bench.held.count == 9)
         #expect(try await bench.store.verify().isSound)
     }
 
     @Test(
-        "a query record with any other value is refused, and repair makes it anew from its pages, or drops it with them",
+        "A query record with a changed value is refused, and repair rebuilds it from its pages or drops it with them",
         arguments: [
             ("generation = 2", true), ("revision = 7", true), ("total = 8", true), ("list_end = 3", true),
             ("created_at = 1", true), ("validated_at = 1", true), ("allows_duplicates = 1", true),
@@ -85,7 +85,7 @@ struct DamageTests {
     }
 
     @Test(
-        "attempts that no code counted up to are a finding, and the next attempt does not overflow",
+        "An impossible number of attempts is a finding, and the next attempt does not overflow",
         arguments: [Int64.max, 1 << 52 + 1, .min])
     func attempts(forged: Int64) async throws {
         let bench = try await Bench()
@@ -102,7 +102,7 @@ struct DamageTests {
         )
     }
 
-    @Test("a constraint that the rows of a store break, and a header that SQLite does not know, are damage")
+    @Test("A row that breaks a constraint and a header that SQLite does not know are reported as damage")
     func meaning() async throws {
         let bench = try await Bench()
         for statement in [
@@ -112,26 +112,26 @@ struct DamageTests {
         ] {
             do throws(StorageError) {
                 try Connection(path: bench.folder.store).execute(statement)
-                Issue.record("it was run: \(statement)")
+                Issue.record("the statement succeeded: \(statement)")
             } catch {
                 #expect(error.code == .damaged, "\(statement): \(error)")
             }
         }
         await bench.store.close()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: bench.folder.store))
-        // The schema format (https://www.sqlite.org/fileformat2.html#the_database_header).
+        // This byte is the schema format (https://www.sqlite.org/fileformat2.html#the_database_header).
         bytes[47] = 5
         try bytes.write(to: URL(fileURLWithPath: bench.folder.store))
         do throws(StorageError) {
             let store = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
             await store.close()
-            Issue.record("it was opened")
+            Issue.record("the store opened")
         } catch {
             #expect(error.code == .damaged, "\(error)")
         }
     }
 
-    @Test("item hashes that are not what was stored are made anew; until then the items themselves are asked")
+    @Test("Repair rebuilds wrong item hashes, and until then lookups compare the items themselves")
     func identities() async throws {
         let bench = try await Bench()
         for start in [0, 3] { try await bench.put(start, items(start..<start + 3)) }
@@ -146,14 +146,14 @@ struct DamageTests {
         #expect(repair.pagesDropped == 0)
     }
 
-    @Test("verify finds what no rule allows: pages that overlap, items twice, rows that nothing leads to")
+    @Test("Verify finds overlapping pages, and rows that no list refers to")
     func rules() async throws {
         let bench = try await Bench()
         for start in [0, 3, 6] { try await bench.put(start, items(start..<start + 3)) }
         #expect(try await bench.store.verify().isSound)
         let connection = try Connection(path: bench.folder.store)
         try Seal.define(in: connection)
-        // A crafted row with a seal that holds: the seal says who wrote it, not that it is right.
+        // The crafted row has a valid seal. A seal shows that the store wrote the row, and not that the row is right.
         try connection.execute(
             """
             UPDATE page SET offset = 2, seal = page_seal(
@@ -175,14 +175,15 @@ struct DamageTests {
 @Suite("Setting a store aside")
 struct QuarantineTests {
     @Test(
-        "what SQLite cannot read is refused, stays where it is, and is renamed only when asked; then a new one is made")
+        "A file that SQLite cannot read is refused and kept, and is renamed only on request; then a new store can be made"
+    )
     func aside() async throws {
         let bench = try await Bench()
         try await bench.put(0, items(0..<3))
         let path = bench.folder.store
         #expect(throws: StorageError.self) { try PageStore.setAside(at: path, now: noon) }
         await bench.store.close()
-        // The first page of the file stays; what it leads to is gone.
+        // The first page of the file stays intact. All pages behind it are overwritten.
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes.replaceSubrange(4_096..., with: Data(repeating: 0xa5, count: bytes.count - 4_096))
         try bytes.write(to: URL(fileURLWithPath: path))
@@ -205,7 +206,7 @@ struct QuarantineTests {
 
 @Suite("Purging")
 struct PurgeTests {
-    @Test("a purged query is gone with its pages, its ledger and its bytes in the file; the others stay")
+    @Test("A purge removes a query, its pages, its ledger and its bytes in the file, and keeps the other queries")
     func purge() async throws {
         let bench = try await Bench()
         let secret = "purge-me-\(UUID().uuidString)"
@@ -224,7 +225,7 @@ struct PurgeTests {
         #expect(try await bench.store.outline(of: other.id)?.coverage.count == 5)
         for file in ["", "-wal"] {
             let bytes = (try? Data(contentsOf: URL(fileURLWithPath: bench.folder.store + file))) ?? Data()
-            #expect(bytes.range(of: Data(secret.utf8)) == nil, "still in the file\(file)")
+            #expect(bytes.range(of: Data(secret.utf8)) == nil, "the secret is still in the file\(file)")
         }
     }
 }

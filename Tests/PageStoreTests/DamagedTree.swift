@@ -4,20 +4,22 @@ import StorageSupport
 
 @testable import PageStore
 
-/// A store of 200 pages of 20 items, closed, whose b-trees a test damages.
+/// A closed store of 200 pages with 20 items each. Tests damage its b-trees.
 struct DamagedTree {
     static let pageSize = 4_096
     let folder: Folder
     let query: QueryID
     var path: String { folder.store }
 
-    /// A store that is there already, and closed.
+    /// Wraps an existing, closed store.
     init(at folder: Folder) {
         self.folder = folder
         query = QueryID(rawValue: 1)
     }
 
-    /// - Parameter bytes: of each item, about.
+    /// - Parameters:
+    ///   - pages: The number of pages, each of 20 items.
+    ///   - bytes: The length of the padding in each item, in bytes.
     init(pages: Int = 200, bytes: Int = 20) async throws {
         folder = Folder()
         let store = try await PageStore.openForTest(at: folder.store)
@@ -52,7 +54,7 @@ struct DamagedTree {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
     }
 
-    /// The leaves of a table or index, in the order of their keys.
+    /// Returns the leaves of a table or index, in the order of their keys.
     func leaves(of name: String) throws -> [Int] {
         let bytes = try bytes
         let connection = try Connection(path: path)
@@ -72,14 +74,14 @@ struct DamagedTree {
         return leaves
     }
 
-    /// One byte of the header of these pages: their cells are more than fit.
+    /// Flips a bit of the cell count in the header of these pages, so that the count no longer fits.
     func damage(_ pages: [Int]) throws {
         var bytes = try bytes
         for page in pages { bytes[(page - 1) * Self.pageSize + 3] ^= 0x10 }
         try write(bytes)
     }
 
-    /// A cell pointer of a leaf that repeats the one before it: two bytes.
+    /// Overwrites a two-byte cell pointer of a leaf with the pointer before it.
     func repeatCell(_ cell: Int, of page: Int) throws {
         var bytes = try bytes
         let pointer = (page - 1) * Self.pageSize + 8 + 2 * cell

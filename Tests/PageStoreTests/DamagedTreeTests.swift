@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Damaged b-trees")
 struct DamagedTreeTests {
-    /// Every position is served with the right item, or reported as damaged.
+    /// Expects that every position is either served with the right item or reported as damaged.
     private func expectHonest(_ window: ListWindow, _ length: Int, _ what: Comment) {
         var served: Set<Int> = []
         for part in window.parts {
@@ -22,7 +22,7 @@ struct DamagedTreeTests {
     }
 
     @Test(
-        "a damaged leaf of any table hides its own rows only, verify reports it, and a repair keeps what was served",
+        "A damaged leaf of any table hides only its own rows, verify reports it, and a repair keeps the readable rows",
         arguments: [
             "body", "page", "identity", "ledger", "access", "tally", "counter", "query", "ledger_due",
             "sqlite_autoindex_query_1",
@@ -30,7 +30,7 @@ struct DamagedTreeTests {
     func oneLeaf(of table: String) async throws {
         let tree = try await DamagedTree()
         let leaves = try tree.leaves(of: table)
-        // The first, one in the middle, and the last.
+        // The loop damages the first leaf, one in the middle, and the last.
         for leaf in Set([0, leaves.count / 2, leaves.count - 1]).map({ leaves[$0] }) {
             let intact = try tree.bytes
             try tree.damage([leaf])
@@ -79,7 +79,7 @@ struct DamagedTreeTests {
         }
     }
 
-    @Test("of several damaged leaves the rows between them are served, too", arguments: ["page", "body"])
+    @Test("Rows between several damaged leaves are served", arguments: ["page", "body"])
     func severalLeaves(of table: String) async throws {
         let tree = try await DamagedTree(pages: 400)
         let leaves = try tree.leaves(of: table)
@@ -90,7 +90,7 @@ struct DamagedTreeTests {
         let window = try #require(try await store.window(of: tree.query, 0..<8_000))
         expectHonest(window, 8_000, "\(table)")
         #expect(window.damaged.reduce(0) { $0 + $1.count } < 8_000 * 4 / leaves.count)
-        // A reading of a part says the same as a reading of all.
+        // A window of a part reports the same damage as a window of the whole list.
         for start in stride(from: 0, to: 8_000, by: 500) {
             let part = try #require(try await store.window(of: tree.query, start..<start + 500))
             let expected = window.damaged.map { $0.clamped(to: start..<start + 500) }.filter { !$0.isEmpty }
@@ -100,12 +100,12 @@ struct DamagedTreeTests {
     }
 
     @Test(
-        "what cannot be served is demoted, fetched again and stored beside the damage; the damage itself stays until a repair"
+        "Pages on a damaged leaf can be demoted, fetched again and stored elsewhere, and the damage stays until a repair"
     )
     func storesAround() async throws {
         let tree = try await DamagedTree()
         let leaves = try tree.leaves(of: "body")
-        // The last leaf is where new bodies go.
+        // SQLite appends new bodies to the last leaf.
         for leaf in [leaves[leaves.count / 2], leaves[leaves.count - 1]] {
             let intact = try tree.bytes
             try tree.damage([leaf])
@@ -135,7 +135,7 @@ struct DamagedTreeTests {
     }
 
     @Test(
-        "a cell pointer that repeats its neighbour: no page is served twice, the missing one is damaged, and a repair mends it"
+        "A cell pointer that repeats its neighbour hides one page and serves none twice, and a repair removes the damage"
     )
     func repeatedCells() async throws {
         let tree = try await DamagedTree(pages: 40)
@@ -168,9 +168,7 @@ struct DamagedTreeTests {
         }
     }
 
-    @Test(
-        "a repair that needs a new file is refused with busy while another store has the file open, and nothing is changed"
-    )
+    @Test("A repair that needs a new file fails with busy while another store has the file open, and changes nothing")
     func busy() async throws {
         let tree = try await DamagedTree(pages: 60)
         let leaves = try tree.leaves(of: "page")
@@ -182,7 +180,7 @@ struct DamagedTreeTests {
         let before = try tree.bytes
         do throws(StorageError) {
             _ = try await store.repair(at: noon)
-            Issue.record("repaired beside another store")
+            Issue.record("the repair succeeded beside another open store")
         } catch {
             #expect(error.code == .busy, "\(error)")
         }
@@ -192,7 +190,7 @@ struct DamagedTreeTests {
         await other.close()
     }
 
-    @Test("a repair whose name for the damaged file is taken uses the next one that is free")
+    @Test("A repair uses the next free name when the name for the damaged file is taken")
     func nameTaken() async throws {
         let tree = try await DamagedTree(pages: 60)
         try tree.damage([try tree.leaves(of: "page")[1]])
@@ -203,7 +201,7 @@ struct DamagedTreeTests {
         for name in [taken, taken + "-2"] { #expect(try Data(contentsOf: URL(fileURLWithPath: name)).isEmpty) }
     }
 
-    @Test("of a file that was cut off, what is left is saved", arguments: [2, 3])
+    @Test("A repair of a truncated file saves the rows that are left", arguments: [2, 3])
     func cutOff(share: Int) async throws {
         let tree = try await DamagedTree()
         let bytes = try tree.bytes
@@ -217,12 +215,12 @@ struct DamagedTreeTests {
         let mended = try await tree.open()
         let window = try #require(try await mended.window(of: tree.query, 0..<4_000))
         for part in window.parts { #expect(part.content.ids.first == "i\(part.offset)") }
-        // Of a third, the records of all pages are lost.
+        // A third of the file contains no page records.
         if share == 2 { #expect(window.parts.reduce(0) { $0 + $1.content.count } > 500) }
         await mended.close()
     }
 
-    @Test("a stamp on a page that cannot be read is made anew, and no list is lost")
+    @Test("A repair replaces a stamp that cannot be read, and loses no list")
     func stamp() async throws {
         let tree = try await DamagedTree(pages: 20)
         try tree.damage(try tree.leaves(of: "store"))
@@ -233,7 +231,7 @@ struct DamagedTreeTests {
         await mended.close()
     }
 
-    @Test("children of the table of bodies that are exchanged: one repair is enough")
+    @Test("One repair is enough for two exchanged leaves of the body table")
     func exchangedChildren() async throws {
         let tree = try await DamagedTree()
         var bytes = try tree.bytes
@@ -249,7 +247,7 @@ struct DamagedTreeTests {
         await store.close()
     }
 
-    @Test("a purged query's number is not used again after a repair")
+    @Test("A repair does not reuse the number of a purged query")
     func sequence() async throws {
         let tree = try await DamagedTree(pages: 60)
         var store = try await tree.open()
@@ -265,7 +263,7 @@ struct DamagedTreeTests {
     }
 
     @Test(
-        "no token is given twice around a repair, whether the count of tokens can be read or not (R30)",
+        "A repair issues no lease token twice, whether the token counter is readable or not (R30)",
         arguments: ["page", "counter"])
     func tokens(of table: String) async throws {
         let tree = try await DamagedTree(pages: 60)
@@ -281,7 +279,7 @@ struct DamagedTreeTests {
         await store.close()
     }
 
-    @Test("every table of the schema is copied to a new file: by lists, or as a whole")
+    @Test("A repair copies every table of the schema to the new file")
     func everyTable() async throws {
         let tree = try await DamagedTree(pages: 60)
         let counts = try contents(of: tree.path) { connection throws(StorageError) in
@@ -292,14 +290,15 @@ struct DamagedTreeTests {
         let store = try await tree.open()
         #expect(try await store.repair(at: noon).left.isSound)
         var left = try contents(of: tree.path)
-        // A list's journal begins anew, with one row.
+        // The journal of each list restarts with one row.
         #expect(left.removeValue(forKey: "journal") == left["query"])
         #expect(left == counts.filter { $0.key != "journal" })
         #expect(counts.count > 8)
         #expect(try Connection(path: tree.path).number(SQL("SELECT used_at FROM access")) == 77)
     }
 
-    /// How many rows are in each table. The connection is closed then: a repair needs the file for itself.
+    /// Returns the number of rows in each table. Closes its connection on return, because a repair needs exclusive
+    /// access to the file.
     private func contents(
         of path: String, after change: (Connection) throws(StorageError) -> Void = { _ throws(StorageError) in }
     ) throws -> [String: Int64] {

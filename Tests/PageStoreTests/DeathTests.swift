@@ -7,8 +7,8 @@ import ProgramSupport
 import StorageSupport
 import Testing
 
-/// R31, G5: a process that is killed instead of any call to the file system, while it makes, migrates, fills and closes
-/// a store.
+/// A process is killed in place of each call to the file system, while it creates, migrates, fills and closes a store
+/// (R31, G5).
 @Suite("kill -9")
 struct DeathTests {
     private static let kinds: [(String, fault_kind)] = [
@@ -18,7 +18,7 @@ struct DeathTests {
     ]
 
     @Test(
-        "instead of every call: what was acknowledged is there, nothing is half there, and the store opens",
+        "A store whose process is killed at any file system call opens with every acknowledged commit and no partial one",
         arguments: 0..<kinds.count)
     func death(kind: Int) async throws {
         let (name, fault) = DeathTests.kinds[kind]
@@ -41,10 +41,10 @@ struct DeathTests {
             #expect(report.isSound, "\(name) \(call): \(report.findings)")
             let query = try await store.register(QueryKey("list"), at: noon)
             let list = try #require(try await store.outline(of: query.id))
-            // The commit that was under way is there as a whole, or not at all.
+            // The commit that was under way is stored as a whole or not at all.
             #expect([acknowledged * 20, (acknowledged + 1) * 20].contains(list.coverage.count), "\(name) \(call)")
             #expect(list.ledger.count == list.coverage.count / 20, "\(name) \(call)")
-            // R48, R51: the journal has one row for each commit that is there, and none for one that is not.
+            // The journal has one row for each stored commit and no other rows (R48, R51).
             #expect(list.contentVersion.counter == 1 + list.coverage.count / 20, "\(name) \(call)")
             await store.close()
         }

@@ -6,12 +6,12 @@ import Testing
 
 @testable import PageStore
 
-/// A store's life on a file system that fails at its n-th call, for every n until none fires. In the short form every
-/// third n, with PAGECACHE_SOAK=1 every one.
+/// Runs a store on a file system that fails at its n-th call, for each n until the fault no longer fires. The short
+/// form tests every third n. PAGECACHE_SOAK=1 tests every n.
 @Suite("A failing file system")
 struct FaultTests {
     @Test(
-        "every failure is a typed error; nothing acknowledged is lost, nothing is half done, and it goes on afterwards",
+        "Every failure of the file system is a typed error, loses no acknowledged step, and leaves the store usable",
         arguments: Fault.all)
     func everyCall(fault: Fault) async throws {
         let states = try await Life.states()
@@ -29,14 +29,14 @@ struct FaultTests {
             call += Soak.isOn ? 1 : 3
         }
         print("faults: \(fault.testDescription): \(points) points")
-        // What is never called cannot fail; the others must.
+        // A life may contain no truncation and no deletion. Every other fault must fire at least once.
         #expect(points > 0 || [FAULT_TRUNCATE, FAULT_DELETE].contains(fault.kind))
     }
 }
 
 @Suite("A full disk")
 struct FullDiskTests {
-    @Test("what is held is served, nothing can be written, and purging everything empties the file")
+    @Test("A store on a full disk serves its items and refuses writes, and purging everything empties the file")
     func purgeAll() async throws {
         let faulty = FaultyFolder()
         let path = "\(faulty.folder.realPath)/store.sqlite"
@@ -51,7 +51,7 @@ struct FullDiskTests {
         let error = await #expect(throws: StorageError.self) { try await put(50) }
         #expect(error?.code == .full)
         #expect(try await store.window(of: query.id, 0..<50)?.parts.count == 1)
-        // A purge writes, too.
+        // A purge also needs to write.
         let refused = await #expect(throws: StorageError.self) { try await store.purge([query.id]) }
         #expect(refused?.code == .full)
         let report = try await store.purgeAll(at: noon)
@@ -64,7 +64,7 @@ struct FullDiskTests {
     }
 }
 
-/// A fixed story of a store, in steps that are each one transaction.
+/// A fixed sequence of steps in a store's life. Each step is one transaction.
 private struct Life {
     struct State: Equatable {
         var held: [Int: String]
@@ -78,7 +78,7 @@ private struct Life {
     static let stepCount = 10
     static let key = QueryKey("https://example.com/list")
 
-    /// What each step leaves, learnt from a run without faults.
+    /// Returns the state after each step, recorded in a run without faults.
     static func states() async throws -> [State] {
         let life = Life(faulty: FaultyFolder(), states: [])
         var states: [State] = [State(held: [:], ledger: [:], isThere: false)]
@@ -96,8 +96,9 @@ private struct Life {
             at: "\(faulty.folder.realPath)/store.sqlite", mode: .createIfMissing, options: faulty.options)
     }
 
-    /// Lives on until the end, or until the first failure; every failed step is tried once more.
-    /// - Returns: how many steps were acknowledged, and whether one more may have happened.
+    /// Runs all steps, or stops at the first failure if `stopAtFailure` is true. Otherwise it retries a failed step up
+    /// to three times.
+    /// - Returns: The number of acknowledged steps, and whether one more step may have taken effect.
     func run(stopAtFailure: Bool) async -> (acknowledged: Int, isOpenEnded: Bool) {
         var store: PageStore?
         var acknowledged = 0
@@ -106,7 +107,7 @@ private struct Life {
             do throws(StorageError) {
                 if store == nil { store = try await open() }
                 guard let store else { break }
-                // Did the step that failed happen after all?
+                // Checks whether the failed step took effect after all.
                 if failures > 0, try await Life.state(store) == states[acknowledged + 1],
                     states[acknowledged + 1] != states[acknowledged]
                 {
@@ -176,7 +177,7 @@ private struct Life {
         }
     }
 
-    /// Items large enough for a page to take several of SQLite's.
+    /// Returns a page of large items, so that one page occupies several SQLite pages.
     private static func big(_ range: Range<Int>) -> PageWrite {
         let content = PageContent(
             range.map { Item(payload: Array(repeating: UInt8(truncatingIfNeeded: $0), count: 300), id: "i\($0)") })

@@ -5,15 +5,15 @@ import PageStore
 import StorageSupport
 import Testing
 
-/// A directory whose files fail on demand.
+/// A directory whose files fail on request.
 final class FaultyFolder: @unchecked Sendable {
-    // Because the control is thread-safe, and only freed with the folder.
+    // The class is `Sendable` because the control is thread-safe and is freed only with the folder.
     let control: OpaquePointer
     let folder = Folder()
 
     init() {
         precondition(fault_vfs_register() == 0)
-        // SQLite names files by their real paths.
+        // SQLite uses the real paths of files.
         control = fault_control_create(folder.realPath)!
     }
 
@@ -34,7 +34,7 @@ final class FaultyFolder: @unchecked Sendable {
     var fired: Int { fault_fired(control) }
 }
 
-/// One way in which a file system fails.
+/// One kind of file system failure.
 struct Fault: Sendable, CustomTestStringConvertible {
     var name: String
     var kind: fault_kind

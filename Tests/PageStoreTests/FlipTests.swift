@@ -6,14 +6,14 @@ import Testing
 
 @testable import PageStore
 
-/// Bit flips anywhere in the file: 400 in the short form, 3,000 with PAGECACHE_SOAK=1.
+/// Flips single bits anywhere in the file: 400 flips in the short form, 3,000 with PAGECACHE_SOAK=1.
 @Suite("Flipped bits")
 struct FlipTests {
     private static let pages = 24
     private static let flips = Soak.isOn ? 3_000 : 400
 
-    /// From a few bytes to more than what a page of the database holds, so that most of the file is content, as in a
-    /// store of any length.
+    /// The pages range from a few hundred bytes to more than a database page holds. Content therefore fills most of the
+    /// file, as in a store of any length.
     private func content(ofPage page: Int) -> PageContent {
         PageContent(
             (page * 20..<page * 20 + 20).map { number in
@@ -23,7 +23,7 @@ struct FlipTests {
             })
     }
 
-    /// A list as it is after a life: loaded, shifted, joined, one page of an older generation, failures in the ledger.
+    /// Creates a list with a history: loaded pages, a shift, joined pages, an exact total, and a failure in the ledger.
     private func makeStore() async throws -> (bytes: Data, items: [Int: Item]) {
         let bench = try await Bench()
         for page in 0..<FlipTests.pages { try await bench.put(page * 20, content(ofPage: page)) }
@@ -41,7 +41,7 @@ struct FlipTests {
         return (try Data(contentsOf: URL(fileURLWithPath: bench.folder.store)), truth)
     }
 
-    @Test("the right bytes at the right place, a miss, or an error; and verify finds every flip that costs a page")
+    @Test("A flipped bit yields the right items, a miss or an error, and verify finds every flip that hides a page")
     func flips() async throws {
         let (bytes, truth) = try await makeStore()
         let seed = Soak.seed
@@ -72,7 +72,7 @@ struct FlipTests {
                 }
                 await store.close()
             } catch {
-                // The error is a `StorageError` by its type: an answer, too.
+                // The typed error is a valid outcome.
                 refused += 1
             }
         }
@@ -94,7 +94,7 @@ struct FlipTests {
         return read
     }
 
-    /// After a repair the store is sound, and what is there is right.
+    /// Repairs the store. If no finding is left, the remaining items must be right.
     private func mend(_ store: PageStore, _ truth: [Int: Item], _ position: Int) async throws(StorageError) {
         do throws(StorageError) {
             let report = try await store.repair(at: noon)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PageStore
 
-@Suite("Eviction where deleting does not fit")
+@Suite("Eviction on a full disk")
 struct FullDiskEvictionTests {
-    @Test("a portion that does not fit is taken back, and becomes smaller: 256, 4, 1 pages; then it is given up")
+    @Test("An eviction portion that does not fit is retried with fewer pages (256, 4, 1) and then abandoned")
     func portions() async throws {
         let tree = try await DamagedTree(pages: 300)
         let connection = try Connection(path: tree.path)
@@ -31,7 +31,7 @@ struct FullDiskEvictionTests {
         #expect(eviction.bytesLeftAfterAll == 0)
     }
 
-    @Test("what stays is copied through memory: pages, ledger and records, without what was chosen")
+    @Test("A copy through memory keeps pages, ledger and records, without the pages chosen for eviction")
     func throughMemory() async throws {
         let tree = try await DamagedTree(pages: 30)
         let other = Folder()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PageStore
 
-/// What a list holds, in short, as a column of its journal's newest row.
+/// Holdings summarize the positions that a list holds. They are a column of the newest journal row.
 @Suite("Holdings in the store")
 struct HoldingsTests {
     private let key = QueryKey("https://example.com/list")
@@ -17,12 +17,12 @@ struct HoldingsTests {
         return bench
     }
 
-    @Test("a number that agrees with no page is found by verify, and counted anew by a repair")
+    @Test("Verify finds holdings that disagree with the pages, and a repair recounts them")
     func wrong() async throws {
         let bench = try await bench()
         let list = try await bench.list
         let connection = try Connection(path: bench.folder.store)
-        // As a commit would write it that counts wrongly: the row is sealed.
+        // A commit that counts wrongly would write this row. The row has a valid seal.
         try connection.transaction(.write) { () throws(StorageError) in
             _ = try JournalTable.append(
                 JournalDraft(JournalBound()), to: bench.query, after: nil, stamp: 7, at: noon, bound: JournalBound(),
@@ -36,11 +36,11 @@ struct HoldingsTests {
         #expect(try await bench.store.state(of: key)?.isComplete == true)
         #expect(
             try await bench.store.changes(of: bench.query, since: before, limit: 9) != nil,
-            "readers go on: no item has changed")
+            "readers continue, because no item has changed")
     }
 
     @Test(
-        "a row with another value is not believed: the state has no holdings",
+        "A journal row with a changed value is rejected, and the state has no holdings",
         arguments: ["holdings = NULL", "holdings = x''", "holdings = zeroblob(48)", "seal = 1"])
     func damaged(assignment: String) async throws {
         let bench = try await bench()
@@ -53,9 +53,7 @@ struct HoldingsTests {
         #expect(try await bench.store.state(of: key)?.isComplete == true)
     }
 
-    @Test(
-        "where page one's record is damaged, the state has no holdings, and a commit that meets a damaged row counts anew"
-    )
+    @Test("A damaged record of page one leaves the state without holdings, and a commit recounts them")
     func damagedPage() async throws {
         let bench = try await bench()
         try Connection(path: bench.folder.store).execute("UPDATE page SET count = 19 WHERE offset = 0")
@@ -66,7 +64,7 @@ struct HoldingsTests {
         #expect(try await bench.store.verify().findings.map(\.kind).contains(.journal) == false)
     }
 
-    @Test("another connection's commits are counted with")
+    @Test("Holdings include the commits of another connection")
     func otherConnection() async throws {
         let bench = try await bench()
         let other = try await PageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
@@ -85,7 +83,7 @@ struct HoldingsTests {
         await other.close()
     }
 
-    @Test("the bytes are read back, and others are refused")
+    @Test("Holdings decode to the same value, and malformed bytes are refused")
     func codec() {
         var holdings = ListHoldings()
         for lower in [0, 30, 90] { holdings.add(lower..<lower + 20, isHeld: true) }

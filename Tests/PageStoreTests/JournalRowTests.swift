@@ -8,10 +8,10 @@ import Testing
 
 @testable import PageStore
 
-/// The journal as rows of a file: what becomes of it when the file is copied, damaged, or emptied (R48, R51).
+/// The journal as rows of a file that is copied, damaged or emptied (R48, R51).
 @Suite("Journal rows")
 struct JournalRowTests {
-    @Test("R51: a store that is put back from a copy gives counters again, and their stamps tell")
+    @Test("A store restored from a copy repeats counters, and different stamps reveal it (R51)")
     func restored() async throws {
         let folder = Folder()
         let copy = folder.path + "/copy.sqlite"
@@ -38,12 +38,12 @@ struct JournalRowTests {
         #expect(again.counter == lost.counter && again.stamp != lost.stamp)
         #expect(try await store.changes(of: query.id, since: lost, limit: 9) == .truncated(current: again))
         guard case .entries(let entries, again, false)? = try await store.changes(of: query.id, since: before, limit: 9)
-        else { return #expect(Bool(false), "what both have in common is known") }
+        else { return #expect(Bool(false), "the entries that both copies share are known") }
         #expect(entries.map(\.changes) == [[.loaded(40..<60)]])
         await store.close()
     }
 
-    @Test("what a purge removes cannot be read in the file, and that is true of what had been deleted before, too")
+    @Test("A purge also erases bytes of items that were deleted earlier")
     func purged() async throws {
         let bench = try await Bench()
         let secret = "deleted-\(UUID().uuidString)"
@@ -65,7 +65,7 @@ struct JournalRowTests {
     }
 
     @Test(
-        "a row with any other value in any column is not believed: readers begin anew, verify finds it, and repair gives a new version",
+        "A journal row with a changed value in any column is rejected, verify finds it, and repair assigns a new version",
         arguments: [
             "counter = 9", "stamp = 1", "at = 1", "cost = 1", "kept = 1", "changes = x'0103'", "changes = x''",
             "seal = 1",
@@ -77,8 +77,8 @@ struct JournalRowTests {
         try await bench.put(20, items(20..<40))
         try Connection(path: bench.folder.store).execute("UPDATE journal SET \(assignment) WHERE counter = 2")
         guard case .truncated? = try await bench.store.changes(of: bench.query, since: first, limit: 9)
-        else { return #expect(Bool(false), "\(assignment) was believed") }
-        #expect(try await bench.held.count == 40, "the list is served all the same")
+        else { return #expect(Bool(false), "\(assignment) was accepted") }
+        #expect(try await bench.held.count == 40, "the list is served nevertheless")
         #expect(try await bench.store.verify().findings.map(\.kind) == [.journal])
         let damaged = try await bench.list.contentVersion
         let repair = try await bench.store.repair(at: noon)
@@ -86,17 +86,17 @@ struct JournalRowTests {
         let mended = try await bench.list.contentVersion
         #expect(mended.counter > damaged.counter && mended.stamp != damaged.stamp)
         #expect(try await bench.store.changes(of: bench.query, since: damaged, limit: 9) == .truncated(current: mended))
-        // And the list goes on from there.
+        // The list accepts new commits.
         try await bench.put(40, items(40..<50))
         guard
             case .entries(let entries, _, false)? = try await bench.store.changes(
                 of: bench.query, since: mended, limit: 9)
-        else { return #expect(Bool(false), "the journal goes on") }
+        else { return #expect(Bool(false), "the journal continues") }
         #expect(entries.map(\.changes) == [[.loaded(40..<50)]])
     }
 
     @Test(
-        "a newest row that is gone, or says what no commit has written, is begun anew by the next commit",
+        "The next commit restarts the journal when its newest row is missing or impossible",
         arguments: [
             "DELETE FROM journal", "UPDATE journal SET counter = 9223372036854775807", "UPDATE journal SET kept = -1",
         ])
@@ -113,7 +113,7 @@ struct JournalRowTests {
         #expect(try await bench.store.verify().isSound)
     }
 
-    @Test("a record that repair makes anew has a version of its own")
+    @Test("A query record that a repair rebuilds gets a new version")
     func renewedQuery() async throws {
         let bench = try await Bench()
         try await bench.put(0, items(0..<20))
@@ -125,7 +125,7 @@ struct JournalRowTests {
         #expect(try await bench.store.changes(of: bench.query, since: before, limit: 9) == .truncated(current: after))
     }
 
-    @Test("a page that repair drops is no longer held in the journal, and was not deleted")
+    @Test("The journal records a page that a repair drops as dropped and not as deleted")
     func droppedPage() async throws {
         let bench = try await Bench()
         for start in [0, 20] { try await bench.put(start, items(start..<start + 20)) }
@@ -136,11 +136,11 @@ struct JournalRowTests {
         guard
             case .entries(let entries, _, false)? = try await bench.store.changes(
                 of: bench.query, since: before, limit: 9)
-        else { return #expect(Bool(false), "nothing was recorded") }
+        else { return #expect(Bool(false), "the journal has no entry for the drop") }
         #expect(entries.map(\.changes) == [[.dropped(20..<40)]])
     }
 
-    @Test("changes that are no changes are refused, whatever their bytes")
+    @Test("The journal codec decodes what it encoded and refuses malformed bytes")
     func codec() {
         let item = Item(payload: Array("payload".utf8), id: "id")
         let parts = JournalRearrangement(
@@ -155,7 +155,7 @@ struct JournalRowTests {
         #expect([UInt8]().withUnsafeBytes { JournalCodec.decode($0) } == [])
         var random = SeededGenerator(seed: 3)
         for length in 1..<bytes.count {
-            // Cut short it is none, unless it is cut between two changes.
+            // Truncated bytes decode to nil, unless the cut falls between two changes.
             let cut = bytes.prefix(length).withUnsafeBytes { JournalCodec.decode($0) }
             #expect(cut.map { $0.count < changes.count && $0 == Array(changes.prefix($0.count)) } ?? true)
             var flipped = bytes
@@ -169,7 +169,7 @@ struct JournalRowTests {
     }
 }
 
-/// How often a first load writes what it stores.
+/// Counts the rows that a first load writes.
 @Suite("Rows of a first load")
 struct FirstLoadRowTests {
     private struct Origin: PageSource {
@@ -188,7 +188,7 @@ struct FirstLoadRowTests {
     }
 
     @Test(
-        "each page row is written once, overlap and all, and each commit writes one row of the journal",
+        "A first load writes each page row once, despite the overlap, and each commit writes one journal row",
         arguments: [1, 4])
     func once(concurrency: Int) async throws {
         let bench = try await Bench()
@@ -204,13 +204,14 @@ struct FirstLoadRowTests {
         #expect(report.outcome == .complete)
         let list = try await bench.list
         #expect(list.coverage.runs == [0..<2_000])
-        #expect(list.pages.count > 80, "the overlap of one item is taken out of each page (R21)")
+        #expect(list.pages.count > 80, "the overlap of one item is removed from each page (R21)")
         #expect(list.inferredSeams == 0)
         #expect(try await written("page", in: bench.store) == list.pages.count)
         #expect(try await written("journal", in: bench.store) == list.contentVersion.counter - 1)
     }
 
-    /// Counts the rows of tables that are written through this store from now on, in tables of its own connection.
+    /// Counts the rows that this store writes to the tables from now on. Temporary triggers and tables of its own
+    /// connection do the counting.
     private func counting(_ tables: String..., in store: PageStore) async throws {
         try await store.withWriter { session throws(StorageError) in
             try session.connection.configure(SQLITE_DBCONFIG_ENABLE_TRIGGER, true)

@@ -7,7 +7,7 @@ import Testing
 @Suite("Item hashes in memory")
 struct KeyTableTests {
     @Test(
-        "it says what a dictionary says, however many keys there are, and however alike they look",
+        "A key table agrees with a dictionary, however many keys it holds and however similar they are",
         arguments: [
             UInt64.max, 0x1F, 0xFFFF, 0xFFFF_0000_0000, 0xFFFF_0000_0000_0000,
         ], 1..<4 as Range<UInt64>)
@@ -28,7 +28,8 @@ struct KeyTableTests {
     }
 
     @Test(
-        "of a page's items it says whether two have the same key, as a set does", arguments: [0, 1, 2, 7, 50, 1_000],
+        "A key table agrees with a set about whether two items of a page have the same key",
+        arguments: [0, 1, 2, 7, 50, 1_000],
         1..<6 as Range<UInt64>)
     func repeats(count: Int, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
@@ -39,7 +40,7 @@ struct KeyTableTests {
         }
     }
 
-    @Test("a key of 0 is a key like any other")
+    @Test("A key of 0 is an ordinary key")
     func zero() {
         func repeats(_ keys: [UInt64]) -> Bool { KeyTable.repeatsKey(keys.map { ItemIdentity(key: $0, content: 1) }) }
         #expect(!repeats([0, 1, 2]))

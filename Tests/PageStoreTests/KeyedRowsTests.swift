@@ -3,9 +3,9 @@ import Testing
 
 @testable import PageStore
 
-@Suite("Rows that are read around damage")
+@Suite("Reading rows around damage")
 struct KeyedRowsTests {
-    /// Keys, and stretches of keys in which every seek and every step fails.
+    /// Keys, and ranges of keys in which every seek and every step fails.
     private struct Tree {
         var keys: [Int64]
         var damaged: [ClosedRange<Int64>]
@@ -56,7 +56,7 @@ struct KeyedRowsTests {
         (0..<Int64(count)).map { $0 * 20 }.filter { key in !damaged.contains { $0.contains(key) } }
     }
 
-    @Test("where nothing is damaged one scan reads everything, and there is no hole")
+    @Test("One scan reads an intact tree, and reports no hole")
     func intact() throws {
         let found = try Tree(keys: keys(500, without: []), damaged: []).read()
         #expect(found.values == keys(500, without: []))
@@ -65,7 +65,7 @@ struct KeyedRowsTests {
     }
 
     @Test(
-        "one damaged stretch, wherever it lies, is one hole between its neighbours",
+        "One damaged range is one hole between its neighbours, wherever it is",
         arguments: [0, 200, 5_000, 9_600] as [Int64])
     func oneStretch(at start: Int64) throws {
         let damaged = [start...start + 399]
@@ -76,7 +76,7 @@ struct KeyedRowsTests {
         #expect(found.scans <= 2 + 2 * 512)
     }
 
-    @Test("readable rows between damaged stretches are found")
+    @Test("Readable rows between damaged ranges are found")
     func manyStretches() throws {
         let damaged: [ClosedRange<Int64>] = [0...399, 800...1_199, 3_000...3_399, 3_800...4_199, 9_600...9_999]
         let expected = keys(500, without: damaged)
@@ -85,7 +85,7 @@ struct KeyedRowsTests {
         #expect(found.holes.count == 5)
     }
 
-    @Test("a key that does not ascend is a hole beside it, and its row is returned once")
+    @Test("A key that does not ascend leaves a hole on both sides, and its row is returned once")
     func disorder() {
         var rows = KeyedRows<String>()
         for (key, value) in [(0, "a"), (20, "b"), (20, "b"), (60, "d")] as [(Int64, String)] { rows.add(key, value) }
@@ -95,7 +95,7 @@ struct KeyedRowsTests {
         #expect(holes == [.init(after: 0, before: 20), .init(after: 20, before: 60)])
     }
 
-    @Test("a row whose checksum does not hold is a hole, and no damage of the tree")
+    @Test("A row with a wrong checksum is a hole, and the tree does not count as damaged")
     func broken() {
         var rows = KeyedRows<String>()
         for (key, value) in [(0, "a"), (20, nil), (40, "c")] as [(Int64, String?)] { rows.add(key, value) }
@@ -105,7 +105,7 @@ struct KeyedRowsTests {
         #expect(holes == [.init(after: 0, before: 40)])
     }
 
-    @Test("another error than damage ends the reading")
+    @Test("An error other than damage ends the read")
     func otherErrors() {
         var rows = KeyedRows<Int64>()
         let scan: KeyedRows<Int64>.Scan = { (_, _) throws(StorageError) in throw StorageError(.busy, "not now") }

@@ -9,7 +9,7 @@ import Testing
 struct LeaseTests {
     private let minute = noon + .seconds(60)
 
-    @Test("a page in flight is granted to nobody else, neither in this process nor through another store")
+    @Test("A page in flight is granted to no other claimant, neither in this store nor in another one on the file")
     func exclusive() async throws {
         let bench = try await Bench()
         let other = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
@@ -18,7 +18,7 @@ struct LeaseTests {
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [])
     }
 
-    @Test("a lease ends with success, failure, release and forgetting")
+    @Test("Success, failure, release and deletion of its ledger entry end a lease")
     func endings() async throws {
         let bench = try await Bench()
         let endings: [(LeaseToken) -> LedgerEdit] = [
@@ -34,15 +34,15 @@ struct LeaseTests {
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])
     }
 
-    @Test("an owner that is gone holds nothing: its leases are taken over at once")
+    @Test("Leases of an owner that has ended are granted to others at once")
     func deadOwner() async throws {
         let bench = try await Bench()
         let other = try await PageStore.openForTest(at: bench.folder.store, mode: .mustExist)
         #expect(try await other.claim([0], of: bench.query, until: minute, at: noon) == [0])
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [])
-        // Closing drops the kernel lock, as the end of a process does, however it comes.
+        // Closing the store drops the kernel lock, as every end of a process does.
         await other.close()
-        // A program that another test starts at this very moment has the lock's file until it is executed.
+        // A program that another test is starting right now inherits the lock's file until it calls `exec`.
         var granted: [Int] = []
         for _ in 0..<10_000 where granted.isEmpty {
             granted = try await bench.store.claim([0], of: bench.query, until: minute, at: noon)
@@ -51,7 +51,7 @@ struct LeaseTests {
         #expect(try await bench.list.ledger.first?.attempts == 2)
     }
 
-    @Test("an owner that lives and does not end its lease loses it when it expires")
+    @Test("An owner that is alive and keeps its lease loses it when the lease expires")
     func expiry() async throws {
         let bench = try await Bench()
         #expect(try await bench.store.claim([0], of: bench.query, until: minute, at: noon) == [0])
@@ -62,7 +62,7 @@ struct LeaseTests {
     }
 
     @Test(
-        "R31: a retry is due again when its lease ends, or is given up: whoever tries may die of it",
+        "A retry is due again when its lease expires or is released, because its owner may have died (R31)",
         arguments: StorageKind.allCases)
     func retryInFlight(kind: StorageKind) async throws {
         let bench = try await Bench(kind)
@@ -76,7 +76,7 @@ struct LeaseTests {
         #expect(try await bench.store.due(before: noon, limit: 9).map(\.entry.offset) == [0])
     }
 
-    @Test("a session reserves tokens in blocks, and no session gives a number of another")
+    @Test("A session reserves lease tokens in blocks, and no two sessions issue the same token")
     func tokens() async throws {
         let bench = try await Bench()
         let other = try await PageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
@@ -90,12 +90,14 @@ struct LeaseTests {
         let again = try await bench.store.claim(LeaseRequest([30], for: .seconds(60)), of: bench.query).leases.map(
             \.token)
         #expect(Set(mine + theirs + again).count == 4)
-        #expect(try counted.number(value) == counter + CounterTable.block, "a claim writes no counter")
+        #expect(
+            try counted.number(value) == counter + CounterTable.block,
+            "a claim from a reserved block does not write the counter")
         await other.close()
     }
 
     @Test(
-        "a counter that is lost, or says impossible things, begins elsewhere",
+        "A token counter that is lost or impossible restarts at a distant value",
         arguments: ["DELETE FROM counter", "UPDATE counter SET value = -5"])
     func lostCounter(damage: String) async throws {
         let bench = try await Bench()
@@ -104,12 +106,12 @@ struct LeaseTests {
         try Connection(path: bench.folder.store).execute(damage)
         let again = try await PageStore.open(at: bench.folder.store, mode: .mustExist, clock: bench.clock)
         let after = try await again.claim(LeaseRequest([10], for: .seconds(60)), of: bench.query).leases[0].token
-        // By chance once in 2^41.
+        // This fails by chance once in 2^41 runs.
         #expect(abs(after.rawValue - before.rawValue) > CounterTable.block)
         await again.close()
     }
 
-    @Test("the file of locks is private, and holds whose log lies beside the store and nothing else")
+    @Test("The owners' file is private, and contains only the identity of the log's owner")
     func file() async throws {
         let bench = try await Bench()
         _ = try await bench.store.claim([0], of: bench.query, until: minute, at: noon)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PageStore
 
-@Suite("The log is merged under the write lock")
+@Suite("Merging the log under the write lock")
 struct LogMergerTests {
     private static let frame = 4_096 + 24
 
@@ -30,7 +30,7 @@ struct LogMergerTests {
     }
 
     @Test(
-        "the log stays below twice its threshold, whatever the size of the database's pages",
+        "The log stays below twice its threshold, whatever the page size of the database",
         arguments: [nil, 1_024, 16_384])
     func bounded(begunWith pageSize: Int?) async throws {
         let folder = Folder()
@@ -52,20 +52,20 @@ struct LogMergerTests {
             try commit(number, to: query, store)
             longest = max(longest, size(folder.store + "-wal"))
         }
-        // A page has a header of 24 bytes in the log.
+        // Each page in the log has a header of 24 bytes.
         #expect(longest < 2 * 50 * Self.frame, "\(longest)")
-        #expect(size(folder.store) > 600 * 20_000 / 2, "the larger part is in the file")
+        #expect(size(folder.store) > 600 * 20_000 / 2, "most of the data is in the database file")
         await store.close()
     }
 
-    @Test("a merge is due at the threshold, and after each sixteenth more, until the log begins anew")
+    @Test("A merge is due at the threshold and after each further sixteenth, until the log restarts")
     func schedule() {
         var schedule = MergeSchedule(bytes: 160)
         let due = [159, 160, 165, 170, 171, 180, 20, 159, 161, 162].map { schedule.isDue(at: $0) }
         #expect(due == [false, true, false, true, false, true, false, false, true, false])
     }
 
-    /// - Returns: the largest size of the log, in bytes.
+    /// - Returns: The largest size of the log, in bytes.
     private func write(to store: PageStore, _ folder: Folder, _ list: String) async throws -> Int {
         let query = try await store.register(QueryKey(list), at: noon).id
         var longest = 0
@@ -81,7 +81,7 @@ struct LogMergerTests {
         return longest
     }
 
-    @Test("two connections that write without a pause, and one that reads: the log stays short")
+    @Test("The log stays short while two connections write without a pause and one reads")
     func twoWriters() async throws {
         let folder = Folder()
         let stores = [try await store(folder, pages: 50), try await store(folder, pages: 50)]
@@ -94,12 +94,12 @@ struct LogMergerTests {
         let longest = max(try await first, try await second)
         isOver.withLock { $0 = true }
         try await reading
-        // A merge that meets the reader is tried again a sixteenth later.
+        // A merge that a reader blocks is retried after another sixteenth.
         #expect(longest < 8 * 50 * Self.frame, "\(longest)")
         for store in stores { await store.close() }
     }
 
-    @Test("a merge holds the write lock from its beginning to its end")
+    @Test("A merge holds the write lock from start to end")
     func locked() async throws {
         let folder = Folder()
         let store = try await store(folder, pages: 1_000)
@@ -119,7 +119,7 @@ struct LogMergerTests {
         await store.close()
     }
 
-    @Test("a purge leaves one page of the database in the log")
+    @Test("A purge leaves one database page in the log")
     func purge() async throws {
         let folder = Folder()
         let store = try await store(folder, pages: 50)
@@ -133,7 +133,7 @@ struct LogMergerTests {
     }
 
     @Test(
-        "an urgent emptying waits for a reader, the other kind makes one attempt, and none waits longer than the budget"
+        "An urgent emptying of the log waits for a reader within the busy budget, and a non-urgent one makes one attempt"
     )
     func besideReader() async throws {
         let folder = Folder()
@@ -150,9 +150,9 @@ struct LogMergerTests {
                 try StoreOpening.openLocker(folder.store, identity, options: PageStore.Options())
             }
             connection.observeLog { merger.logHasGrown(to: $0, pageSize: 0) }
-            #expect(try !merger.empty(isUrgent: false) { Issue.record("it waits") })
+            #expect(try !merger.empty(isUrgent: false) { Issue.record("a non-urgent emptying waits") })
             connection.setBusyBudget(.zero)
-            #expect(try !merger.empty(isUrgent: true) { Issue.record("it waits, and has no budget") })
+            #expect(try !merger.empty(isUrgent: true) { Issue.record("an urgent emptying waits without a budget") })
             connection.setBusyBudget(.seconds(60))
             var pauses = 0
             let isEmpty = try merger.empty(isUrgent: true) {
@@ -166,7 +166,7 @@ struct LogMergerTests {
         await store.close()
     }
 
-    @Test("a store that is closed leaves no log behind")
+    @Test("A closed store leaves no log behind")
     func closing() async throws {
         for _ in 0..<20 {
             let folder = Folder()

@@ -6,10 +6,10 @@ import ProgramSupport
 import StorageSupport
 import Testing
 
-/// Processes that commit without a pause while the log is merged every few commits. SQLite 3.40.1 loses commits when a
-/// merge meets the beginning of a new log (https://www.sqlite.org/wal.html#the_wal_reset_bug). `PAGECACHE_SOAK=1`:
-/// eight processes, twice ten minutes.
-@Suite("Several processes merge one log", .serialized)
+/// Processes commit without a pause while the log is merged every few commits. SQLite 3.40.1 loses commits when a merge
+/// coincides with the start of a new log (https://www.sqlite.org/wal.html#the_wal_reset_bug). `PAGECACHE_SOAK=1` runs
+/// eight processes for ten minutes, twice.
+@Suite("Several processes merging one log", .serialized)
 struct MergingProcessesTests {
     private static let worker = Program.built("StoreWorker")
     private static let threshold = 6 * 4_096
@@ -22,13 +22,13 @@ struct MergingProcessesTests {
     }
 
     /// - Parameters:
-    ///   - count: how many processes.
-    ///   - pages: how many pages each of them commits.
-    ///   - jitter: how long a merge waits in its gap at most, in microseconds.
-    ///   - isBroken: whether one more process merges without the write lock.
+    ///   - count: The number of processes.
+    ///   - pages: The number of pages that each process commits.
+    ///   - jitter: The longest delay of a merge in its gap, in microseconds.
+    ///   - isBroken: Whether one more process merges without the write lock.
     private func round(_ count: Int, pages: Int, jitter: Int, isBroken: Bool = false) async throws -> Round {
         let folder = Folder()
-        // So that all find one.
+        // The store must exist before the processes start.
         await (try PageStore.openForTest(at: folder.store)).close()
         var programs: [Program] = []
         let merger =
@@ -73,7 +73,7 @@ struct MergingProcessesTests {
         return round
     }
 
-    @Test("no commit is lost and the store stays sound, with merges that hesitate and without", arguments: [0, 500])
+    @Test("Merging loses no commit and keeps the store sound, with delayed merges and without", arguments: [0, 500])
     func sound(jitter: Int) async throws {
         let end = Date().addingTimeInterval(Soak.isOn ? 600 : 6)
         var rounds = 0
@@ -85,7 +85,7 @@ struct MergingProcessesTests {
         print("merging: \(rounds) rounds, hesitating up to \(jitter) µs")
     }
 
-    @Test("control: one process that merges without the write lock loses commits of the others")
+    @Test("A process that merges without the write lock loses commits of the others (control)")
     func control() async throws {
         let end = Date().addingTimeInterval(60)
         var rounds = 0
@@ -96,10 +96,10 @@ struct MergingProcessesTests {
                 return
             }
         }
-        Issue.record("\(rounds) rounds, and nothing was lost: this suite sees nothing")
+        Issue.record("\(rounds) rounds lost no commit, so this suite detects nothing")
     }
 
-    @Test("the log stays below twice its threshold while eight processes commit without a pause")
+    @Test("The log stays below twice its threshold while eight processes commit without a pause")
     func short() async throws {
         let folder = Folder()
         await (try PageStore.openForTest(at: folder.store)).close()

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Rows in the wrong part of a tree")
 struct MisplacedRowTests {
-    @Test("a commit around a row that a scan returns and no search finds ends with damaged", .timeLimit(.minutes(5)))
+    @Test("A commit fails with damaged when a scan returns a row that no search finds", .timeLimit(.minutes(5)))
     func misplaced() async throws {
         let tree = try await DamagedTree()
         var bytes = try tree.bytes
         let leaves = try tree.leaves(of: "page")
-        // The second leaf appears in the place of the last one.
+        // The parent's pointer to the last leaf now names the second leaf.
         let (second, last) = (leaves[1], leaves[leaves.count - 1])
         let number = withUnsafeBytes(of: UInt32(last).bigEndian, Array.init)
         var changed = 0

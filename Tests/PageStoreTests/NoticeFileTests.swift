@@ -4,9 +4,11 @@ import Testing
 
 @testable import PageStore
 
-@Suite("The file of notices")
+@Suite("The notice file")
 struct NoticeFileTests {
-    @Test("R41: a commit to several lists stamps each of their columns once, with numbers that were not there before")
+    @Test(
+        "A commit to several lists stamps each of their columns once, with numbers that were not in the file before (R41)"
+    )
     func stamps() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("notices-\(UUID().uuidString)").path
         let file = try #require(NoticeFile(store: path, create: true))

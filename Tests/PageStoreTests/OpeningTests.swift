@@ -26,7 +26,7 @@ struct OpeningTests {
         try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
     }
 
-    @Test("R9: the files are 0600, directories that were missing 0700")
+    @Test("A store creates its files with mode 0600 and missing directories with mode 0700 (R9)")
     func modes() async throws {
         let path = "\(folder.path)/a/b/store.sqlite"
         let store = try await open(path)
@@ -39,7 +39,7 @@ struct OpeningTests {
         await store.close()
     }
 
-    @Test("what was committed is there after closing and opening again")
+    @Test("A committed query is present after closing and opening the store again")
     func reopening() async throws {
         let first = try await open()
         let query = try await first.register(QueryKey("k", scope: "s"), at: noon)
@@ -48,7 +48,7 @@ struct OpeningTests {
         #expect(try await second.query(QueryKey("k", scope: "s")) == query)
     }
 
-    @Test("no store, and none wanted: not found, and none is made")
+    @Test("Opening a missing store with `mustExist` fails with not found and creates no file")
     func missing() async throws {
         #expect(await code { _ = try await open(nil, .mustExist) } == .notFound)
         #expect(await code { _ = try await open("\(folder.path)/no/such/store", .mustExist) } == .notFound)
@@ -56,14 +56,14 @@ struct OpeningTests {
     }
 
     @Test(
-        "a process that stands still while it makes the store keeps others for the busy budget, and no longer",
+        "A process that stalls while it makes the store blocks an opener for the busy budget and no longer",
         arguments: [
             PageStore.Mode.createIfMissing, .mustExist, .readOnly,
         ])
     func standstill(mode: PageStore.Mode) async throws {
         await (try await open()).close()
         let other = try Connection(path: folder.store)
-        // As the file is before it is switched to a write-ahead log, which takes all locks.
+        // The file is in this state before it switches to a write-ahead log. The switch takes all locks.
         try other.execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
         var options = PageStore.Options()
         options.busyBudget = .seconds(2)
@@ -71,12 +71,13 @@ struct OpeningTests {
         #expect(
             await code { _ = try await PageStore.openForTest(at: folder.store, mode: mode, options: options) } == .busy)
         let took = began.duration(to: .now)
-        // Each of thirty attempts once waited that long itself. Hundreds of other tests want the processor, too.
+        // Once, each of thirty attempts waited for the whole budget. The upper bound is generous, because hundreds of
+        // other tests compete for the processor.
         #expect(took >= options.busyBudget && took < .seconds(30), "\(took)")
         try other.execute("ROLLBACK")
     }
 
-    @Test("R8: a file that is not a store is refused and untouched", arguments: ["text", "sqlite", "short"])
+    @Test("A file that is not a store is refused and unchanged (R8)", arguments: ["text", "sqlite", "short"])
     func foreign(kind: String) async throws {
         switch kind {
         case "text":
@@ -93,7 +94,7 @@ struct OpeningTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
     }
 
-    @Test("R8: a store of a newer schema is refused and untouched")
+    @Test("A store with a newer schema is refused and unchanged (R8)")
     func newer() async throws {
         await (try open()).close()
         try Connection(path: folder.store).execute("PRAGMA user_version = 4711")
@@ -104,7 +105,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "R46: a store with a trigger, a view or another table is refused",
+        "A store with a trigger, a view or a foreign table is refused (R46)",
         arguments: [
             "CREATE TRIGGER t AFTER INSERT ON query BEGIN DELETE FROM page; END",
             "CREATE VIEW v AS SELECT 1",
@@ -117,7 +118,7 @@ struct OpeningTests {
         #expect(await code { _ = try await open() } == .notAStore)
     }
 
-    @Test("a directory, a FIFO and a dangling link are refused clearly")
+    @Test("A directory, a FIFO and a dangling link are refused with a clear error")
     func specialFiles() async throws {
         #expect(await code { _ = try await open(folder.path) } == .notAStore)
         let fifo = "\(folder.path)/fifo"
@@ -129,19 +130,19 @@ struct OpeningTests {
         #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/nowhere"))
     }
 
-    @Test("R9: one's own link is followed; somebody else's is refused")
+    @Test("A store's path may be a link of the same user, and a link of another user is refused (R9)")
     func links() async throws {
         await (try open()).close()
         let link = "\(folder.path)/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.store)
         await (try open(link)).close()
-        // Only root can give a link away; elsewhere the rule cannot be broken in a test.
+        // Only root can change the owner of a link. Other users cannot break the rule in a test.
         guard geteuid() == 0 else { return }
         #expect(lchown(link, 65_534, 65_534) == 0)
         #expect(await code { _ = try await open(link) } == .permission)
     }
 
-    @Test("a file with a second name is refused: its log would lie beside one of them only")
+    @Test("A file with a second hard link is refused, because its log would be beside only one of the names")
     func hardLink() async throws {
         await (try await open()).close()
         #expect(link(folder.store, "\(folder.path)/second") == 0)
@@ -155,7 +156,7 @@ struct OpeningTests {
         await (try await open()).close()
     }
 
-    @Test("a store whose maker was killed before there was anything in it: nothing to read yet, and it can be filled")
+    @Test("A store whose maker was killed before it wrote a table has no content to read, and can be filled")
     func stamped() async throws {
         #expect(FileManager.default.createFile(atPath: folder.store, contents: nil))
         try Connection(path: folder.store).execute(
@@ -167,7 +168,7 @@ struct OpeningTests {
     }
 
     @Test(
-        "R46: a store of no version, or of another's tables, is refused before its journal mode is changed",
+        "A store without a version, or with foreign tables, is refused before its journal mode changes (R46)",
         arguments: [
             "CREATE TABLE migration (version)", "CREATE TABLE theirs (a)",
         ])
@@ -179,19 +180,19 @@ struct OpeningTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
     }
 
-    @Test("a path below a file cannot be made")
+    @Test("A store cannot be created below a file")
     func belowAFile() async throws {
         folder.createFile("\(folder.path)/file", "x")
         #expect(await code { _ = try await open("\(folder.path)/file/store.sqlite") } == .cannotCreate)
     }
 
-    @Test("a process that died right after making the file leaves one that opens")
+    @Test("An empty file that a process left right after creating it opens")
     func blankFile() async throws {
         folder.createFile(folder.store)
         await (try open(nil, .mustExist)).close()
     }
 
-    @Test("many openers of a new store at once: all succeed, and the schema is made once")
+    @Test("Many simultaneous openers of a new store all succeed, and the schema is created once")
     func race() async throws {
         let path = folder.store
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -214,7 +215,7 @@ struct MigrationTests {
     private let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Migrations")
 
-    @Test("the catalogue is the folder, in order")
+    @Test("The migration catalogue matches the folder, in order")
     func catalogue() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sql") }
             .sorted()
@@ -226,10 +227,10 @@ struct MigrationTests {
         }
     }
 
-    @Test("the checksums are those written down; a released migration never changes")
+    @Test("The checksums of the migrations match the recorded ones, so a released migration never changes")
     func checksums() throws {
         let written = try String(contentsOf: folder.appendingPathComponent("CHECKSUMS"), encoding: .utf8)
         let now = Migration.catalogue.map { "\($0.checksum)  \($0.name)\n" }.joined()
-        #expect(written == now, "if no release has it yet: (cd Migrations && xxh64sum *.sql > CHECKSUMS)")
+        #expect(written == now, "if no release contains it yet: (cd Migrations && xxh64sum *.sql > CHECKSUMS)")
     }
 }

@@ -14,7 +14,8 @@ struct PlaceTests {
         try await PageStore.openForTest(at: path ?? folder.store, mode: mode)
     }
 
-    /// Writes until a write fails: a file that was in its place within the last millisecond is not looked at again.
+    /// Writes until a write fails. The store does not check again a file that it saw in place within the last
+    /// millisecond.
     private func codeOfWrites(_ store: PageStore) async -> StorageError.Code? {
         let end = ContinuousClock.now + .seconds(5)
         var isPinned = false
@@ -36,7 +37,7 @@ struct PlaceTests {
     enum Accident: CaseIterable { case renamed, removed, replaced }
 
     @Test(
-        "a store that is renamed, removed or replaced while it is open is noticed by the next write and by a first read",
+        "The next write and a first read notice that an open store was renamed, removed or replaced",
         arguments: Accident.allCases)
     func moved(accident: Accident) async throws {
         let store = try await open()
@@ -55,12 +56,12 @@ struct PlaceTests {
     }
 
     @Test(
-        "a store that is overwritten in place by another one, or by something else, is noticed at the next write",
+        "The next write notices that a store was overwritten in place",
         arguments: [true, false])
     func overwritten(byStore: Bool) async throws {
         let store = try await open()
         for number in 0..<3 { _ = try await store.register(QueryKey("ours \(number)"), at: noon) }
-        // Until the log is merged for the first time the file has nothing to be recognised by.
+        // Until the first merge of the log the file contains no stamp to recognize it by.
         try await store.withWriter { session throws(StorageError) in
             let isEmpty = try session.emptyLog(isUrgent: true)
             #expect(isEmpty)
@@ -73,12 +74,12 @@ struct PlaceTests {
         try handle.truncate(atOffset: 0)
         try handle.write(contentsOf: bytes)
         #expect(await codeOfWrites(store) == .damaged)
-        // The handle is closed last: closing it drops SQLite's locks.
+        // The handle is closed last, because closing it drops SQLite's locks.
         await store.close()
         try handle.close()
     }
 
-    @Test("a store that is made where another was removed has nothing of that one, which may still be open")
+    @Test("A store made in place of a removed one contains none of its content, although the old one may still be open")
     func madeAnew() async throws {
         let old = try await open()
         _ = try await old.register(QueryKey("old"), at: noon)
@@ -95,7 +96,7 @@ struct PlaceTests {
         await again.close()
     }
 
-    @Test("a truncated file is noticed at the next write")
+    @Test("The next write notices a truncated file")
     func truncated() async throws {
         let store = try await open()
         _ = try await store.register(QueryKey("ours"), at: noon)
@@ -106,7 +107,7 @@ struct PlaceTests {
         await store.close()
     }
 
-    @Test("the stamp is where it is looked for, whatever the size of the pages", arguments: [512, 4_096, 65_536])
+    @Test("The stamp is at its expected position, whatever the page size", arguments: [512, 4_096, 65_536])
     func stampPosition(pageSize: Int) async throws {
         folder.createFile(folder.store)
         try Connection(path: folder.store).execute(
@@ -123,7 +124,7 @@ struct PlaceTests {
     }
 
     @Test(
-        "what is no ordinary file beside a store is refused, and nothing waits for it",
+        "A special file beside a store is refused without waiting for it",
         arguments: ["-wal", "-shm", "-journal", "-owners", "-notices"])
     func companions(suffix: String) async throws {
         await (try await open()).close()
@@ -137,7 +138,7 @@ struct PlaceTests {
         #expect(await code { try await open() } == .notAStore)
     }
 
-    @Test("a store whose statistics SQLite has gathered is a store")
+    @Test("A store with statistics gathered by SQLite opens")
     func analyzed() async throws {
         let bench = try await Bench<PageStore>()
         try await bench.put(0, items(0..<10))
@@ -149,7 +150,7 @@ struct PlaceTests {
         await store.close()
     }
 
-    @Test("while a store is being opened its file is not set aside, and while it is set aside it is not opened")
+    @Test("A store that is being opened is not set aside, and a store that is being set aside is not opened")
     func gate() async throws {
         await (try await open()).close()
         let gate = try #require(StoreGate(folder.store, makingFile: true))
@@ -167,7 +168,7 @@ struct PlaceTests {
     }
 
     #if os(Linux)
-    @Test("tasks that open one new store at the same time leave its locks in place")
+    @Test("Tasks that open one new store at the same time keep its locks in place")
     func locksOfTasks() async throws {
         for round in 0..<30 {
             let path = "\(folder.path)/\(round).sqlite"
@@ -175,8 +176,8 @@ struct PlaceTests {
                 for _ in 0..<4 { group.addTask { try await PageStore.openForTest(at: path) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            // A lock of another description conflicts with SQLite's, if it is still there. Closing this descriptor
-            // would drop it.
+            // A lock of another file description conflicts with SQLite's lock if that still exists. Closing this
+            // descriptor would drop SQLite's lock.
             let descriptor = Glibc.open(path, O_RDWR)
             var region = flock()
             region.l_type = Int16(F_WRLCK)
@@ -191,9 +192,11 @@ struct PlaceTests {
     #endif
 }
 
-@Suite("A merge that fails")
+@Suite("A failed merge")
 struct FailedMergeTests {
-    @Test("after it the process merges nothing, closing keeps the log, and the next process finds every commit")
+    @Test(
+        "After a failed merge the process merges no more, closing keeps the log, and the next process finds every commit"
+    )
     func stops() async throws {
         var failed = 0
         for call in 1..<200 {

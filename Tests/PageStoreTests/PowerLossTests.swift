@@ -7,8 +7,8 @@ import Testing
 
 @testable import PageStore
 
-/// The disk as it may be after the power went: what was synced, and of the rest an arbitrary part, torn and out of
-/// order. 120 images in the short form, 2,000 with PAGECACHE_SOAK=1.
+/// Tests images of the disk as a power loss may leave it. Synced writes are complete. An arbitrary part of the other
+/// writes is present, torn and out of order. The short form tests 120 images, PAGECACHE_SOAK=1 tests 2,000.
 @Suite("Power loss")
 struct PowerLossTests {
     private static let images = Soak.isOn ? 2_000 : 120
@@ -21,7 +21,9 @@ struct PowerLossTests {
         var examples: [String] = []
     }
 
-    @Test("the store is sound and holds whole pages, all up to some commit; at full durability every acknowledged one")
+    @Test(
+        "After a power loss the store is sound and holds whole pages up to some commit, and full durability keeps every acknowledged one"
+    )
     func kept() async throws {
         let normal = try await run(.normal)
         let full = try await run(.full)
@@ -33,7 +35,7 @@ struct PowerLossTests {
         #expect(full.commitsLost == 0)
     }
 
-    @Test("the control: without syncs the same check fails")
+    @Test("Without syncs the same check fails (control)")
     func control() async throws {
         let result = try await run(.unsafe)
         print("power loss: never synced: \(PowerLossTests.images) images, \(result.bad) bad")
@@ -66,14 +68,14 @@ struct PowerLossTests {
         return result
     }
 
-    /// Sixty pages, one a commit, with checkpoints in between; each acknowledged one leaves a mark.
+    /// Commits sixty pages, one per commit, with checkpoints in between. Each acknowledged commit leaves a mark.
     private func live(_ faulty: FaultyFolder, _ setting: Setting) async throws {
         var options = faulty.options
         options.checkpointBytes = 40 * 4_096
         options.durability = setting == .full ? .full : .normal
         options.isUnsafe = setting == .unsafe
         let path = "\(faulty.folder.realPath)/store.sqlite"
-        // The store is there before the power goes; making it is one of the fault suite's steps.
+        // The store exists before the power loss. The fault suite covers its creation.
         try await PageStore.openForTest(at: path, mode: .createIfMissing, options: options).close()
         #expect(fault_record(faulty.control, true) == 0)
         let store = try await PageStore.open(
@@ -98,13 +100,13 @@ struct PowerLossTests {
         return PageWrite(offset: number * 10, content: content, evidence: .inferred)
     }
 
-    /// How many pages the image holds; throws when it is not what some prefix of the commits would have left.
+    /// Returns the number of pages in the image. Throws when the image is not the result of a prefix of the commits.
     private func hold(_ image: Folder) async throws(StorageError) -> Int {
         let store: PageStore
         do throws(StorageError) {
             store = try await PageStore.openForTest(at: image.store, mode: .mustExist)
         } catch {
-            // The power went before the store was on the disk: it was not acknowledged either.
+            // The power loss came before the store was on the disk. Its creation was not acknowledged either.
             if error.code == .notFound { return 0 }
             throw error
         }
@@ -117,7 +119,7 @@ struct PowerLossTests {
         guard window.parts.map(\.content) == (0..<pages).map({ PowerLossTests.page($0).content }),
             list.ledger.map(\.offset) == (0..<pages).map({ $0 * 10 })
         else { throw StorageError(.damaged, "holes: \(list.pages.map(\.offset))") }
-        // R48: the journal tells of these commits and of no other.
+        // The journal describes exactly these commits (R48).
         let registered = ContentVersion(counter: 1, stamp: PowerLossTests.firstStamp)
         let loads = (0..<pages).map { [JournalChange.loaded($0 * 10..<$0 * 10 + 10)] }
         guard

@@ -6,12 +6,13 @@ import ProgramSupport
 import StorageSupport
 import Testing
 
-/// Several processes on one store: 5 seconds in the short form, a minute with PAGECACHE_SOAK=1.
+/// Several processes use one store for 5 seconds in the short form, and for a minute with PAGECACHE_SOAK=1.
 @Suite("Several processes, one store", .serialized)
 struct ProcessTests {
     private let folder = Folder()
     private static let seconds = Soak.isOn ? 60 : 5
-    /// What 99 of 100 must keep to. In the short form hundreds of other tests want the processor too.
+    /// The limit for the 99th percentile, in milliseconds. In the short form hundreds of other tests compete for the
+    /// processor.
     private static let patience: Double = Soak.isOn ? 250 : 2_500
     private static let worker = Program.built("StoreWorker")
 
@@ -19,7 +20,8 @@ struct ProcessTests {
         try await Program(ProcessTests.worker, [what, folder.store, "\(seconds)", name])
     }
 
-    @Test("four that append, read, take leases, shift and purge: nothing lost, nobody told busy, no page held twice")
+    @Test(
+        "Four processes that append, read, lease, shift and purge lose no item, hold none twice, and get no busy error")
     func crowd() async throws {
         var programs: [Program] = []
         for number in 0..<4 { programs.append(try await start("crowd", ProcessTests.seconds, "w\(number)")) }
@@ -49,7 +51,7 @@ struct ProcessTests {
         await store.close()
     }
 
-    @Test("eight open a store that does not exist, all at once: one makes it, all have it")
+    @Test("Eight processes open a missing store at once: one creates it, and all of them open it")
     func opening() async throws {
         for _ in 0..<(Soak.isOn ? 50 : 5) {
             let folder = Folder()
@@ -70,7 +72,7 @@ struct ProcessTests {
     }
 
     @Test(
-        "what one process commits another hears of, for 99 of 100 within 250 ms (make soak); a third, where nothing happens, idles"
+        "A commit notifies another process, in 99 of 100 cases within 250 ms (make soak), and a watcher of an unchanged store idles"
     )
     func notices() async throws {
         let elsewhere = Folder()
@@ -81,28 +83,29 @@ struct ProcessTests {
         let result = try await watcher.ended().json
         print("notices: \(result) of \(commits) commits")
         #expect(commits > 0)
-        #expect(result["notices"] as? Int == commits, "each is answered before the next one")
+        #expect(result["notices"] as? Int == commits, "each notice is answered before the next commit")
         #expect((result["p99_ms"] as? Double ?? .infinity) <= ProcessTests.patience)
         idler.signal(SIGTERM)
         let idle = try await idler.ended().json
         print("idle: \(idle)")
         #expect(idle["seconds"] as? Double ?? 0 >= 1)
         #expect(idle["heard"] as? Int == 0)
-        // A tenth of a per cent of one core over a minute; starting to listen takes a few milliseconds by itself.
+        // The limit is a tenth of a per cent of one core over a minute. Starting to listen takes a few milliseconds by
+        // itself.
         #expect(idle["cpu_ms"] as? Double ?? .infinity <= (Soak.isOn ? 60 : 50))
     }
 
     @Test(
-        "somebody who may only read a store reads it, is refused when writing, and leaves it untouched; others do not get in"
+        "A user with read permission only can read a store but not write or change it, and a user without permission cannot open it"
     )
     func visitor() async throws {
-        // Only root can be somebody else.
+        // Only root can run a program as another user.
         guard geteuid() == 0 else { return }
         let bench = try await Bench<PageStore>()
         let folder = bench.folder
         try await bench.put(0, items(0..<10))
         await bench.store.close()
-        // The package may lie where nobody else gets to.
+        // The package may be in a directory that other users cannot reach.
         let tools = Folder()
         let worker = "\(tools.path)/worker"
         try FileManager.default.copyItem(atPath: ProcessTests.worker, toPath: worker)

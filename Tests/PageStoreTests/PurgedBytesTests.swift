@@ -29,14 +29,14 @@ struct PurgedBytesTests {
         }
     }
 
-    /// A reader that stands in a transaction, as another process may.
+    /// Returns a reader inside a transaction, as another process may have one.
     private func reader(_ folder: Folder) throws -> Connection {
         let reader = try Connection(path: folder.store)
         try reader.execute("BEGIN; SELECT count(*) FROM page")
         return reader
     }
 
-    @Test("with nobody in the way nothing may remain, and nothing does")
+    @Test("A purge without concurrent readers leaves no bytes behind")
     func alone() async throws {
         let (folder, store, query) = try await bench()
         #expect(try holdsNeedle(folder))
@@ -47,7 +47,9 @@ struct PurgedBytesTests {
         await store.close()
     }
 
-    @Test("a body whose page record was lost is purged with its list; with everything, one that nothing names is, too")
+    @Test(
+        "Purging a list removes a body whose page record was lost, and purging everything also removes unreferenced bodies"
+    )
     func orphans() async throws {
         for lost in [["page"], ["page", "identity"]] {
             let (folder, store, query) = try await bench()
@@ -59,7 +61,7 @@ struct PurgedBytesTests {
         }
     }
 
-    @Test("a list's purge leaves a body that another list's page names")
+    @Test("Purging a list keeps a body that another list's page refers to")
     func foreignBody() async throws {
         let (folder, store, query) = try await bench()
         let other = try await store.register(QueryKey("other"), at: noon).id
@@ -69,7 +71,7 @@ struct PurgedBytesTests {
         await store.close()
     }
 
-    @Test("a reader in the log is reported, and the next commit after it has left finishes the purge")
+    @Test("A purge reports a reader of the log, and the next commit after the reader has ended finishes the purge")
     func nextCommit() async throws {
         let (folder, store, query) = try await bench()
         let reader = try reader(folder)
@@ -82,7 +84,7 @@ struct PurgedBytesTests {
         await store.close()
     }
 
-    @Test("a reader that stays is tried again after 1, 2, 4 and more commits, up to 64")
+    @Test("A purge that a reader blocks is retried after 1, 2, 4 and more commits, up to 64")
     func staying() async throws {
         let (folder, store, query) = try await bench()
         let reader = try reader(folder)
@@ -94,10 +96,10 @@ struct PurgedBytesTests {
         await store.close()
     }
 
-    @Test("an eviction finishes it, and so does closing the store", arguments: [true, false])
+    @Test("An eviction or closing the store finishes a blocked purge", arguments: [true, false])
     func laterCalls(evicts: Bool) async throws {
         let (folder, store, query) = try await bench()
-        // It keeps the log from being removed when the store is closed.
+        // This connection prevents the removal of the log when the store closes.
         let other = try Connection(path: folder.store)
         _ = try other.pragma("user_version")
         let reader = try reader(folder)
@@ -113,12 +115,12 @@ struct PurgedBytesTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test("a process that dies before leaves it to the next one that opens the store for writing")
+    @Test("The next process that opens a store for writing finishes the purge of a process that died")
     func nextProcess() async throws {
         let (folder, store, query) = try await bench()
         let reader = try reader(folder)
         #expect(try await store.purge([query]).mayRemainInLog)
-        // As the files are when the process is killed.
+        // These are the files of a killed process.
         let after = Folder()
         for suffix in ["", "-wal"] {
             try FileManager.default.copyItem(atPath: folder.store + suffix, toPath: after.store + suffix)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Names of lists")
 struct QueryNameTests {
-    /// Lists of 40 items each, whose items say which list they are of.
+    /// Creates lists of 40 items each. The id of each item names its list.
     private func makeLists(_ count: Int) async throws -> (Folder, [QueryID]) {
         let folder = Folder()
         let store = try await PageStore.openForTest(at: folder.store)
@@ -28,7 +28,7 @@ struct QueryNameTests {
         return (folder, queries)
     }
 
-    /// The items of a list, if it is there and was fetched.
+    /// Returns the items of a list. `nil` means that the list is missing or was never validated.
     private func items(of list: Int, in path: String) async throws -> [String]? {
         let store = try await PageStore.openForTest(at: path, mode: .mustExist)
         var found: [String]?
@@ -49,7 +49,7 @@ struct QueryNameTests {
 
     private func expectedItems(_ list: Int) -> [String] { (0..<40).map { "\(list):\($0)" } }
 
-    @Test("records whose ids were exchanged adopt no page of each other")
+    @Test("Records with exchanged ids do not adopt each other's pages")
     func exchangedIDs() async throws {
         let (folder, queries) = try await makeLists(3)
         let (first, second) = (queries[0].rawValue, queries[1].rawValue)
@@ -61,7 +61,7 @@ struct QueryNameTests {
         #expect(try await items(of: 2, in: folder.store) == expectedItems(2))
     }
 
-    @Test("a damaged index of names costs no list that is whole", arguments: 1..<4)
+    @Test("A damaged index of names costs no intact list", arguments: 1..<4)
     func damagedIndex(cell: Int) async throws {
         let (folder, _) = try await makeLists(4)
         let tree = DamagedTree(at: folder)
@@ -70,7 +70,7 @@ struct QueryNameTests {
         for list in 0..<4 { #expect(try await items(of: list, in: folder.store) == expectedItems(list)) }
     }
 
-    @Test("while the index of names lacks a list, none is registered: the list would get a second record")
+    @Test("A store whose index of names lacks a list registers no list, because that list could get a second record")
     func missingInIndex() async throws {
         let (folder, _) = try await makeLists(4)
         let tree = DamagedTree(at: folder)
@@ -88,7 +88,9 @@ struct QueryNameTests {
         #expect(try Connection(path: folder.store).number(SQL("SELECT count(*) FROM query NOT INDEXED")) == 4)
     }
 
-    @Test("of two records with one name the older is kept, or the one that is whole", arguments: [false, true])
+    @Test(
+        "Repair keeps the older of two intact records with one name, and otherwise the intact one",
+        arguments: [false, true])
     func namesakes(isOlderBroken: Bool) async throws {
         let (folder, queries) = try await makeLists(2)
         do {
@@ -103,14 +105,14 @@ struct QueryNameTests {
         #expect(try await items(of: 0, in: folder.store) == expectedItems(isOlderBroken ? 1 : 0))
     }
 
-    @Test("a flipped byte in a record costs no list, and what was held is shown")
+    @Test("A flipped byte in a record costs no list, and the held items stay readable")
     func flippedRecord() async throws {
         let (folder, _) = try await makeLists(3)
         let tree = DamagedTree(at: folder)
         let intact = try tree.bytes
         let page = try #require(try tree.leaves(of: "query").first)
         let start = (page - 1) * DamagedTree.pageSize
-        // The cells lie at the end of the page.
+        // The cells are at the end of the page.
         let content = Int(intact[start + 5]) << 8 | Int(intact[start + 6])
         for position in start + content..<start + DamagedTree.pageSize {
             var bytes = intact

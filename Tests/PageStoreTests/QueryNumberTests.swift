@@ -8,7 +8,7 @@ import Testing
 @Suite("Ids of lists")
 struct QueryNumberTests {
     @Test(
-        "a new list gets an id that no table holds, and no page of a list whose record and sequence were lost",
+        "A new list gets an id that no table contains, and none of the pages of a list whose record and sequence were lost",
         arguments: ["page", "identity", "ledger", "journal", "tally"])
     func orphans(stay table: String) async throws {
         let bench = try await Bench()
@@ -23,7 +23,7 @@ struct QueryNumberTests {
         #expect(try await bench.store.outline(of: other.id)?.pages.isEmpty == true)
     }
 
-    @Test("an id that no list can have is not counted: the next list gets a small one")
+    @Test("An impossible id is ignored, and the next list gets a small one")
     func impossible() async throws {
         let bench = try await Bench()
         try Connection(path: bench.folder.store).execute(
@@ -31,7 +31,7 @@ struct QueryNumberTests {
         #expect(try await bench.store.register(QueryKey("other"), at: noon).id.rawValue == bench.query.rawValue + 1)
     }
 
-    @Test("where the end of a table cannot be read, a new list gets an id beyond any that was counted up to")
+    @Test("A new list gets a very large id when the end of a table cannot be read")
     func unreadable() async throws {
         let tree = try await DamagedTree(pages: 60)
         try tree.damage([try #require(try tree.leaves(of: "page").last)])

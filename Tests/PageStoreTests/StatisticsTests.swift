@@ -4,10 +4,10 @@ import PageStore
 import StorageSupport
 import Testing
 
-/// What a store says of itself: sizes as they are on the disk, and figures of runs that were handed to it.
+/// The statistics of a store contain the sizes of its files and the tallies of recorded runs.
 @Suite("Statistics of a store")
 struct StatisticsTests {
-    @Test("sizes are those of the files, and what is held and failing is counted by query")
+    @Test("Statistics report the sizes of the files, and count items and ledger states by query")
     func sizes() async throws {
         let bench = try await Bench<PageStore>()
         try await bench.put(0, items(0..<100))
@@ -33,7 +33,7 @@ struct StatisticsTests {
         #expect(found.schema == 1)
     }
 
-    @Test("what a purge freed is given back; a query's tally goes with it")
+    @Test("A purge returns the freed space, and removes the query's tally")
     func freed() async throws {
         let bench = try await Bench<PageStore>()
         try await bench.put(0, items(0..<10_000))
@@ -46,7 +46,7 @@ struct StatisticsTests {
         #expect(try await bench.store.verify().isSound)
     }
 
-    @Test("tallies are sums by query since the first; a query that is gone has none")
+    @Test("Tallies add up by query since the first run, and a missing query has none")
     func tallies() async throws {
         let bench = try await Bench<PageStore>()
         let other = try await bench.store.register("other", at: noon).id
@@ -69,7 +69,7 @@ struct StatisticsTests {
         #expect(found.tally == own)
     }
 
-    @Test("an origin that only fails saves nothing, and a run without pages has no rate")
+    @Test("A tally of an origin that only fails saves no requests, and a run without pages has no hit rate")
     func nothingSaved() {
         let tally = RunTally(runs: 1, requests: 40, pagesFetched: 3)
         #expect(tally.requestsSaved == 0)
@@ -77,7 +77,7 @@ struct StatisticsTests {
         #expect(RunTally(runs: 1, requests: 5).hitRate == nil)
     }
 
-    @Test("numbers that none can have are refused, and a store for reading only counts nothing")
+    @Test("An impossible tally is refused, and a read-only store records none")
     func refused() async throws {
         let bench = try await Bench<PageStore>()
         for tally in [RunTally(requests: -1), RunTally(bytesReceived: .max)] {
@@ -95,7 +95,7 @@ struct StatisticsTests {
         await reader.close()
     }
 
-    @Test("sums stay numbers that a store can keep, however often is added")
+    @Test("Sums of tallies saturate at the largest number that a store can keep")
     func saturated() async throws {
         let bench = try await Bench<PageStore>()
         for _ in 0..<2 { try await bench.store.add(RunTally(requests: Total.largest), to: bench.query, at: noon) }

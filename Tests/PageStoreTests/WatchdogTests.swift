@@ -5,13 +5,13 @@ import Testing
 
 @testable import PageStore
 
-@Suite("What a file could do for ever")
+@Suite("Statements without an end")
 struct WatchdogTests {
     private static let endless = SQL(
         "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r")
     private static let one = SQL("SELECT 1")
 
-    @Test("R46: a statement without an end is ended, and the connection goes on")
+    @Test("A statement without an end is interrupted, and the connection stays usable (R46)")
     func endless() throws {
         let connection = try Connection(path: ":memory:")
         connection.timeLimit = .milliseconds(20)

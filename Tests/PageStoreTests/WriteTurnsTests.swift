@@ -11,7 +11,7 @@ import Testing
 struct WriteTurnsTests {
     private let folder = Folder()
 
-    @Test("a turn ends after 20 ms; while another process stands still, each turn is twice as long, up to a second")
+    @Test("A turn ends after 20 ms, and doubles up to a second while another process stalls")
     func schedule() {
         var schedule = TurnSchedule()
         #expect(schedule.isOver(at: TurnSchedule.turn))
@@ -27,7 +27,7 @@ struct WriteTurnsTests {
         #expect(schedule.isOver(at: TurnSchedule.turn))
     }
 
-    @Test("a process that is the next and stands still does not stop the commits of another one")
+    @Test("A stalled process whose turn is next does not stop the commits of another one")
     func standingStill() async throws {
         let store = try await PageStore.openForTest(at: folder.store)
         let query = try await store.register(QueryKey("list"))
@@ -43,7 +43,7 @@ struct WriteTurnsTests {
         await store.close()
     }
 
-    @Test("an id that another process has stored meanwhile is noticed, R5")
+    @Test("A commit notices an id that another process has stored meanwhile (R5)")
     func idsOfOthers() async throws {
         let (one, other) = (
             try await PageStore.openForTest(at: folder.store), try await PageStore.openForTest(at: folder.store)
@@ -66,7 +66,7 @@ struct WriteTurnsTests {
     }
 
     #if Tool
-    @Test("two processes that commit without a pause commit alike often")
+    @Test("Two processes that commit without a pause get similar numbers of commits")
     func fairness() async throws {
         await (try PageStore.openForTest(at: folder.store)).close()
         let worker = Program.built("StoreWorker")
@@ -78,7 +78,7 @@ struct WriteTurnsTests {
         for program in programs { commits.append(try await program.ended().json["commits"] as? Int ?? 0) }
         print("turns: \(commits)")
         let (few, many) = (commits.min() ?? 0, commits.max() ?? 0)
-        #expect(few > 100 && many < 2 * few, "\(commits)")
+        #expect(few > 100 && many < 2 * few, "the shares differ too much: \(commits)")
     }
     #endif
 }

@@ -5,11 +5,11 @@ import SystemPackage
 
 /// A program that runs beside the test.
 ///
-/// Not `Foundation.Process`: on Linux (Swift 6.3) its `run` copies whole `dirent`s out of `/proc/self/fd` and reads
-/// past the buffer when the process has more than 1,350 files open, as a suite of stores has.
+/// It replaces `Foundation.Process`. On Linux (Swift 6.3), the `run` of that class copies whole `dirent`s out of
+/// `/proc/self/fd`. It reads past the buffer when the process has more than 1,350 open files, as a suite of stores has.
 public final class Program: Sendable {
     public struct Ended: Sendable {
-        /// The exit code, or the signal's number after a signal.
+        /// The exit code, or the number of the signal that ended the process.
         public var status: Int32
         public var output: String
         public var errors: String
@@ -27,9 +27,9 @@ public final class Program: Sendable {
     public let id: Int32
     private let end: Task<Ended, any Error>
 
-    /// Starts it; standard input is empty.
+    /// Starts the program with an empty standard input.
     ///
-    /// - Parameter environment: the variables it sees; nil for those of this process.
+    /// - Parameter environment: The environment variables of the program. `nil` means those of this process.
     public init(_ path: String, _ arguments: [String], environment: [String: String]? = nil) async throws {
         let (started, continuation) = AsyncThrowingStream<Int32, any Error>.makeStream()
         end = Task {
@@ -72,7 +72,7 @@ public final class Program: Sendable {
         try await Program(path, arguments, environment: environment).ended()
     }
 
-    /// The path of a program of this package: it lies beside the bundle of tests.
+    /// Returns the path of a program of this package, in the directory of the test bundle.
     public static func built(_ name: String) -> String {
         let bundle = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
         let beside = bundle ?? URL(fileURLWithPath: CommandLine.arguments[0])

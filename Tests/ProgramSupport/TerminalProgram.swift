@@ -10,10 +10,10 @@ import Musl
 import Darwin
 #endif
 
-/// A program at a pseudo-terminal: it sees a person's terminal, and what that would show is here.
+/// A program in a pseudo-terminal. The test reads the output that a terminal would display.
 ///
-/// State: the master side of the terminal, and what was read from it, under a mutex; a thread reads until the program
-/// has ended, and closes the master then.
+/// State: the master side of the terminal, and the output read from it, under a mutex. A thread reads until the program
+/// has ended, and then closes the master.
 public final class TerminalProgram: Sendable {
     public let id: Int32
     private let master: Int32
@@ -24,12 +24,13 @@ public final class TerminalProgram: Sendable {
         let what: String
     }
 
-    /// Starts it, as the leader of a session of its own, so that Ctrl-C typed at the terminal is a signal to it.
+    /// Starts the program as the leader of its own session. Ctrl-C typed at the terminal therefore sends it a signal.
     ///
     /// - Parameters:
-    ///   - environment: the variables it sees, all of them.
-    ///   - columns: the width of the terminal.
-    ///   - output: where standard output goes instead of the terminal; nil leaves it there.
+    ///   - environment: All environment variables of the program.
+    ///   - columns: The width of the terminal.
+    ///   - rows: The height of the terminal.
+    ///   - output: The file for standard output. `nil` means the terminal. Defaults to nil.
     public init(
         _ path: String, _ arguments: [String], environment: [String: String], columns: Int = 80, rows: Int = 24,
         output: String? = nil
@@ -38,7 +39,7 @@ public final class TerminalProgram: Sendable {
         var name = [CChar](repeating: 0, count: 256)
         var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
         guard openpty(&master, &slave, &name, nil, &size) == 0 else { throw Failed(what: "openpty: \(errno)") }
-        // Programs that other tests start must not keep this terminal open.
+        // Programs that other tests start must not inherit this terminal.
         for descriptor in [master, slave] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         defer { close(slave) }
 
@@ -49,7 +50,7 @@ public final class TerminalProgram: Sendable {
         #else
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
-        // POSIX_SPAWN_SETSID, which the overlay does not import (spawn.h).
+        // POSIX_SPAWN_SETSID (spawn.h), which the overlay does not import.
         let newSession: Int16 = 0x80
         #endif
         posix_spawn_file_actions_init(&actions)
@@ -58,7 +59,7 @@ public final class TerminalProgram: Sendable {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        // The first terminal that a session leader without one opens becomes its own (termios(3)).
+        // The first terminal that a session leader opens becomes its controlling terminal (termios(3)).
         posix_spawn_file_actions_addopen(&actions, 0, name, O_RDWR, 0)
         if let output {
             posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
@@ -66,7 +67,7 @@ public final class TerminalProgram: Sendable {
             posix_spawn_file_actions_adddup2(&actions, 0, 1)
         }
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
-        // Signals as a shell would leave them, whatever this process ignores.
+        // Signals are reset as in a shell, whatever this process ignores.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -85,17 +86,17 @@ public final class TerminalProgram: Sendable {
         }
         id = process
         self.master = master
-        // A thread of its own: reading waits, and waiting is not for tasks.
+        // Reading blocks, so it runs on its own thread and not in a task.
         DispatchQueue(label: "pagecache.terminal").async { self.read() }
     }
 
-    /// What the terminal was sent so far, escapes included.
+    /// The output so far, including escapes.
     public var shown: String { String(decoding: screen.withLock { $0 }, as: UTF8.self) }
 
-    /// The exit code, or the signal's number after a signal; nil as long as it runs.
+    /// The exit code, or the number of the signal that ended the process. `nil` means that it still runs.
     public var ended: Int32? { status.withLock { $0 } }
 
-    /// Types text; `\u{3}` is Ctrl-C.
+    /// Types a text. `\u{3}` is Ctrl-C.
     public func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = bytes.withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
@@ -103,7 +104,7 @@ public final class TerminalProgram: Sendable {
 
     public func signal(_ number: Int32) { kill(id, number) }
 
-    /// Gives the terminal another size; whoever is in its foreground is told so (SIGWINCH).
+    /// Resizes the terminal. Its foreground process receives SIGWINCH.
     public func resize(columns: Int, rows: Int) {
         var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
         _ = ioctl(master, UInt(TIOCSWINSZ), &size)
@@ -114,7 +115,7 @@ public final class TerminalProgram: Sendable {
         while true {
             var ready = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
             let isOver = ended != nil
-            // What it wrote last is still there when it has ended.
+            // The last output is still readable after the program has ended.
             guard poll(&ready, 1, isOver ? 0 : 20) > 0 else {
                 if isOver { break }
                 reap()
@@ -126,7 +127,7 @@ public final class TerminalProgram: Sendable {
             } else if isOver {
                 break
             } else {
-                // Hung up: nobody has the other side any more.
+                // No process has the other side of the terminal open any more.
                 reap(waits: true)
             }
         }

@@ -1,12 +1,12 @@
 public import PageModel
 
-/// A call of a storage that takes a transaction, and the list that it is about where that matters to anybody.
+/// A storage call that uses a transaction. Calls that read a single list contain its query.
 public enum StorageCall: Hashable, Sendable {
     case register, query, state, records, summaries
     case outline(QueryID), excerpt(QueryID), window(QueryID), list(QueryID), locate(QueryID), changes(QueryID)
     case commit, claim, record, heartbeat, due, purge, setPinned, evict
 
-    /// Whether it changes nothing.
+    /// Whether the call changes nothing in the storage.
     public var isReading: Bool {
         switch self {
         case .query, .state, .records, .summaries, .outline, .excerpt, .window, .list, .locate, .changes, .due: true
@@ -15,11 +15,11 @@ public enum StorageCall: Hashable, Sendable {
     }
 }
 
-/// A storage in front of another one: what it does not say itself, the other one does.
+/// A storage in front of another one. By default it forwards every call.
 public protocol RelayedStorage: PageStorage {
     var storage: any PageStorage { get }
 
-    /// Every call that takes a transaction passes here. Default: it is made, and nothing else.
+    /// Wraps every call that uses a transaction. By default it only runs `body`.
     func relay<Value: Sendable>(
         _ call: StorageCall, _ body: () async throws(StorageError) -> Value
     ) async throws(StorageError) -> Value

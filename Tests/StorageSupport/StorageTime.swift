@@ -2,9 +2,9 @@ public import PageModel
 public import PageStore
 public import PagedRepositoryTesting
 
-// What tests do at a moment: the storage's clock is set, and then it is done.
+// Storage calls at a moment: each sets the clock of the storage first.
 extension PageStorage {
-    /// The clock that the storage was made with in these tests.
+    /// The manual clock that the storage was created with.
     public var manualClock: ManualClock {
         let clock: (any StorageClock)? =
             switch self {
@@ -43,8 +43,8 @@ extension PageStorage {
         try await at(now).claim(request, of: query)
     }
 
-    /// Takes leases until a moment, and asks for nothing else.
-    /// - Returns: the offsets that were granted.
+    /// Claims leases until a moment, without an excerpt of the list.
+    /// - Returns: The granted offsets.
     public func claim(
         _ offsets: [Int], of query: QueryID, until expiry: Timestamp, at now: Timestamp
     ) async throws(StorageError) -> [Int] {
@@ -58,7 +58,7 @@ extension PageStorage {
         try await at(now).record(edits, for: query)
     }
 
-    /// What is due by a moment, whatever the storage's time is.
+    /// Returns the fetches that are due before a moment, whatever the time of the storage is.
     public func due(before moment: Timestamp, limit: Int) async throws(StorageError) -> [DueFetch] {
         try await due(within: moment - manualClock.now(), limit: limit).fetches
     }
@@ -71,7 +71,7 @@ extension PageStorage {
 }
 
 extension PageStore {
-    /// Opens a store whose clock stands at noon until the test sets it.
+    /// Opens a store whose clock stays at noon until the test sets it.
     public static func openForTest(
         at path: String, mode: Mode = .createIfMissing, options: Options = Options()
     ) async throws(StorageError) -> PageStore {

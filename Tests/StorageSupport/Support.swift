@@ -3,7 +3,7 @@ public import PageModel
 public import PageStore
 public import PagedRepositoryTesting
 
-/// A directory of its own for a test; gone with the value.
+/// A temporary directory for a test. It is removed with the value.
 public final class Folder: Sendable {
     public let path: String
 
@@ -22,7 +22,7 @@ public final class Folder: Sendable {
     public var contents: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
 }
 
-/// The code of the `StorageError` that a call ends with; `nil` when it succeeds, or ends with another error.
+/// Returns the code of the `StorageError` that a call throws. `nil` means that it succeeds, or throws another error.
 public func code<Value>(_ body: () async throws -> Value) async -> StorageError.Code? {
     do {
         _ = try await body()
@@ -32,7 +32,7 @@ public func code<Value>(_ body: () async throws -> Value) async -> StorageError.
     }
 }
 
-/// The moment at which everything in these tests happens.
+/// The default time in these tests.
 public let noon = Timestamp(milliseconds: 1_800_000_000_000)
 
 public func items(_ names: some Sequence<String>) -> PageContent {
@@ -41,17 +41,17 @@ public func items(_ names: some Sequence<String>) -> PageContent {
 
 public func items(_ range: Range<Int>) -> PageContent { items(range.map { "i\($0)" }) }
 
-/// The storages that the port has.
+/// The implementations of a storage.
 public enum StorageKind: String, CaseIterable, Sendable {
     case sqlite, memory
 }
 
-/// A storage with one query in it, and short words for what tests do with it.
+/// A storage with one query, and short methods for tests.
 public struct Bench<Store: Sendable>: Sendable {
     public let folder: Folder
     public let store: Store
     public let query: QueryID
-    /// The storage's.
+    /// The clock of the storage.
     public let clock: ManualClock
     private let storage: any PageStorage
 
@@ -79,7 +79,7 @@ public struct Bench<Store: Sendable>: Sendable {
         try await commit([.put(PageWrite(offset: offset, content: content, evidence: .inferred))], at: moment)
     }
 
-    /// Ids by position, of pages that count as held.
+    /// The ids of held positions. Pages of older generations do not count.
     public var held: [Int: String] {
         get async throws {
             let window = try await storage.window(of: query, 0..<1_000_000)!
@@ -103,8 +103,9 @@ extension Bench where Store == PageStore {
 
 extension Bench where Store == any PageStorage {
     /// - Parameters:
-    ///   - journal: how much of the list's journal is kept. Default: the default.
-    ///   - stamps: the seed of the versions' stamps; nil for the system's random numbers. Default: nil.
+    ///   - kind: The implementation of the storage.
+    ///   - journal: The bound of the list's journal. Defaults to the default bound.
+    ///   - stamps: The seed of the version stamps. `nil` means random stamps of the system. Defaults to nil.
     public init(_ kind: StorageKind, journal: JournalBound = JournalBound(), stamps: UInt64? = nil) async throws {
         let folder = Folder()
         let clock = ManualClock(noon)
@@ -123,9 +124,9 @@ extension Bench where Store == any PageStorage {
     }
 }
 
-/// The long form of the suites: `make soak`.
+/// The long form of the suites, run by `make soak`.
 public enum Soak {
     public static let isOn = ProcessInfo.processInfo.environment["PAGECACHE_SOAK"] != nil
-    /// Printed by what fails; PAGECACHE_SEED repeats it.
+    /// The seed of random tests. Failures print it, and PAGECACHE_SEED repeats a run.
     public static let seed = ProcessInfo.processInfo.environment["PAGECACHE_SEED"].flatMap(UInt64.init) ?? 11
 }

@@ -3,10 +3,10 @@ import Foundation
 import PageModel
 import PageStore
 
-/// One of several processes that commit pages without a pause, each to a list of its own, so that the log is merged and
-/// begun anew all the time.
+/// One of several processes that commit pages without a pause, each to its own list. The log is therefore merged and
+/// restarted continually.
 enum Appender {
-    /// Pages and their sizes differ, so that a page of one commit cannot be taken for that of another.
+    /// Returns content that differs between pages, also in size. A page of one commit cannot be mistaken for another.
     static func content(_ list: String, _ page: Int) -> PageContent {
         let size = page % 5 == 0 ? 3_000 : page % 3 == 0 ? 100 : 700
         return PageContent(
@@ -33,7 +33,7 @@ enum Appender {
         return options
     }
 
-    /// Commits so many pages; prints each number once it is acknowledged.
+    /// Commits this many pages, and prints each number after its commit is acknowledged.
     static func run(_ arguments: [String]) async throws -> Never {
         let (path, list) = (arguments[2], arguments[4])
         let options = options(threshold: Int(arguments[5])!, microseconds: UInt32(arguments[6])!, of: path)
@@ -47,13 +47,13 @@ enum Appender {
         exit(0)
     }
 
-    /// Merges without the write lock, as often as it can: what the store must never do.
+    /// Merges the log without the write lock as often as possible, which the store itself never does.
     static func mergeUnlocked(_ arguments: [String], seconds: Double) throws -> Never {
         _ = options(threshold: 1, microseconds: UInt32(arguments[5])!, of: arguments[2])
         exit(fault_merge_unlocked(arguments[2], Int(seconds * 1_000)) == 0 ? 0 : 70)
     }
 
-    /// Commits for so long; prints how many pages that were.
+    /// Commits for this long, and prints the number of committed pages.
     static func rate(_ arguments: [String], seconds: Double) async throws -> Never {
         let store = try await PageStore.open(at: arguments[2])
         let query = try await store.register(QueryKey(arguments[4]))

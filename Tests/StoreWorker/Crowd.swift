@@ -2,8 +2,8 @@ import Foundation
 import PageModel
 import PageStore
 
-/// A member of a crowd on one store: appends to a list that all share, reads it back, takes leases, moves and purges
-/// lists of its own. It notes what was acknowledged and every rule that it saw broken.
+/// One of several processes on a store. It appends to a shared list, reads it back and takes leases. It also shifts and
+/// purges its own lists. It records the acknowledged items and every violated rule.
 final class Crowd {
     let store: PageStore
     let name: String
@@ -49,7 +49,7 @@ final class Crowd {
         ]
     }
 
-    /// The next page of the shared list, unless somebody else was faster.
+    /// Appends a page to the shared list, unless another process was faster.
     private func append(to query: QueryID, _ round: Int) async throws(StorageError) {
         guard let list = try await store.outline(of: query) else { return }
         let offset = list.coverage.headEnd
@@ -61,7 +61,7 @@ final class Crowd {
         if case .committed = outcome { acknowledged += names }
     }
 
-    /// Every item is what its name says, and the list has no holes.
+    /// Expects that every item matches its name, and that the list has no gaps.
     private func check(_ query: QueryID) async throws(StorageError) {
         guard let list = try await store.outline(of: query) else { return }
         let length = list.coverage.headEnd
@@ -77,7 +77,7 @@ final class Crowd {
         }
     }
 
-    /// While a lease is held nobody else holds it: a file that only one can make says so.
+    /// Takes a lease and checks that it is exclusive, with a file that only one process can create.
     private func lease(_ query: QueryID) async throws(StorageError) {
         let offset = 1_000_000 + Int.random(in: 0..<4)
         let granted = try await timed { () throws(StorageError) in

@@ -3,9 +3,9 @@ import Foundation
 import PageModel
 import PageStore
 
-/// Makes a store, fills and closes it, and is killed instead of one of the calls that this takes.
+/// Creates, fills and closes a store, and is killed at one of the file system calls.
 enum Doomed {
-    /// Says on standard output what it has done, as soon as it is done. Ends the process in any case.
+    /// Prints each finished step on standard output. The process always ends.
     static func run(_ path: String, kind: UInt32, call: Int) async throws -> Never {
         guard fault_vfs_register() == 0,
             let control = fault_control_create((path as NSString).deletingLastPathComponent)
@@ -39,7 +39,7 @@ enum Doomed {
     }
 }
 
-/// Somebody who may read a store, and not write it.
+/// A process that may read a store and not write to it.
 enum Visitor {
     static func look(_ path: String) async throws -> Never {
         var result: [String: Any] = [:]

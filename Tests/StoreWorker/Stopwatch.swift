@@ -2,10 +2,9 @@ import Foundation
 import PageModel
 import PageStore
 
-/// How long a commit takes to reach an observer in another process, and what observing costs when nothing happens.
+/// Measures how long a commit takes to reach an observer in another process, and what an idle observer costs.
 enum Stopwatch {
-    /// Commits the time of day, to the microsecond, and goes on when the other process has answered: a commit there for
-    /// a commit here, as fast as notices travel.
+    /// Commits the current time in microseconds, and waits for the answer of the other process before the next commit.
     static func ping(_ store: PageStore, seconds: Double) async throws -> [String: Any] {
         let clock = try await Line(store, "ping")
         let end = Date().addingTimeInterval(seconds)
@@ -19,7 +18,7 @@ enum Stopwatch {
         return ["commits": count]
     }
 
-    /// Reads the time that was committed as soon as it is told, and answers.
+    /// Reads each committed time when its notice arrives, and answers.
     static func pong(_ store: PageStore) async throws -> [String: Any] {
         var delays: [Double] = []
         let answers = try await Line(store, "pong")
@@ -39,7 +38,7 @@ enum Stopwatch {
         ]
     }
 
-    /// A list whose description is a word that one process says to another.
+    /// A list whose description carries words from one process to another.
     private struct Line {
         let store: PageStore
         let key: QueryKey
@@ -57,7 +56,7 @@ enum Stopwatch {
                 CommitPlan(query: id, version: record.version, edits: [.describe(paging: word, source: "")]))
         }
 
-        /// Every word that differs from the one before, the one that was there first among them; up to "end".
+        /// Returns every word that differs from the previous one, including an initial word, up to "end".
         func words() async throws -> AsyncStream<String> {
             let notices = store.notices(of: id)
             let (words, continuation) = AsyncStream<String>.makeStream()
@@ -82,7 +81,7 @@ enum Stopwatch {
         }
     }
 
-    /// Observes everything until it is told to end, by SIGTERM; the processor time that takes.
+    /// Observes all lists until SIGTERM. Returns the processor time used.
     static func idle(_ store: PageStore) async throws -> [String: Any] {
         signal(SIGTERM, SIG_IGN)
         let (told, continuation) = AsyncStream<Void>.makeStream()

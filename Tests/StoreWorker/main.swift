@@ -1,4 +1,4 @@
-// One of several processes on one store: what it does is its first argument, and what it saw it prints as JSON.
+// One of several processes on a store. The first argument selects the work, and the results are printed as JSON.
 import Foundation
 import PageModel
 import PageStore

@@ -5,12 +5,12 @@ public import ProgramSupport
 public import StorageSupport
 
 extension Folder {
-    /// Runs the built tool on the store in this folder: see `Tool.run`.
+    /// Runs the built tool on the store in this folder, as `Tool.run` does.
     public func tool(_ arguments: [String], environment: [String: String] = [:]) async throws -> Program.Ended {
         try await Tool.run(arguments + ["--store", store], environment: environment)
     }
 
-    /// Writes a list into the store in this folder: one page at the head, seen at noon.
+    /// Writes a list into the store in this folder: page one, validated at noon.
     public func write(_ content: PageContent, as key: QueryKey = "list", total: Total, and edits: [ListEdit] = [])
         async throws
     {
@@ -24,7 +24,7 @@ extension Folder {
         await store.close()
     }
 
-    /// Writes a list of 150 items of which the last 50 are missing.
+    /// Writes a list of 150 items whose last 50 are missing.
     public func writeListWithGap(_ key: QueryKey = "list") async throws {
         try await write(items(0..<100), as: key, total: .exact(150))
     }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A JSON Schema (2020-12) of the keywords that our schemas use. One with any other keyword is refused: a rule that is
-/// not understood must not pass for one that is kept.
+/// A JSON Schema (2020-12) with the keywords that the schemas of this package use. A schema with another keyword is
+/// refused, because an unsupported rule would otherwise count as fulfilled.
 public struct JSONSchema: Sendable {
     public struct Unusable: Error, Hashable {
         public let what: String
@@ -16,7 +16,7 @@ public struct JSONSchema: Sendable {
     ]
     private static let types: Set<String> = ["null", "boolean", "integer", "number", "string", "array", "object"]
 
-    /// - Throws: `Unusable` when it is not JSON, or says something that is not understood here.
+    /// - Throws: `Unusable` when the text is not JSON, or contains an unsupported keyword or value.
     public init(_ text: String) throws {
         do { root = try JSONValue(text) } catch { throw Unusable(what: "not JSON: \(error)") }
         guard root["$schema"]?.text == "https://json-schema.org/draft/2020-12/schema" else {
@@ -25,7 +25,8 @@ public struct JSONSchema: Sendable {
         try check(root, "#")
     }
 
-    /// What is wrong with a value, each with the place in it; empty when nothing is.
+    /// Returns the violations of the schema in a value, each with its place. An empty array means that the value is
+    /// valid.
     public func problems(with value: JSONValue) -> [String] { problems(value, root, "") }
 
     // MARK: The schema itself
@@ -56,7 +57,7 @@ public struct JSONSchema: Sendable {
         {
             try check(part, "\(place)/\(name)")
         }
-        // A member that must be there and is not described could be anything.
+        // A required member without a description could have any value.
         for name in schema["required"]?.elements ?? [] where schema["properties"]?[name.text ?? ""] == nil {
             throw Unusable(what: "\(place) requires \(name), which it does not describe")
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON with its types kept apart: a one is no `true`, and an integer is a number without a fraction.
+/// JSON with distinct types: the number 1 is not `true`, and an integer is a number without a fraction.
 public enum JSONValue: Hashable, Sendable, Decodable {
     case null
     case bool(Bool)
@@ -37,7 +37,7 @@ public enum JSONValue: Hashable, Sendable, Decodable {
     public var elements: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
     public var members: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
 
-    /// The name that JSON Schema has for its type; integers are "integer", which "number" includes.
+    /// The name of the type in JSON Schema. Integers are "integer", which "number" includes.
     var typeName: String {
         switch self {
         case .null: "null"

@@ -4,11 +4,12 @@ import Foundation
 public import ProgramSupport
 public import StorageSupport
 
-/// The built tool, run as a process of its own.
+/// The built tool in a separate process.
 public enum Tool {
     public static let path = Program.built("pagecache")
 
-    /// Runs it with an environment of nothing but a search path and what is given.
+    /// Runs the tool with a search path, a home directory that does not exist, and the given environment variables
+    /// only.
     public static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Program.Ended {
         try await start(arguments, environment: environment).ended()
     }
@@ -20,7 +21,7 @@ public enum Tool {
     }
 }
 
-/// Runs `body` with an origin that serves, and stops it.
+/// Runs `body` with a running origin, and stops the origin afterwards.
 public func withOrigin<Value>(_ origin: DemoOrigin, _ body: (String) async throws -> Value) async throws -> Value {
     let root = try await origin.start()
     do {
@@ -33,8 +34,8 @@ public func withOrigin<Value>(_ origin: DemoOrigin, _ body: (String) async throw
     }
 }
 
-/// Waits for something that another process brings about. There is no clock to turn: the deadline only ends a test
-/// that would hang.
+/// Waits for the effect of another process. No clock can be advanced for it. The deadline only ends a test that would
+/// hang.
 public func eventually(_ what: String, _ condition: () -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while !condition() {
@@ -47,7 +48,7 @@ struct Overdue: Error {
     let what: String
 }
 
-/// The ids of the items that `show` prints.
+/// Returns the ids of the items that `show` prints.
 public func shownIDs(_ folder: Folder, _ query: String) async throws -> [String] {
     let shown = try await Tool.run(["show", query, "--store", folder.store])
     return shown.output.split(separator: "\n").compactMap { line in

@@ -12,11 +12,12 @@ struct CompletionTests {
     private let folder = Folder()
 
     @Test(
-        "a script for each shell, which that shell can read where it is installed", arguments: ["bash", "zsh", "fish"])
+        "Each shell has a completion script that it can parse where it is installed",
+        arguments: ["bash", "zsh", "fish"])
     func scripts(shell: String) async throws {
         let ended = try await Tool.run(["completions", shell])
         #expect(ended.status == 0)
-        // How a query's names are asked for, and how an option is written, is each shell's own way.
+        // Each shell has its own way to request the names of queries, and to write an option.
         let asks = shell == "fish" ? "custom_completion" : "---completion"
         let words = ["sync", "export", "watch", shell == "fish" ? "-l 'store'" : "--store", asks]
         for word in words { #expect(ended.output.contains(word), "\(word)") }
@@ -30,7 +31,7 @@ struct CompletionTests {
         #expect(try await Tool.run(["completions", "csh"]).status == 64)
     }
 
-    @Test("queries are completed from the store: of --store, else of the default one; no store is no error")
+    @Test("Queries are completed from --store or the default store, and a missing store is no error")
     func queries() async throws {
         let origin = DemoOrigin(count: 10)
         try await withOrigin(origin) { root in
@@ -39,7 +40,7 @@ struct CompletionTests {
                 let ended = try await Tool.run(["sync", "\(root)/\(path)", "--store", folder.store, "--json"])
                 ids.append(try #require(ended.json["query"] as? String))
             }
-            /// As the scripts ask: the words so far, and which of them is to be completed, up to which character.
+            /// Requests completions as the scripts do: the words so far, the index of the last word, and its length.
             func complete(_ words: [String], _ environment: [String: String] = [:]) async throws -> [String] {
                 let last = words.last ?? ""
                 let ended = try await Tool.run(
@@ -61,7 +62,7 @@ struct CompletionTests {
     }
 
     @Test(
-        "the store is found in what was typed",
+        "The store is found in the typed words",
         arguments: [
             (["pagecache", "--store", "/a"], "/a"), (["pagecache", "--store=/a b"], "/a b"),
             (["pagecache", "--store", "'/a'"], "/a"),
@@ -69,7 +70,7 @@ struct CompletionTests {
         ] as [([String], String?)])
     func store(words: [String], path: String?) { #expect(QueryCompletion.store(in: words) == path) }
 
-    @Test("--version is the one constant, which the changelog does not contradict")
+    @Test("The version is one constant, and matches the changelog")
     func version() async throws {
         #expect(try await Tool.run(["--version"]).output == toolVersion + "\n")
         #expect(toolVersion.wholeMatch(of: /\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?/) != nil)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pagecache
 
-/// The map of a list: what is shown of each stretch, and that it fits.
+/// The map of a list: the state of each range, and its layout.
 @Suite("The map of a list")
 struct CoverageMapTests {
     private typealias State = CoverageMap.State
@@ -13,7 +13,7 @@ struct CoverageMapTests {
 
     private func described(_ map: CoverageMap) -> [String] { map.stretches.map { "\($0.range) \($0.state.rawValue)" } }
 
-    @Test("pages by their age and evidence, what is missing as gaps, to the end that is known")
+    @Test("Pages are shown by age and evidence, and missing positions as gaps up to the known end")
     func states() {
         let pages = [
             Sample.page(0..<100), Sample.page(100..<200, age: .seconds(61)),
@@ -23,12 +23,12 @@ struct CoverageMapTests {
         #expect(
             described(map(Sample.list(pages, total: .exact(500)))) == [
                 "0..<100 fresh", "100..<200 stale", "200..<300 inferred", "300..<400 gap",
-                // What follows a gap follows nothing.
+                // A page after a gap has no seam.
                 "400..<450 fresh", "450..<500 gap",
             ])
     }
 
-    @Test("what is stale is what the origin's own word, and whoever invalidated the list, make of it")
+    @Test("Staleness follows the origin's freshness lifetime and invalidation")
     func freshness() {
         var list = Sample.list([Sample.page(0..<100, age: .seconds(300))], total: .exact(100), validated: .seconds(300))
         #expect(described(map(list)) == ["0..<100 stale"])
@@ -41,7 +41,7 @@ struct CoverageMapTests {
         #expect(list.freshnessText(now: Sample.now) == "stale (invalidated)")
     }
 
-    @Test("what the origin's own cursors join, which a sweep cannot prove either, counts by its age")
+    @Test("Pages joined by the origin's own cursors are shown by age, because a sweep cannot verify them")
     func chained() {
         var pages = [
             Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred),
@@ -54,7 +54,7 @@ struct CoverageMapTests {
         #expect(described(map(Sample.list(pages, end: 30))) == ["0..<20 fresh", "20..<30 stale"])
     }
 
-    @Test("a page that was joined from two is inferred, one of an older generation is old")
+    @Test("A page joined from two is inferred, and a page of an older generation is old")
     func joinedAndOld() {
         let pages = [
             Sample.page(0..<10, generation: 2, seams: [InnerSeam(index: 5, since: Sample.now)]),
@@ -63,7 +63,7 @@ struct CoverageMapTests {
         #expect(described(map(Sample.list(pages, end: 20, generation: 2))) == ["0..<10 inferred", "10..<20 old"])
     }
 
-    @Test("a failure shows where its page would be: a page's worth, up to what is known next")
+    @Test("A failure covers one page size from its position, up to the next known page")
     func failures() {
         let list = Sample.list(
             [Sample.page(0..<100), Sample.page(150..<250)], total: .exact(1_000),
@@ -76,7 +76,7 @@ struct CoverageMapTests {
             ])
     }
 
-    @Test("a page that is held and cannot be confirmed is failing; so is page one of nothing")
+    @Test("A held page that cannot be confirmed is failing, and so is page one of an empty list")
     func heldAndFailing() {
         #expect(
             described(map(Sample.list([Sample.page(0..<10)], end: 10, ledger: [Sample.failing(0)]))) == [
@@ -85,7 +85,7 @@ struct CoverageMapTests {
         #expect(described(map(Sample.list([], validated: nil, ledger: [Sample.failing(0)]))) == ["0..<1 failing"])
     }
 
-    @Test("nothing is nothing; an end that nobody knows is said")
+    @Test("An empty list has an empty map, and an unknown end is marked")
     func empty() {
         #expect(map(Sample.list([], end: 0)).length == 0)
         #expect(!map(Sample.list([], end: 0)).isOpen)
@@ -93,7 +93,7 @@ struct CoverageMapTests {
         #expect(!map(Sample.list([Sample.page(0..<10)], total: .exact(10))).isOpen)
     }
 
-    @Test("cells show the worst that is in them, and cover every position once")
+    @Test("Each cell shows the worst state in it, and the cells cover every position once")
     func cells() {
         let list = Sample.list(
             [Sample.page(0..<100), Sample.page(100..<200, age: .seconds(61)), Sample.page(210..<300)],
@@ -104,7 +104,7 @@ struct CoverageMapTests {
     }
 
     @Test(
-        "sizes of cells are round, and as small as they can be",
+        "Cell sizes are round and as small as possible",
         arguments: [
             (0, 80, 1), (80, 80, 1), (81, 80, 2), (400, 80, 5), (401, 80, 10), (1_050, 80, 20),
             (1 << 53, 80, 200_000_000_000_000),
@@ -113,7 +113,7 @@ struct CoverageMapTests {
         #expect(CoverageMap.cellSize(for: length, atMost: cells) == size)
     }
 
-    @Test("R44: a total that cannot be costs as many cells as fit, and no more")
+    @Test("An absurd total uses no more cells than fit (R44)")
     func hugeTotal() {
         let list = Sample.list([Sample.page(0..<100)], total: .exact(Total.largest), ledger: [Sample.failing(100)])
         let lines = MapDrawing(map: map(list), width: 80).lines { $1 }
@@ -121,7 +121,7 @@ struct CoverageMapTests {
         #expect(lines.allSatisfy { $0.count < 80 })
     }
 
-    @Test("fits any terminal, 20 columns too", arguments: [20, 40, 80, 200])
+    @Test("The map fits any terminal, down to 20 columns", arguments: [20, 40, 80, 200])
     func widths(width: Int) {
         let pages = (0..<40).map {
             Sample.page($0 * 100..<$0 * 100 + 80, age: $0 % 2 == 0 ? .seconds(5) : .seconds(90))
@@ -132,7 +132,8 @@ struct CoverageMapTests {
         #expect(lines[0].contains("0 "))
     }
 
-    @Test("legible without colour: each state has a character of its own, and the legend names those that are there")
+    @Test(
+        "The map is legible without colour: each state has its own character, and the legend names the states present")
     func legend() {
         #expect(Set(State.allCases.map(\.character)).count == State.allCases.count)
         let list = Sample.list([Sample.page(0..<60), Sample.page(60..<80, age: .seconds(90))], total: .exact(100))
@@ -143,14 +144,14 @@ struct CoverageMapTests {
         #expect(lines.last == "█ fresh 60   ▓ stale 20   · gap 20   cell: 1 item")
     }
 
-    @Test("a list that may go on says so")
+    @Test("A list with an unknown end says that it may go on")
     func goesOn() {
         let lines = MapDrawing(map: map(Sample.list([Sample.page(0..<10)])), width: 80).lines { $1 }
         #expect(lines[0] == " 0 ██████████…")
         #expect(lines.last == "the list may go on")
     }
 
-    @Test("colours are put around, and nothing else changes")
+    @Test("Colours surround the cells and change nothing else")
     func colours() {
         let list = Sample.list([Sample.page(0..<5), Sample.page(5..<9, age: .seconds(90))], total: .exact(12))
         let plain = MapDrawing(map: map(list), width: 60).lines { $1 }

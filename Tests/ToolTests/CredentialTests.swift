@@ -5,7 +5,7 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-/// What somebody proves itself with: from where it comes, and to whom it goes (R45).
+/// Where credentials come from, and which origins receive them (R45).
 @Suite("pagecache and credentials")
 struct CredentialTests {
     private let folder = Folder()
@@ -14,7 +14,7 @@ struct CredentialTests {
         try await Tool.run(arguments + ["--store", folder.store], environment: environment)
     }
 
-    /// A server that notes who sent what, the folder in which it does, and its URL.
+    /// Starts a server that records the credentials of each request. Returns the server, its folder and its URL.
     private func listener() async throws -> (server: Program, place: Folder, root: String) {
         let script = """
             import http.server, sys
@@ -40,7 +40,7 @@ struct CredentialTests {
         Set(try String(contentsOfFile: "\(place.path)/seen", encoding: .utf8).split(separator: "\n").map(String.init))
     }
 
-    /// A file that nobody else may read, unless it is said.
+    /// Creates a file that only its owner may read by default.
     private func file(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
         let path = "\(folder.path)/\(name)"
         folder.createFile(path, text)
@@ -48,7 +48,7 @@ struct CredentialTests {
         return path
     }
 
-    @Test("a token and headers come from files, are sent, and are nowhere else")
+    @Test("A token and headers from files are sent and stored nowhere")
     func files() async throws {
         let (server, place, root) = try await listener()
         defer { server.signal(SIGKILL) }
@@ -73,7 +73,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("a file that others may read is warned about; a secret in --header once, however many there are")
+    @Test("A file that others may read leads to a warning, and secrets in --header to a single one")
     func warnings() async throws {
         let token = try file("token", "S3CRET", mode: 0o644)
         let ended = try await tool([
@@ -89,7 +89,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "what is no credential is refused before anybody is asked, and not told",
+        "An invalid credential is refused before any request, and not printed",
         arguments: [
             ("--bearer-file", "", 64), ("--bearer-file", "two\nS3CRET", 64), ("--header-file", "S3CRET", 64),
             ("--header-file", ": S3CRET", 64),
@@ -102,10 +102,10 @@ struct CredentialTests {
         #expect(!ended.errors.contains("S3CRET"))
     }
 
-    @Test("a file that is not there, and two tokens at once, are wrong usage")
+    @Test("A missing credential file, and two tokens at once, are usage errors")
     func usage() async throws {
         let none = try await tool(["retry", "--bearer-file", "\(folder.path)/none"])
-        #expect(none.status == 66, "there is no store, which comes first")
+        #expect(none.status == 66, "the missing store is reported first")
         let missing = try await tool(["sync", "http://127.0.0.1:1/items", "--bearer-file", "\(folder.path)/none"])
         #expect(missing.status == 64)
         #expect(missing.errors.contains("there is no file"))
@@ -114,7 +114,8 @@ struct CredentialTests {
         #expect(both.errors.contains("exclude each other"))
     }
 
-    @Test("R45: with several lists, a credential goes to those that were fetched with it, and to no other origin")
+    @Test(
+        "With several lists a credential is sent to the lists that were fetched with it, and to no other origin (R45)")
     func credentials() async throws {
         let (server, place, root) = try await listener()
         defer { server.signal(SIGKILL) }
@@ -135,7 +136,8 @@ struct CredentialTests {
         #expect(
             try seen(place).subtracting(["/mine Bearer S3CRET none", "/open none none"]) == ["/mine Bearer S3CRET 1"])
 
-        // Without it the list is left alone, the other is not, and the exit code says that somebody is needed.
+        // Without the credential this list is skipped and the other is not. The exit code says that an operator is
+        // needed.
         let without = try await tool(["sync", "--due", "--stale-after", "0s", "--json"])
         #expect(without.status == 77)
         #expect(

@@ -12,11 +12,11 @@ import Musl
 import Darwin
 #endif
 
-/// The origin that other tests believe.
+/// The origin that other tests rely on.
 @Suite("The origin of the demo")
 struct DemoOriginTests {
-    /// What comes back for one request, on a connection of its own, until it is closed; empty where nobody answers.
-    /// Nothing of ours is on this side, and no thread of the pool waits.
+    /// Sends one request on a new connection, and returns all bytes until it is closed. Returns an empty string when
+    /// the connection fails. The code uses plain sockets, and does not block a thread of the pool.
     private func ask(_ url: String, _ method: String, _ target: String) async -> String {
         let port = UInt16(url.split(separator: ":").last ?? "") ?? 0
         return await withCheckedContinuation { continuation in
@@ -53,14 +53,14 @@ struct DemoOriginTests {
 
     private func isAnswered(_ answer: String, with status: Int) -> Bool { answer.hasPrefix("HTTP/1.1 \(status) ") }
 
-    @Test("only what the list is asked counts; what it is not asked in the right way is refused")
+    @Test("Only valid requests for the list count, and others are refused")
     func refusals() async throws {
         let origin = DemoOrigin(count: 5, pageSize: 2)
         let url = try await origin.start()
         #expect(isAnswered(await ask(url, "GET", "/nothing"), with: 404))
         #expect(isAnswered(await ask(url, "DELETE", "/items"), with: 405))
         #expect(origin.requests.isEmpty && origin.answered == 0)
-        // Of two parameters of one name the first counts; those without a value, or a name, count for nothing.
+        // The first of two parameters with one name counts. Parameters without a value or a name are ignored.
         let page = await ask(url, "GET", "/items?limit=3&limit=1&=7&offset")
         #expect(isAnswered(page, with: 200) && page.contains(#""next":"/items?limit=3&offset=3""#))
         let head = await ask(url, "HEAD", "/pages?page=2")
@@ -70,7 +70,7 @@ struct DemoOriginTests {
         await origin.stop()
     }
 
-    @Test("it stops while requests are held, and others come in, and is not there afterwards")
+    @Test("The origin stops while requests are held and others arrive, and refuses connections afterwards")
     func stops() async throws {
         for _ in 0..<20 {
             let origin = DemoOrigin(count: 5) { number, _ in number % 2 == 1 ? .hold : nil }

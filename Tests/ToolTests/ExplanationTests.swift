@@ -4,7 +4,7 @@ import Testing
 
 @testable import pagecache
 
-/// What `why` says: true of the outline, complete, and with a way on.
+/// The output of `why` is true of the outline, complete, and names a next step.
 @Suite("An explanation")
 struct ExplanationTests {
     private func sentences(_ list: ListOutline, _ topic: Explanation.Topic? = nil) -> [String] {
@@ -17,7 +17,7 @@ struct ExplanationTests {
 
     private let id = QueryKey("http://h/items").shortID
 
-    @Test("a whole and fresh list needs nothing")
+    @Test("A complete and fresh list needs no action")
     func nothingToDo() {
         let list = Sample.list([Sample.page(0..<50), Sample.page(50..<100)], total: .exact(100))
         #expect(
@@ -28,7 +28,7 @@ struct ExplanationTests {
             ])
     }
 
-    @Test("R11: never fetched, fetched and empty, and of unknown length are three things")
+    @Test("Never fetched, fetched and empty, and unknown length are three different states (R11)")
     func holding() {
         #expect(sentences(Sample.list([], validated: nil), .holding) == ["Nothing of it was ever fetched."])
         #expect(sentences(Sample.list([], end: 0), .holding) == ["It was fetched, and is empty."])
@@ -38,7 +38,7 @@ struct ExplanationTests {
             ])
     }
 
-    @Test("why stale: since when, and who refreshes it")
+    @Test("A stale list is explained with its age and its next refresh")
     func stale() {
         let list = Sample.list([Sample.page(0..<10, age: .seconds(300))], end: 10, validated: .seconds(300))
         #expect(
@@ -57,14 +57,14 @@ struct ExplanationTests {
             ])
     }
 
-    /// A whole list that was confirmed so long ago.
+    /// Returns a complete list with a last validation of this age.
     private func aged(_ age: Duration, freshFor: Duration? = nil, isPinned: Bool = false) -> ListOutline {
         var list = Sample.list([Sample.page(0..<10, age: age)], end: 10, validated: age, isPinned: isPinned)
         list.record.freshFor = freshFor
         return list
     }
 
-    @Test("where the origin says for how long it is fresh, that is what counts, and it is said")
+    @Test("The origin's freshness lifetime determines staleness and is explained")
     func originsWord() {
         #expect(
             sentences(aged(.seconds(300), freshFor: .seconds(600)), .freshness) == [
@@ -85,7 +85,7 @@ struct ExplanationTests {
             ])
     }
 
-    @Test("an age that somebody names counts instead, and is part of what there is to type")
+    @Test("A freshness age from the operator takes precedence, and is part of the suggested command")
     func operatorsWord() {
         let policy = FreshnessPolicy(operatorSays: DurationArgument(argument: "90s"))
         func said(_ list: ListOutline) -> [String] {
@@ -103,7 +103,7 @@ struct ExplanationTests {
         #expect(FreshnessPolicy(operatorSays: nil) == FreshnessPolicy())
     }
 
-    @Test("a list that was invalidated is stale however young it is, and so is each place in it; who said so is told")
+    @Test("An invalidated list of any age is stale at every position, and the cause is explained")
     func invalidated() {
         var list = aged(.seconds(5), freshFor: .seconds(600))
         list.record.invalidatedAt = Sample.ago(.seconds(240))
@@ -121,13 +121,13 @@ struct ExplanationTests {
         #expect(sentences(list, at: 3).contains("is not right any more"))
     }
 
-    @Test("R29: a clock that was set back is told")
+    @Test("A clock that was set back is explained (R29)")
     func clockSetBack() {
         let list = Sample.list([Sample.page(0..<10)], end: 10, validated: .seconds(-600))
         #expect(sentences(list, .freshness).first?.contains("in the future") == true)
     }
 
-    @Test("R23: page one may be fresh, and what lies behind it old")
+    @Test("A fresh page one with old pages behind it is explained (R23)")
     func oldPages() {
         let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, age: .seconds(86_400 * 3))], end: 20)
         #expect(sentences(list, .freshness).count == 2)
@@ -136,7 +136,7 @@ struct ExplanationTests {
                 == true)
     }
 
-    @Test("why failing: failures of one cause are one sentence, with what comes next and when")
+    @Test("Failures with one cause share a sentence, with the time of the next attempt")
     func failing() {
         let list = Sample.list(
             [Sample.page(0..<100)], total: .exact(400),
@@ -163,7 +163,7 @@ struct ExplanationTests {
         )
     }
 
-    @Test("page one is a matter of its own, and is not promised twice")
+    @Test("A failure of page one has its own sentence and one next step")
     func pageOne() {
         let list = Sample.list(
             [], validated: nil, ledger: [Sample.failing(0, next: nil, attempts: 8, "cannot connect", .transport)],
@@ -175,7 +175,7 @@ struct ExplanationTests {
         #expect(sentences(list, .next) == ["It was given up for now: 'pagecache retry \(id)' tries again."])
     }
 
-    @Test("what is due, and was not tried, is told")
+    @Test("An overdue page is explained")
     func due() {
         let list = Sample.list(
             [Sample.page(0..<100)], total: .exact(200), ledger: [Sample.failing(100, next: .seconds(-90))])
@@ -185,7 +185,7 @@ struct ExplanationTests {
             ])
     }
 
-    @Test("R28: an origin that asked to be left alone is told")
+    @Test("A pause that the origin requested is explained (R28)")
     func retryAfter() {
         var entry = Sample.failing(100)
         entry.retryAfterUntil = Sample.now + .seconds(30)
@@ -193,7 +193,7 @@ struct ExplanationTests {
         #expect(sentences(list, .failure).last == "The origin asked to be left alone until 2027-01-15T08:00:30.000Z.")
     }
 
-    @Test("R30: what is in flight, and what was when its process died")
+    @Test("A page in flight is explained, also when its process has died (R30)")
     func inFlight() {
         let living = LedgerEntry(
             offset: 100, state: .inFlight, lastAttemptAt: Sample.ago(.seconds(3)), leaseOwner: "a",
@@ -208,7 +208,7 @@ struct ExplanationTests {
                 == true)
     }
 
-    @Test("G1: what is only believed is said, and how it is proven")
+    @Test("Inferred seams are explained, with the way to verify them (G1)")
     func evidence() {
         let list = Sample.list([Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred)], end: 20)
         #expect(
@@ -217,9 +217,7 @@ struct ExplanationTests {
             ])
     }
 
-    @Test(
-        "what only the origin's own cursors join is said as that, with no advice to sweep, which would not prove it either"
-    )
+    @Test("Pages joined only by the origin's own cursors are explained, without the advice to sweep")
     func chained() {
         var pages = [
             Sample.page(0..<10), Sample.page(10..<20, evidence: .inferred), Sample.page(20..<30, evidence: .inferred),
@@ -239,7 +237,7 @@ struct ExplanationTests {
             sentences(Sample.list(pages, end: 30), at: 12).contains("is the word of the origin's own link or cursor"))
     }
 
-    @Test("a sweep that was cut off, and gaps that nothing fails at, are gone on with")
+    @Test("An interrupted sweep, and gaps without failures, are continued by the next run")
     func goesOn() {
         let list = Sample.list(
             [Sample.page(0..<100)], total: .exact(200),
@@ -249,9 +247,9 @@ struct ExplanationTests {
         #expect(next.last == "What is missing and does not fail is fetched by the next 'pagecache sync \(id)'.")
     }
 
-    // MARK: One place
+    // MARK: One position
 
-    @Test("a place that is held: its page, its age, and why it is believed to be there")
+    @Test("A held position is explained by its page, its age and its evidence")
     func heldPlace() {
         let list = Sample.list(
             [Sample.page(0..<10), Sample.page(10..<20, age: .seconds(90), evidence: .inferred)], end: 20)
@@ -259,10 +257,10 @@ struct ExplanationTests {
         #expect(said.hasPrefix("Position 12 is held, in the page at 10–19, which was fetched 90 s ago"))
         #expect(said.contains("The page is stale: it was last confirmed 90 s ago"))
         #expect(said.contains("is believed, since"))
-        #expect(!sentences(list, at: 3).contains("follows"), "nothing lies before page one")
+        #expect(!sentences(list, at: 3).contains("follows"), "page one has no page before it")
     }
 
-    @Test("a place that is missing: which gap, and why")
+    @Test("A missing position is explained by its gap and the cause")
     func missingPlace() {
         let list = Sample.list(
             [Sample.page(0..<100), Sample.page(300..<400)], total: .exact(500), ledger: [Sample.failing(200)])
@@ -275,7 +273,7 @@ struct ExplanationTests {
         #expect(sentences(list, at: 450).hasPrefix("Position 450 is missing: nothing is held at 400–499."))
     }
 
-    @Test("a place behind the end does not exist, and one behind an end that nobody knows may")
+    @Test("A position behind the end does not exist, and one behind an unknown end may exist")
     func behindTheEnd() {
         #expect(
             sentences(Sample.list([Sample.page(0..<10)], end: 10), at: 10)

@@ -10,7 +10,7 @@ import ToolSupport
 struct ExportTests {
     private let folder = Folder()
 
-    /// A store with a list of so many items; the origin is gone again.
+    /// Fills a store with a list of this many items, and stops the origin. Returns the query.
     private func filled(_ count: Int, _ flags: [String] = []) async throws -> String {
         let origin = DemoOrigin(count: count)
         return try await withOrigin(origin) { root in
@@ -23,7 +23,7 @@ struct ExportTests {
         try await Tool.run(["export", query, "--store", folder.store] + flags)
     }
 
-    @Test("NDJSON is byte for byte what the origin sent, a line an item; `show` into a pipe writes the same")
+    @Test("NDJSON contains each item byte for byte on its own line, and `show` into a pipe writes the same")
     func ndjson() async throws {
         let query = try await filled(2_345)
         let ended = try await export(query)
@@ -33,7 +33,7 @@ struct ExportTests {
         #expect(ended.output == (try await Tool.run(["show", query, "--store", folder.store])).output)
     }
 
-    @Test("JSON is one array of all items; CSV has a line of names and one for each item")
+    @Test("JSON is one array of all items, and CSV has a header line and one line per item")
     func otherFormats() async throws {
         let query = try await filled(250)
         #expect(try await export(query, ["--json"]).jsonArray.compactMap { $0["id"] as? String }.count == 250)
@@ -45,7 +45,9 @@ struct ExportTests {
         #expect(named.prefix(2) == ["/price,/id", "249.50,item-249"])
     }
 
-    @Test("a file is there in whole: nothing beside it afterwards, its mode kept, a link followed, a directory refused")
+    @Test(
+        "An exported file is complete, leaves no temporary file, keeps its mode, follows a link, and cannot be a directory"
+    )
     func file() async throws {
         let query = try await filled(250)
         let place = Folder()
@@ -64,20 +66,20 @@ struct ExportTests {
         #expect(try await export(query, ["-o", place.path]).status == 73)
         #expect(try await export(query, ["-o", "\(place.path)/none/x"]).status == 73)
         #expect(try await export(query, ["-o", "-"]).output.split(separator: "\n").count == 250)
-        // A device is written to, and is still one afterwards.
+        // A device is written to and stays a device.
         #expect(try await export(query, ["-o", "/dev/null"]).status == 0)
         #expect(
             try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
                 == .typeCharacterSpecial)
     }
 
-    @Test("what does not fit: 74, no old file harmed, nothing beside it; a limit on file sizes kills nobody")
+    @Test("An export that does not fit ends with 74, keeps the old file and leaves no temporary file")
     func full() async throws {
         let query = try await filled(2_000)
         let place = Folder()
         let path = "\(place.path)/items"
         place.createFile(path, "old")
-        // SIGXFSZ (setrlimit(2)): 100 blocks of 512 or 1,024 bytes, as the shell counts.
+        // The limit raises SIGXFSZ (setrlimit(2)). It is 100 blocks of 512 or 1,024 bytes, depending on the shell.
         let script = "ulimit -f 100; exec '\(Tool.path)' export \(query) --store '\(folder.store)' -o '\(path)'"
         let ended = try await Program.run("/bin/sh", ["-c", script])
         #expect(ended.status == 74, "\(ended.status): \(ended.errors)")
@@ -89,7 +91,7 @@ struct ExportTests {
         #expect(device.errors.contains("no space left"))
     }
 
-    @Test("R12: what is missing is told, and the code is 75; what is there is written")
+    @Test("An export with gaps writes the held items, reports the missing ones, and ends with 75 (R12)")
     func gaps() async throws {
         let query = try await filled(1_000, ["--max-pages", "3", "--overlap", "0"])
         let ended = try await export(query)
@@ -100,7 +102,7 @@ struct ExportTests {
     }
 
     @Test(
-        "what is damaged is left out, counted and told with 65; nothing is written to the store, which may be read-only",
+        "An export omits and counts damaged items, ends with 65, and does not write to the store, which may be read-only",
         arguments: [
             [], ["--json"], ["--format", "csv"], ["-o"],
         ])
@@ -126,16 +128,16 @@ struct ExportTests {
                 "100 items from position 300 on are damaged and were left out; 50 other positions are missing or not up to date"
             ))
         let output = flags == ["-o"] ? try String(contentsOfFile: "\(place.path)/items", encoding: .utf8) : ended.output
-        // What is whole is there: 900 were fetched, and a hundred of them are lost; CSV has a line of names.
+        // Of the 900 fetched items, a hundred are damaged. CSV has a header line in addition.
         #expect(output.split(separator: "\n").count == (flags == ["--format", "csv"] ? 801 : 800))
         #expect(!output.contains("\u{0}"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.store)) == before)
-        // The page still counts as held: only who may write, and was asked to, drops it.
+        // The damaged page still counts as held. Only a repair with write access drops it.
         #expect(
             try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.first?["items"] as? Int == 900)
     }
 
-    @Test("--fields writes those members and no others, in that order, byte for byte as they were sent")
+    @Test("--fields writes only these members, in this order, byte for byte as received")
     func fields() async throws {
         let query = try await filled(3)
         let lines = try await export(query, ["--fields", "/price,/none,/note,/id"]).output.split(separator: "\n")
@@ -145,7 +147,7 @@ struct ExportTests {
         #expect(json.jsonArray.compactMap { $0["/id"] as? String } == ["item-2", "item-1", "item-0"])
     }
 
-    @Test("| head is quiet, and what is asked for wrongly is 64 or 66")
+    @Test("A closed pipe is no error, and wrong usage ends with 64 or 66")
     func usage() async throws {
         let query = try await filled(3_000)
         let command = "'\(Tool.path)' export \(query) --store '\(folder.store)' | head -n 1 >/dev/null"
@@ -156,7 +158,7 @@ struct ExportTests {
         #expect(try await export("nothing").status == 66)
     }
 
-    @Test("an empty list is an empty file, an empty array, a line of names")
+    @Test("An empty list is exported as an empty file, an empty array, or a header line")
     func empty() async throws {
         let query = try await filled(0)
         let ended = try await export(query)

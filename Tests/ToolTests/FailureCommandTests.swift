@@ -9,12 +9,12 @@ import Synchronization
 import Testing
 import ToolSupport
 
-/// What fails, why, and trying it again: `errors`, `why`, `retry`, `sync --due`.
+/// The commands for failures: `errors`, `why`, `retry`, `sync --due`.
 @Suite("pagecache with an origin that fails in places")
 struct FailureCommandTests {
     private let folder = Folder()
 
-    /// What goes wrong, until it is mended: whatever page holds these positions is answered with these statuses.
+    /// Faults of the origin until `mend`: a page that contains one of these positions is answered with its status.
     private final class Faults: Sendable {
         private let statuses: Mutex<[Int: Int]>
 
@@ -34,8 +34,8 @@ struct FailureCommandTests {
         try await Tool.run(arguments + ["--store", folder.store], environment: environment)
     }
 
-    /// A list of 300 items, of which some pages could not be had. R21: each page is asked for with the item before it,
-    /// so that they begin at 0, 100, 199 and 298.
+    /// Creates a list of 300 items with some failing pages. Each request includes the item before its page, so that the
+    /// pages begin at 0, 100, 199 and 298 (R21).
     private func withFailing<Value>(
         _ statuses: [Int: Int], _ body: (_ id: String, DemoOrigin, Faults) async throws -> Value
     ) async throws -> Value {
@@ -48,7 +48,7 @@ struct FailureCommandTests {
         }
     }
 
-    @Test("errors shows what fails in every format, and nothing when nothing does")
+    @Test("errors lists failing pages in every format, and prints no entry without failures")
     func errors() async throws {
         try await withFailing([250: 500]) { id, origin, faults in
             let json = try await tool(["errors", "--json"])
@@ -80,7 +80,7 @@ struct FailureCommandTests {
         }
     }
 
-    @Test("errors of several lists: the soonest next attempt first, those without one last")
+    @Test("errors sorts entries of several lists by the next attempt, with entries without one last")
     func order() async throws {
         let store = try await PageStore.openForTest(at: folder.store)
         func fail(_ key: QueryKey, _ offset: Int, _ next: Timestamp?) async throws {
@@ -98,13 +98,13 @@ struct FailureCommandTests {
         await store.close()
         #expect(
             try await tool(["errors", "--json"]).jsonArray.compactMap { $0["offset"] as? Int } == [30, 40, 20, 10])
-        // R46: what an origin said cannot do anything to a terminal.
+        // The text of an origin cannot control the terminal (R46).
         let table = try await tool(["errors"]).output
         #expect(!table.contains("\u{1b}"))
         #expect(table.contains("\\u{1b}[31m500"))
     }
 
-    @Test("why explains a list and a place in it, in every format")
+    @Test("why explains a list and a position in every format")
     func why() async throws {
         try await withFailing([250: 500]) { id, _, _ in
             let table = try await tool(["why", id])
@@ -128,7 +128,7 @@ struct FailureCommandTests {
         }
     }
 
-    @Test("retry fetches what failed, and nothing else")
+    @Test("retry fetches only the failed pages")
     func retry() async throws {
         try await withFailing([150: 500]) { id, origin, faults in
             faults.mend()
@@ -151,7 +151,7 @@ struct FailureCommandTests {
         }
     }
 
-    @Test("retry that fails again ends with 75, says so, and keeps the schedule")
+    @Test("A retry that fails again ends with 75, reports it, and keeps the schedule")
     func failsAgain() async throws {
         try await withFailing([250: 500]) { id, _, _ in
             func attempts() async throws -> Int {
@@ -166,7 +166,7 @@ struct FailureCommandTests {
         }
     }
 
-    @Test("R33: what failed for good is left alone unless --permanent says otherwise, also beside what is not")
+    @Test("retry skips permanent failures without --permanent, also beside retryable ones (R33)")
     func permanent() async throws {
         try await withFailing([150: 500, 250: 403]) { id, origin, faults in
             faults.mend()
@@ -185,12 +185,12 @@ struct FailureCommandTests {
         }
     }
 
-    @Test("retry --no-run makes due and asks nobody; sync --due fetches what is due, once")
+    @Test("retry --no-run makes pages due without a request, and sync --due fetches them once")
     func noRun() async throws {
         try await withFailing([250: 403]) { id, origin, faults in
             faults.mend()
             let before = origin.requests.count
-            #expect(try await tool(["sync", "--due", "--json"]).output == "[]\n", "it failed for good")
+            #expect(try await tool(["sync", "--due", "--json"]).output == "[]\n", "the failure is permanent")
             let ended = try await tool(["retry", "--permanent", "--no-run", "--json"])
             #expect(ended.jsonArray.first?["result"] is NSNull)
             #expect(try await tool(["retry", "--permanent", "--no-run"]).output == "\(id): 1 page is due now\n")
@@ -210,7 +210,7 @@ struct FailureCommandTests {
         }
     }
 
-    @Test("sync --due refreshes pinned lists when they are stale, and leaves the others alone")
+    @Test("sync --due refreshes stale pinned lists and no others")
     func pinned() async throws {
         let origin = DemoOrigin(count: 250)
         try await withOrigin(origin) { root in
@@ -225,7 +225,7 @@ struct FailureCommandTests {
             #expect(due.jsonArray.map { $0["query"] as? String } == [id])
             #expect(due.jsonArray.first?["reconciliation"] as? String == "unchanged")
             #expect(origin.requests.count == before + 1)
-            // Also what was had this very moment, as often as somebody asks.
+            // A list that was fetched this very moment is refreshed again, as often as the command runs.
             let csv = try await tool(["sync", "--due", "--stale-after", "0s", "--format", "csv"]).output.split(
                 separator: "\n")
             #expect(csv.count == 2)
@@ -235,7 +235,7 @@ struct FailureCommandTests {
     }
 
     @Test(
-        "sync --due decides for itself what to do",
+        "sync --due accepts no URL and no option that selects work",
         arguments: [
             ["--due", "http://h/"], ["--due", "--refresh"], ["--due", "--sweep"], ["--due", "--offline"],
             ["--due", "--scope", "a"], [],
@@ -248,7 +248,7 @@ struct FailureCommandTests {
     }
 
     @Test(
-        "without a store there is nothing to tell and nothing to try",
+        "A command without a store ends with 66 and creates no file",
         arguments: [
             ["errors"], ["stats"], ["retry"], ["why", "x"], ["sync", "--due"], ["pages", "x", "--map"],
         ])

@@ -5,7 +5,7 @@ import StorageSupport
 import Testing
 @testable import pagecache
 
-@Suite("Items as rows, from their bytes")
+@Suite("Rows from the bytes of items")
 struct FieldTests {
     private func value(_ pointer: String, in text: String) throws -> String? {
         let pointer = try #require(FieldPointer(pointer))
@@ -28,7 +28,7 @@ struct FieldTests {
     }
 
     @Test(
-        "RFC 6901: names, positions, escapes; what is not there is not there",
+        "RFC 6901 pointers resolve names, positions and escapes, and missing values are nil",
         arguments: [
             ("/a", #"{"a":1}"#, "1"), ("/a/b", #"{"x":{"b":2},"a":{"b":[1,{"c":3}]}}"#, #"[1,{"c":3}]"#),
             ("/a/1/c", #"{"a":[0,{"c":3}]}"#, "3"),
@@ -42,11 +42,11 @@ struct FieldTests {
         #expect(try value(pointer, in: text) == expected)
     }
 
-    @Test("what is no pointer is none", arguments: ["a", "/a~", "/a~2", "/a,b"])
+    @Test("An invalid pointer is rejected", arguments: ["a", "/a~", "/a~2", "/a,b"])
     func noPointers(text: String) { #expect(FieldPointer.list(text) == nil) }
 
     @Test(
-        "what is cut off, or no JSON at all, is read to its end and not beyond",
+        "Truncated or invalid JSON is not read beyond its end",
         arguments: [
             "", "{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":\"", "{\"a\":\"\\", "{\"a\":[", "{\"a\":{\"b\":1", "[",
             "[1,", "nonsense", "}{", "\"\\u12",
@@ -57,7 +57,7 @@ struct FieldTests {
         #expect(try csv([text.isEmpty ? " " : text]).hasSuffix("\n"))
     }
 
-    @Test("columns are the scalar members of the first page, in the order in which they come up")
+    @Test("Columns are the scalar members of the first page, in order of appearance")
     func union() throws {
         let rows = try csv([
             #"{"id":1,"tags":["x"]}"#, #"{"id":2,"name":"b","deep":{"id":9}}"#, #"{"name":null,"id":3}"#,
@@ -65,9 +65,7 @@ struct FieldTests {
         #expect(rows == "id,name\n1,\n2,b\n3,\n")
     }
 
-    @Test(
-        "RFC 4180: commas, quotes and line breaks are quoted; escapes of JSON are undone; numbers stay as they were sent"
-    )
+    @Test("CSV quotes commas, quotes and line breaks (RFC 4180), undoes JSON escapes, and keeps numbers as received")
     func quoting() throws {
         let rows = try csv([
             #"{"a":"x,y","b":"say \"hi\"","c":"two\nlines","d":1.50e3,"e":"gr\u00f6\u00dfer \ud83d\ude00","f":true}"#
@@ -75,21 +73,20 @@ struct FieldTests {
         #expect(rows == "a,b,c,d,e,f\n\"x,y\",\"say \"\"hi\"\"\",\"two\nlines\",1.50e3,größer 😀,true\n")
     }
 
-    @Test("fields that are named are the columns; objects come as their JSON, what is missing is empty")
+    @Test("Named fields are the columns, objects are written as JSON, and missing values are empty")
     func named() throws {
         let rows = try csv([#"{"id":1,"o":{"n":"x"}}"#, #"{"id":2}"#], fields: "/id,/o,/o/n")
         #expect(rows == "/id,/o,/o/n\n1,\"{\"\"n\"\":\"\"x\"\"}\",x\n2,,\n")
     }
 
-    @Test(
-        "an empty value alone in its row is quoted, or the row would be none; items that are no objects are one column")
+    @Test("A single empty value is quoted so that its row is not blank, and items that are no objects form one column")
     func alone() throws {
         #expect(try csv([#"{"a":""}"#, #"{"a":"b"}"#]) == "a\n\"\"\nb\n")
         #expect(try csv(["1", #""x,y""#]) == "payload\n1\n\"\"\"x,y\"\"\"\n")
         #expect(try csv([]) == "payload\n")
     }
 
-    @Test("pieces are whole pages, each once, and grow until they are a few megabytes")
+    @Test("The pieces of an export are whole pages, each once, and grow to a few megabytes")
     func plan() {
         let pages = (0..<100).map { page in
             PageSummary(
@@ -108,7 +105,7 @@ struct FieldTests {
         #expect(zip(covered, covered.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound })
         #expect(sizes.first == 10 && sizes.max()! >= 320)
         #expect(covered.last?.upperBound == 1_000)
-        // Large pages one by one.
+        // Large pages are exported one by one.
         var heavy = ExportPlan(pages)
         _ = heavy.nextPiece(after: nil)
         #expect(heavy.nextPiece(after: 32 << 20)?.count == 10)

@@ -7,10 +7,10 @@ import Testing
 import ToolSupport
 @testable import pagecache
 
-/// What the tool tells people to type can be typed.
+/// Commands that the tool prints for users to type are valid.
 @Suite("Hints")
 struct HintTests {
-    /// Every source file of the package, with the lines that a multi-line text breaks joined again.
+    /// Returns every source file of the package. Lines that a multi-line text breaks are joined again.
     private func sources(_ folder: String = "Sources") throws -> [(path: String, text: String)] {
         let root = Repository.path(folder)
         let paths = try #require(FileManager.default.enumerator(atPath: root)).compactMap { $0 as? String }.filter {
@@ -22,14 +22,14 @@ struct HintTests {
         }
     }
 
-    /// The words of a command as a shell would split them, up to where another command, a file or a comment begins.
-    /// What is interpolated becomes a name.
+    /// Returns the words of a command as a shell splits them, up to a pipe, a redirection or a comment. An
+    /// interpolation becomes the word `name`.
     private func words(_ command: String) -> [String] {
         let plain = command.replacing(/\\\([^()]*(?:\([^()]*\)[^()]*)*\)/, with: "name").replacing(/\\"/, with: "\"")
         var words: [String] = []
         for match in plain.matches(of: /'[^']*'|"[^"]*"|\S+/) {
             let word = String(match.output)
-            // Two spaces or more begin a comment in the examples.
+            // Two or more spaces begin a comment in the examples.
             if match.range.lowerBound > plain.startIndex, plain[..<match.range.lowerBound].hasSuffix("  ") { break }
             if ["|", ">", "&&"].contains(word) { break }
             words.append(word.trimmingCharacters(in: ["'", "\""]))
@@ -37,7 +37,8 @@ struct HintTests {
         return words
     }
 
-    /// Nil when the real parser takes it. A command alone is the name of a command, and needs no arguments.
+    /// Returns nil when the real parser accepts the command. A single word may be the name of a command, and needs no
+    /// arguments.
     private func problem(_ command: String) throws -> String? {
         let words = Array(words(command).dropFirst())
         let names = try CommandDescription.tool().subcommands?.flatMap { [$0.commandName] + ($0.aliases ?? []) } ?? []
@@ -50,7 +51,7 @@ struct HintTests {
         }
     }
 
-    @Test("every 'pagecache …' in a text of the sources is a command that the parser takes")
+    @Test("Every 'pagecache …' in a text of the sources is a valid command")
     func quoted() throws {
         var found: Set<String> = []
         for (path, text) in try sources() {
@@ -62,13 +63,13 @@ struct HintTests {
                 }
             }
         }
-        // There are some, and those that were wrong once are among them.
+        // The search must find commands, including one that was wrong once.
         #expect(found.count > 10, "\(found.sorted())")
         #expect(found.contains("pagecache verify --repair"))
     }
 
     @Test(
-        "a value that is refused comes with what would be taken",
+        "An error about an invalid value says which values are valid",
         arguments: [
             (["purge", "--older-than", "soon"], "durations are written 30s, 5m, 2h or 7d"),
             (["gc", "--max-bytes", "much"], "sizes are written 500M or 2G"),
@@ -83,20 +84,21 @@ struct HintTests {
         #expect(ended.errors.hasSuffix("(\(hint))\n"), "\(ended.errors)")
     }
 
-    /// One without a name gets it from its type, by a search of the whole program, whatever command is asked for.
-    @Test("every command says its name itself")
+    /// Without an explicit name, ArgumentParser derives it from the type, which searches the whole program at every
+    /// start.
+    @Test("Every command has an explicit name")
     func names() {
         #expect(Pagecache.configuration.subcommands.filter { $0.configuration.commandName == nil }.isEmpty)
     }
 
-    @Test("no hint is a command without quotes, which nobody would check")
+    @Test("No hint contains a command without quotes, which the other test would miss")
     func unquoted() throws {
         for (path, text) in try sources("Sources/pagecache") {
             #expect(text.firstMatch(of: #/hint: "pagecache /#) == nil, "\(path)")
         }
     }
 
-    @Test("every example in --help can be typed")
+    @Test("Every example in --help is a valid command")
     func examples() throws {
         let tool = try CommandDescription.tool()
         var count = 0
@@ -111,7 +113,7 @@ struct HintTests {
         #expect(count > 40)
     }
 
-    @Test("every option that a text names is one that some command has")
+    @Test("Every option in a text of the sources belongs to a command")
     func options() throws {
         func all(_ command: CommandDescription) -> Set<String> {
             (command.subcommands ?? []).reduce(Set((command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.text))) {
@@ -120,10 +122,10 @@ struct HintTests {
         }
         let known = try all(CommandDescription.tool()).union(["--help", "--version", "--experimental-dump-help"])
         #expect(known.contains("--stale-after"))
-        // Style sheets have names of their own that look like options.
+        // Style sheets contain names that look like options.
         for (path, text) in try sources("Sources/pagecache") where !path.hasSuffix("HTMLPieces.swift") {
             for line in text.split(separator: "\n") where !line.drop(while: \.isWhitespace).hasPrefix("//") {
-                // Behind a letter or a slash it is part of another word, and between letters a dash.
+                // After a letter the text is part of another word, and between letters it is a dash.
                 for match in line.matches(of: #/(^|[ '"(=`/])(--[a-z][a-z-]*[a-z])/#) {
                     #expect(known.contains(String(match.output.2)), "\(path): \(match.output.2)")
                 }
@@ -131,7 +133,7 @@ struct HintTests {
         }
     }
 
-    @Test("what `why` says can be typed, whatever the list is like", arguments: [false, true])
+    @Test("Every command in the output of `why` is valid, whatever the state of the list", arguments: [false, true])
     func explanations(isPinned: Bool) throws {
         var list = Sample.list(
             [Sample.page(0..<100, age: .seconds(900)), Sample.page(100..<200, evidence: .inferred)], total: .exact(500),
@@ -162,7 +164,7 @@ struct HintTests {
     }
 
     @Test(
-        "the test itself finds what is wrong",
+        "The check of this suite rejects invalid commands",
         arguments: [
             "pagecache repair", "pagecache verify --mend", "pagecache frobnicate x", "pagecache gc --max-age soon",
             "pagecache show --limit 5",

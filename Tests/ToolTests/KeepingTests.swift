@@ -8,7 +8,7 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-/// What is kept and what goes: `pin`, `gc`, `verify`, in formats for programs, and before anything is done.
+/// Keeping and removing pages with `pin`, `gc` and `verify`: output formats and dry runs.
 @Suite("pagecache pin, gc and verify")
 struct KeepingTests {
     private let folder = Folder()
@@ -17,7 +17,7 @@ struct KeepingTests {
         try await Tool.run(arguments + ["--store", folder.store])
     }
 
-    /// A list of 300 items in three pages.
+    /// Creates a list of 300 items in three pages. Returns the id of its query.
     private func fill() async throws -> String {
         let store = try await PageStore.openForTest(at: folder.store)
         let record = try await store.register("list", at: noon)
@@ -33,7 +33,7 @@ struct KeepingTests {
         return record.key.shortID
     }
 
-    @Test("gc --dry-run says what gc would remove, to the byte, and removes nothing; pinned lists stay")
+    @Test("gc --dry-run reports exactly what gc would remove and removes no page, and gc keeps pinned lists")
     func dryRun() async throws {
         let id = try await fill()
         func pages() async throws -> Int { try await tool(["pages", id, "--json"]).jsonArray.count }
@@ -54,7 +54,7 @@ struct KeepingTests {
         #expect(try await tool(["gc", "--max-bytes", "0", "--dry-run", "--json"]).json["pages"] as? Int == 0)
     }
 
-    @Test("rows for programs: a line of names, and one for what was done")
+    @Test("CSV has a header line, and one line for the result")
     func csv() async throws {
         let id = try await fill()
         #expect(try await tool(["pin", id, "--format", "csv"]).output == "query,pinned\n\(id),true\n")
@@ -69,7 +69,7 @@ struct KeepingTests {
     }
 
     @Test(
-        "where a store cannot even be looked at, verify does not send people to verify",
+        "For a store that cannot be opened, verify suggests --set-aside instead of verify",
         arguments: [["verify"], ["verify", "--repair", "--yes"]])
     func unreadable(arguments: [String]) async throws {
         _ = try await fill()
@@ -86,7 +86,7 @@ struct KeepingTests {
         #expect(!ended.errors.contains("'pagecache verify' says"), "\(ended.errors)")
     }
 
-    @Test("what verify finds is a row each, with 65; where nothing is, nothing would be set aside")
+    @Test("verify prints a row for each finding and ends with 65, and --set-aside without a store ends with 66")
     func findings() async throws {
         let id = try await fill()
         let script = try await Program.run(

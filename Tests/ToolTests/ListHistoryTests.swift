@@ -5,7 +5,7 @@ import StorageSupport
 import Testing
 @testable import pagecache
 
-@Suite("What happened to a list between two looks")
+@Suite("The events between two outlines of a list")
 struct ListHistoryTests {
     private func kinds(_ old: ListOutline?, _ new: ListOutline?) -> [ListEvent.Kind] {
         ListHistory.events(from: old, to: new).map(\.kind)
@@ -13,7 +13,7 @@ struct ListHistoryTests {
 
     private func bench() async throws -> Bench<PageStore> { try await Bench<PageStore>() }
 
-    @Test("a query that comes is new, and one that goes is purged")
+    @Test("A new query is reported as registered, and a removed one as purged")
     func comeAndGo() async throws {
         let bench = try await bench()
         let list = try await bench.list
@@ -22,7 +22,7 @@ struct ListHistoryTests {
         #expect(kinds(nil, nil) == [])
     }
 
-    @Test("a page that is stored is told, once")
+    @Test("A stored page is reported once")
     func stored() async throws {
         let bench = try await bench()
         let before = try await bench.list
@@ -32,10 +32,10 @@ struct ListHistoryTests {
         #expect(kinds(after, after) == [])
         let event = try #require(ListHistory.events(from: before, to: after).first)
         #expect(event.held == 10)
-        #expect(event.length == nil, "nobody has said how long it is")
+        #expect(event.length == nil, "the length is unknown")
     }
 
-    @Test("R6: the same content again is a confirmation; another content is stored anew; neighbours are told as one")
+    @Test("Fetching equal content is reported as a confirmation, and neighbouring pages as one (R6)")
     func confirmed() async throws {
         let bench = try await bench()
         try await bench.put(0, items(0..<10))
@@ -47,7 +47,7 @@ struct ListHistoryTests {
         #expect(kinds(before, after) == [.confirmed(0..<20)])
     }
 
-    @Test("failures are told with what comes next, each attempt once; so is their end")
+    @Test("Each failed attempt is reported once with the next attempt, and so is the recovery")
     func failures() async throws {
         let bench = try await bench()
         try await bench.put(0, items(0..<10))
@@ -62,20 +62,20 @@ struct ListHistoryTests {
         }
         let first = try await fail(at: noon)
         guard case .failed(let entry) = kinds(before, first).first else {
-            Issue.record("not told: \(kinds(before, first))")
+            Issue.record("the failure is not reported: \(kinds(before, first))")
             return
         }
         #expect(entry.attempts == 1)
         #expect(kinds(first, first) == [])
         let second = try await fail(at: noon + .seconds(3))
-        #expect(kinds(first, second).count == 1, "another attempt is another failure")
+        #expect(kinds(first, second).count == 1, "a second attempt is a new failure")
 
         let lease = try await bench.store.claim(
             LeaseRequest([10], for: .seconds(60)), of: bench.query, at: noon + .seconds(9)
         ).leases[0]
         let asking = try await bench.list
         guard case .retried(let again) = kinds(second, asking).first else {
-            Issue.record("not told: \(kinds(second, asking))")
+            Issue.record("the retry is not reported: \(kinds(second, asking))")
             return
         }
         #expect(again.attempts == 3)
@@ -85,7 +85,7 @@ struct ListHistoryTests {
         #expect(kinds(asking, try await bench.list).contains(.recovered(10)))
     }
 
-    @Test("every event has a name of its own, and the same members as every other")
+    @Test("Every event has its own name, and the same members as every other")
     func rendering() async throws {
         let bench = try await bench()
         let list = try await bench.list
@@ -111,7 +111,9 @@ struct ListHistoryTests {
         #expect(names.count == kinds.count)
     }
 
-    @Test("the view fits its screen and can do no harm to it", arguments: [(20, 5), (40, 10), (80, 24), (200, 60)])
+    @Test(
+        "The view fits its screen and contains no control characters",
+        arguments: [(20, 5), (40, 10), (80, 24), (200, 60)])
     func view(columns: Int, rows: Int) async throws {
         let bench = try await bench()
         _ = try await bench.store.register(QueryKey("https://example.com/\u{1b}[2J"), at: noon)

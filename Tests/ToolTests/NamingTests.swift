@@ -10,8 +10,8 @@ import ToolSupport
 
 @testable import pagecache
 
-/// Naming a query, looking at one as a map, and the flags that every command has.
-@Suite("pagecache: names, maps and manners")
+/// Names of queries, the map of a list, and options that every command has.
+@Suite("pagecache: names, maps and common options")
 struct NamingTests {
     private let folder = Folder()
 
@@ -22,7 +22,7 @@ struct NamingTests {
     }
 
     @Test(
-        "letters that are swapped, left out or wrong, and parts of a name, lead to it",
+        "A name with swapped, missing or wrong letters, or a part of a name, leads to a suggestion",
         arguments: [
             ("itmes", "items"), ("item", "items"), ("itemsx", "items"), ("IT3MS", "items"), ("ord", "orders"),
             ("odrers", "orders"),
@@ -32,19 +32,19 @@ struct NamingTests {
         #expect(Spelling.suggestions(for: wrong, among: names).first.map { names[$0][0] } == right)
     }
 
-    @Test("what nobody could mean is not suggested, and long names cost little")
+    @Test("Implausible names lead to no suggestion, and long names are compared quickly")
     func noSuggestions() {
         #expect(Spelling.suggestions(for: "zebra", among: [["items"], ["orders"]]).isEmpty)
         #expect(Spelling.suggestions(for: "", among: [["items"]]).isEmpty)
         #expect(
             Spelling.suggestions(for: "it", among: [["kit"], ["site"]]).count == 1,
-            "two letters are in everything; one more is an edit")
+            "two letters match too much, unless one more letter completes the name")
         let long = String(repeating: "a", count: 100_000)
         #expect(Spelling.suggestions(for: long + "b", among: [[long]]) == [0])
         #expect(Spelling.suggestions(for: "aab", among: (0..<9).map { ["aab\($0)"] }).count == 3)
     }
 
-    @Test("a name of nothing is 66 with what was meant, or where to look; one of several is 64 with their ids")
+    @Test("An unknown name ends with 66 and a suggestion, and an ambiguous one with 64 and the ids")
     func names() async throws {
         let items = QueryKey("https://api.example.com/items")
         let orders = [
@@ -70,7 +70,7 @@ struct NamingTests {
     }
 
     @Test(
-        "an id with a letter wrong leads to the list in every command that takes one; what is like nothing there may be a URL",
+        "Every command suggests the right list for an id with a wrong letter, and how to find one for an unknown name",
         arguments: [
             ["sync"], ["show"], ["pages"], ["why"], ["export"], ["pin"], ["unpin"], ["retry"], ["watch"],
             ["purge", "--yes"],
@@ -78,7 +78,7 @@ struct NamingTests {
     func wrongID(command: [String]) async throws {
         let key = QueryKey("https://api.example.com/items")
         try await register([key, "https://api.example.com/customers"])
-        // One letter in the middle is another, as when somebody reads it off a screen.
+        // One letter in the middle differs, as in a misread id.
         var letters = Array(key.shortID)
         letters[6] = letters[6] == "7" ? "8" : "7"
         let wrong = try await folder.tool(command + [String(letters)])
@@ -92,7 +92,7 @@ struct NamingTests {
                 command == ["sync"] ? "a new one is begun with its URL" : "'pagecache list' shows them"))
     }
 
-    @Test("pages --map draws the list for people, and gives its stretches to programs")
+    @Test("pages --map draws a map for people, and prints its ranges in formats for programs")
     func map() async throws {
         let origin = DemoOrigin(count: 300) { _, target in
             target.contains("offset=200") ? .status(500, retryAfter: nil) : nil
@@ -113,7 +113,7 @@ struct NamingTests {
     }
 
     @Test(
-        "pages --map fits a terminal of 20 columns, in colour, and without it where that is wanted",
+        "pages --map fits a terminal of 20 columns, with colours unless NO_COLOR is set",
         arguments: [false, true])
     func mapAtTerminal(isPlain: Bool) async throws {
         try await folder.writeListWithGap()
@@ -129,7 +129,7 @@ struct NamingTests {
         #expect(lines.contains { $0.contains("· gap 50") })
     }
 
-    @Test("purge by scope, by age, and of what failed wholly; --dry-run says which, and removes nothing")
+    @Test("purge selects by scope, age or failure, and --dry-run lists the queries and removes none")
     func purge() async throws {
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
         try await register([QueryKey("old", scope: "a")], at: now + .seconds(-86_400 * 8))
@@ -158,7 +158,7 @@ struct NamingTests {
         #expect(try await keys().isEmpty)
     }
 
-    @Test("--no-input is taken by every command, and never asks")
+    @Test("Every command accepts --no-input and then asks no question")
     func noInput() async throws {
         try await register(["list"])
         #expect(try await folder.tool(["list", "--no-input"]).status == 0)
@@ -168,7 +168,7 @@ struct NamingTests {
         #expect(try await folder.tool(["list", "--json"]).jsonArray.count == 1)
     }
 
-    @Test("--verbose says more on standard error, never a secret, and changes no result")
+    @Test("--verbose prints more on standard error without secrets, and changes no result")
     func verbose() async throws {
         let origin = DemoOrigin(count: 250)
         try await withOrigin(origin) { root in
@@ -186,7 +186,8 @@ struct NamingTests {
     }
 
     @Test(
-        "--help of each command has examples", arguments: ["errors", "why", "retry", "stats", "pages", "purge", "sync"])
+        "The help of each command contains examples",
+        arguments: ["errors", "why", "retry", "stats", "pages", "purge", "sync"])
     func help(command: String) async throws {
         let help = try await Tool.run([command, "--help"])
         #expect(help.status == 0)

@@ -8,7 +8,7 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-/// How old is too old: the origin's word, the operator's, and that of those who know better.
+/// The age at which a list is stale: set by the origin, by the operator, or by an invalidation.
 @Suite("pagecache and the age of lists")
 struct OperatorFreshnessTests {
     private let folder = Folder()
@@ -17,7 +17,7 @@ struct OperatorFreshnessTests {
         try await Tool.run(arguments + ["--store", folder.store])
     }
 
-    /// A list of ten items in a store, of which the origin, that nobody can reach, said for how long it is fresh.
+    /// Creates a pinned list of ten items with this freshness lifetime and age. Its origin is unreachable.
     private func store(freshFor: Duration?, age: Duration, invalidated: Bool = false) async throws -> String {
         let store = try await PageStore.openForTest(at: folder.store)
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
@@ -31,7 +31,7 @@ struct OperatorFreshnessTests {
         let outcome = try await store.commit(
             CommitPlan(query: record.id, version: record.version, edits: edits), at: now + (.zero - age))
         guard case .committed(let version) = outcome else {
-            Issue.record("it was not committed: \(outcome)")
+            Issue.record("the list was not committed: \(outcome)")
             return key.shortID
         }
         if invalidated {
@@ -43,7 +43,7 @@ struct OperatorFreshnessTests {
     }
 
     @Test(
-        "how long a list is fresh is the origin's word, unless the operator has one; what was invalidated is stale",
+        "The freshness lifetime comes from the origin unless the operator sets one, and an invalidated list is stale",
         arguments: [
             (.seconds(3_000), .seconds(600), false, "fresh", false), (.seconds(30), .seconds(40), false, "stale", true),
             (nil, .seconds(600), false, "stale", true), (.seconds(3_000), .seconds(600), true, "stale", true),
@@ -60,19 +60,17 @@ struct OperatorFreshnessTests {
         #expect(try await tool(["why", id]).output.contains("is not right any more") == invalidated)
         let doomed = try await tool(["purge", "--stale", "--dry-run", "--json"]).json["queries"] as? Int
         #expect(doomed == (freshness == "stale" ? 1 : 0))
-        // The operator's word wins, over that of the origin and not over what somebody knows better.
+        // The operator's age takes precedence over the origin's lifetime, but not over an invalidation.
         let own =
             try await tool(["purge", "--stale", "--stale-after", "300s", "--dry-run", "--json"]).json["queries"] as? Int
         #expect(own == (age >= .seconds(300) || invalidated ? 1 : 0))
         #expect(try await tool(["sync", "--due", "--stale-after", "2h", "--json"]).jsonArray.isEmpty == !invalidated)
-        // Nobody answers; but that it was tried says that it was due.
+        // The origin does not answer, but an attempt shows that the list was due.
         guard !invalidated else { return }
         #expect(try await tool(["sync", "--due", "--json"]).jsonArray.isEmpty == !isDue)
     }
 
-    @Test(
-        "R13: sync of a list that is young enough for --stale-after asks nobody; what is missing is fetched all the same"
-    )
+    @Test("sync with --stale-after skips page one of a young list, and fetches its missing pages (R13)")
     func staleAfter() async throws {
         let origin = DemoOrigin(count: 1_000)
         try await withOrigin(origin) { root in

@@ -5,7 +5,7 @@ import Testing
 @Suite("Text for a terminal")
 struct PrintableTests {
     @Test(
-        "what moves the cursor, turns text around or cannot be seen is shown as what it is",
+        "Characters that control the cursor, change the direction or are invisible are shown as escapes",
         arguments: [
             ("a\u{1B}[31mb", "a\\u{1b}[31mb"), ("tab\there", "tab\\u{9}here"), ("\u{9B}", "\\u{9b}"),
             ("re\u{202E}versed", "re\\u{202e}versed"),
@@ -14,6 +14,6 @@ struct PrintableTests {
         ])
     func shown(text: String, expected: String) { #expect(Printable.text(text) == expected) }
 
-    @Test("what people write with stays", arguments: ["naïve", "می‌خواهم", "क्‍ष", "👩‍👩‍👧", "日本語", "שלום"])
+    @Test("Text in any script stays unchanged", arguments: ["naïve", "می‌خواهم", "क्‍ष", "👩‍👩‍👧", "日本語", "שלום"])
     func kept(text: String) { #expect(Printable.text(text) == text) }
 }

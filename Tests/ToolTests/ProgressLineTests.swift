@@ -5,9 +5,10 @@ import StorageSupport
 import Testing
 @testable import pagecache
 
-@Suite("The line that tells how a synchronisation goes on")
+@Suite("The progress line of a synchronization")
 struct ProgressLineTests {
-    /// A list of 10,000 items in pages of 100: one page a second for so many seconds.
+    /// Returns the line of a list in pages of 100 items, after one page per second. The list has 10,000 items unless
+    /// `length` is different.
     private func line(pages: Int, length: Int? = 10_000) -> ProgressLine {
         var line = ProgressLine(startedAt: noon)
         line.note(.opened(held: 0, length: nil), at: noon)
@@ -19,23 +20,23 @@ struct ProgressLineTests {
         return line
     }
 
-    @Test("what is over within 300 ms is not shown")
+    @Test("A run that ends within 300 ms shows no progress line")
     func quiet() {
         let line = line(pages: 0)
         #expect(!line.isWorthShowing(at: noon + .milliseconds(299)))
         #expect(line.isWorthShowing(at: noon + .milliseconds(300)))
     }
 
-    @Test("pages of all, items, speed, requests and the time that is left")
+    @Test("The line shows pages, items, speed, requests and the remaining time")
     func whole() {
         let text = line(pages: 20).text(width: 120, requests: 21, now: noon + .seconds(20))
         #expect(text == "██░░░░░░░░ · 20/100 pages · 2,000 items · 100/s · 21 requests · 80 s left")
     }
 
-    @Test("speed is that of the last ten seconds, and not that of an hour ago")
+    @Test("The speed is that of the last ten seconds")
     func recentSpeed() {
         var line = line(pages: 10)
-        // After a pause of an hour ten times as fast.
+        // After a pause of an hour the pages arrive ten times as fast, and then at half that speed.
         let later = noon + .seconds(3_600)
         for second in 0..<20 {
             let held = 1_000 + (second + 1) * 100
@@ -48,7 +49,7 @@ struct ProgressLineTests {
         #expect(line.text(width: 120, requests: nil, now: later + .seconds(13)).contains("500/s"))
     }
 
-    @Test("failures and what is waited for are told, and are over when the page is there")
+    @Test("Failures and pauses are shown until the page is stored")
     func failures() {
         var line = line(pages: 2)
         let failure = FetchFailure.status(503)
@@ -63,7 +64,7 @@ struct ProgressLineTests {
         #expect(!later.contains("retry"))
     }
 
-    @Test("a list whose length nobody knows is counted in items")
+    @Test("A list of unknown length is counted in items")
     func unknownLength() {
         let text = line(pages: 3, length: nil).text(width: 120, requests: 3, now: noon + .seconds(3))
         #expect(text.hasPrefix("300 items · 100/s"))
@@ -72,7 +73,7 @@ struct ProgressLineTests {
     }
 
     @Test(
-        "in any width from 20 columns on it fits, and says how far it has come",
+        "The line fits any width from 20 columns on, and shows how many pages are done",
         arguments: [20, 21, 30, 40, 60, 79, 200])
     func widths(width: Int) {
         var line = line(pages: 99)
@@ -80,18 +81,18 @@ struct ProgressLineTests {
         let text = line.text(width: width, requests: 12_345, now: noon + .seconds(100))
         #expect(text.count <= width)
         #expect(text.contains("99/100 pages"))
-        // Of two things that do not both fit, the one that people must know is there.
+        // The failure takes precedence where there is room for one more part.
         #expect(text.contains("failing") == (width >= 24))
     }
 
-    @Test("numbers that are too long for a narrow terminal become a share")
+    @Test("Numbers that are too long for a narrow terminal become a percentage")
     func share() {
         var line = ProgressLine(startedAt: noon)
         line.note(.stored(0..<1, held: 500_000_000, length: 1_000_000_000), at: noon + .seconds(1))
         #expect(line.text(width: 20, requests: nil, now: noon + .seconds(1)).hasPrefix("50 %"))
     }
 
-    @Test("before anything came, it says for how long it has been waiting")
+    @Test("Before the first page the line shows the time waited")
     func nothingYet() {
         let text = ProgressLine(startedAt: noon).text(width: 40, requests: nil, now: noon + .seconds(3))
         #expect(text == "0 items · 3 s")

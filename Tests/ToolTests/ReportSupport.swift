@@ -1,7 +1,7 @@
 #if Tool
 import PageModel
 
-/// Outlines made by hand, for what is made of nothing but an outline.
+/// Handmade outlines for tests of code that needs only an outline.
 enum Sample {
     static let now = Timestamp(milliseconds: 1_800_000_000_000)
 

@@ -7,11 +7,11 @@ import Testing
 import ToolSupport
 @testable import pagecache
 
-@Suite("JSON that is promised")
+@Suite("JSON schemas of the output")
 struct SchemaTests {
     private let folder = Folder()
 
-    /// Commands whose results are no JSON.
+    /// Commands without JSON output.
     private static let withoutJSON: Set<String> = ["demo", "completions", "man"]
 
     private func schema(_ name: String) throws -> JSONSchema {
@@ -25,7 +25,7 @@ struct SchemaTests {
         #expect(try schema(name).problems(with: value) == [], "\(name)")
     }
 
-    @Test("every command has a schema that is understood, and every schema a command")
+    @Test("Every command has a schema in a supported form, and every schema a command")
     func all() throws {
         let commands = Set(try CommandDescription.tool().shownCommands.map(\.commandName)).subtracting(
             SchemaTests.withoutJSON)
@@ -37,7 +37,7 @@ struct SchemaTests {
         for name in names { #expect(page.contains("schemas/\(name).json"), "\(name) is not in Documentation/JSON.md") }
     }
 
-    @Test("what every command prints with --json fits its schema")
+    @Test("The --json output of every command matches its schema")
     func outputs() async throws {
         let origin = DemoOrigin(count: 550)
         try await withOrigin(origin) { root in
@@ -47,7 +47,7 @@ struct SchemaTests {
             let first = try await run(["sync", "\(root)/feed"])
             try check(first, "sync")
             let query = try #require(first.json["query"] as? String)
-            // One that fails from its third request on: there is something to tell about errors.
+            // This origin fails from its third request on, so that `errors` has entries.
             let failing = DemoOrigin(count: 550) { number, _ in number > 2 ? .status(503, retryAfter: 60) : nil }
             try await withOrigin(failing) { other in
                 try check(
@@ -80,7 +80,7 @@ struct SchemaTests {
     }
 
     @Test(
-        "errors are an object with code, message and hint on standard error, whatever went wrong",
+        "Every error is a JSON object on standard error, with code, message and hint",
         arguments: [
             (["list"], 66), (["show", "x"], 66), (["sync", "http://127.0.0.1:1/items"], 69), (["sync", "ftp://x"], 64),
             (["purge", "--all"], 66),
@@ -93,7 +93,7 @@ struct SchemaTests {
         #expect(try schema("error").problems(with: try JSONValue(ended.errors)) == [])
     }
 
-    @Test("a schema with a keyword that is not understood is refused, and so is one that leads nowhere")
+    @Test("A schema with an unsupported keyword or a dangling reference is refused")
     func refused() {
         let head = #""$schema":"https://json-schema.org/draft/2020-12/schema""#
         for rest in [
@@ -106,7 +106,7 @@ struct SchemaTests {
     }
 
     @Test(
-        "the validator finds what is wrong",
+        "The validator distinguishes valid and invalid values",
         arguments: [
             (#"{"type":"integer","minimum":2}"#, "2", true), (#"{"type":"integer","minimum":2}"#, "1", false),
             (#"{"type":"integer"}"#, "true", false), (#"{"type":"integer"}"#, "1.5", false),

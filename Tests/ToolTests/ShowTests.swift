@@ -9,7 +9,7 @@ import ToolSupport
 
 @testable import pagecache
 
-/// `show --fields`: some of an item, and every byte of that.
+/// `show --fields` prints parts of an item, byte for byte.
 @Suite("pagecache show --fields")
 struct ShowTests {
     private let folder = Folder()
@@ -32,7 +32,7 @@ struct ShowTests {
     }
 
     @Test(
-        "R7: an object a line, members in the order asked for, values byte for byte as they were sent",
+        "show --fields prints an object per line, with members in the requested order and values byte for byte (R7)",
         arguments: [[], ["--format", "ndjson"]])
     func lines(format: [String]) async throws {
         let ended = try await show(["--fields", "/n,/big,/o/x,/id"] + format)
@@ -46,7 +46,7 @@ struct ShowTests {
     }
 
     @Test(
-        "an object within, an array, a place in one, the whole item, and a name with a slash; on one line all the same")
+        "A field may be an object, an array, an element, a name with a slash or the whole item, and stays on one line")
     func deep() async throws {
         let ended = try await show(["--fields", "/o,/o/y/1,/a~1b", "--format", "ndjson"])
         #expect(
@@ -59,7 +59,7 @@ struct ShowTests {
         #expect(whole.output == #"{"":"# + ShowTests.payloads[0] + "}\n")
     }
 
-    @Test("--json is one array of them; csv has them as columns, escapes undone")
+    @Test("--json prints one array, and CSV has the fields as columns with escapes undone")
     func otherFormats() async throws {
         let json = try await show(["--fields", "/id,/n", "--json"])
         #expect(json.jsonArray.compactMap { $0["/id"] as? String } == ["a", "b", "c\u{1b}[31m"])
@@ -70,7 +70,7 @@ struct ShowTests {
         #expect(csv.output == "/n,/o/x,/s\n1.50e3,größer,\"two\nlines\"\n-0.0,,\n7,,\n")
     }
 
-    @Test("a table for people: fields as columns, numbers to the right, nothing that could harm a terminal")
+    @Test("The table has fields as columns, right-aligned numbers, and no control characters")
     func table() async throws {
         let ended = try await show(["--fields", "/id,/n,/o/x", "--format", "table"])
         #expect(
@@ -84,7 +84,7 @@ struct ShowTests {
         #expect(one.output == #"{"/n":-0.0}"# + "\n")
     }
 
-    @Test("--id 0 finds the number and the string, and says so; in quotes it is the string only")
+    @Test("--id 0 finds the number and the string and reports both, and quotes select the string")
     func typedIDs() async throws {
         let items = [
             Item(payload: Array(#"{"id":0}"#.utf8), id: "0", idType: .number),
@@ -106,7 +106,7 @@ struct ShowTests {
         #expect(try await shown(#""7""#).status == 66)
     }
 
-    @Test("at a terminal it is a table without being asked for, in any width", arguments: [20, 80])
+    @Test("At a terminal the default is a table that fits any width", arguments: [20, 80])
     func atTerminal(columns: Int) async throws {
         try await fill()
         let tool = try TerminalProgram(
@@ -124,13 +124,15 @@ struct ShowTests {
         }
     }
 
-    @Test("what is no pointer is wrong usage", arguments: ["id", "/a~", "/a,b", "/id,"])
+    @Test("An invalid pointer is a usage error", arguments: ["id", "/a~", "/a,b", "/id,"])
     func usage(fields: String) async throws {
         let ended = try await Tool.run(["show", "list", "--fields", fields, "--store", folder.store])
-        #expect(ended.status == (fields == "/id," ? 66 : 64), "an empty pointer is the whole item; there is no store")
+        #expect(
+            ended.status == (fields == "/id," ? 66 : 64),
+            "an empty pointer is the whole item, and then the store is missing")
     }
 
-    @Test("items that are no JSON have no fields", arguments: ["nonsense", "{\"n\":", "", "[1,2]"])
+    @Test("Items that are no JSON have no fields", arguments: ["nonsense", "{\"n\":", "", "[1,2]"])
     func noJSON(text: String) throws {
         var table = FieldTable([try #require(FieldPointer("/n"))], width: 80)
         let content = PageContent([Item(payload: Array(text.utf8))])
@@ -141,7 +143,7 @@ struct ShowTests {
             validatedAt: nil, createdAt: noon, allowsDuplicates: false, paging: "", source: "")
         let window = ListWindow(record: record, range: 5..<6, parts: [part], damaged: [], readAt: Sample.now)
         #expect(table.lines(window) == ["OFFSET  /n", "     5  –"])
-        // The headings come once.
+        // The header is printed once.
         #expect(table.lines(window) == ["     5  –"])
     }
 }

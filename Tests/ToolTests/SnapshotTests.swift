@@ -7,12 +7,13 @@ import Testing
 import ToolSupport
 @testable import pagecache
 
-/// What the tool prints, word for word. `PAGECACHE_UPDATE_SNAPSHOTS=1` writes what it prints now.
-@Suite("What the tool prints", .serialized)
+/// Compares the output of the tool word for word. `PAGECACHE_UPDATE_SNAPSHOTS=1` records the current output.
+@Suite("Snapshots of the output", .serialized)
 struct SnapshotTests {
     private let folder = Folder()
 
-    /// - Parameter file: below the package's root.
+    /// Compares a text with a recorded file, and records the text if the file is missing.
+    /// - Parameter file: The path of the file, relative to the root of the package.
     static func compare(_ text: String, with file: String) throws {
         let path = Repository.path(file)
         let isUpdate = ProcessInfo.processInfo.environment["PAGECACHE_UPDATE_SNAPSHOTS"] != nil
@@ -21,21 +22,21 @@ struct SnapshotTests {
         if isUpdate || old == nil { try text.write(toFile: path, atomically: true, encoding: .utf8) }
         guard !isUpdate else { return }
         guard let old else {
-            Issue.record("\(file) was not there and has been written; look at it, and commit it")
+            Issue.record("\(file) was missing and has been written; review and commit it")
             return
         }
         let lines = zip(
             old.split(separator: "\n", omittingEmptySubsequences: false),
             text.split(separator: "\n", omittingEmptySubsequences: false))
         let first = lines.first { $0 != $1 }.map { "it was '\($0)' and is '\($1)'" } ?? "one is longer than the other"
-        Issue.record("\(file) differs: \(first); if that is meant, write it anew with PAGECACHE_UPDATE_SNAPSHOTS=1")
+        Issue.record("\(file) differs: \(first); if this is intended, record it with PAGECACHE_UPDATE_SNAPSHOTS=1")
     }
 
-    @Test("--help, of the tool and of every command")
+    @Test("The help of the tool and of every command matches its snapshot")
     func help() async throws {
         let commands = try CommandDescription.tool().shownCommands.map(\.commandName)
         #expect(commands.count > 10)
-        // As wide as a terminal is by default, whatever this one is.
+        // The width of the help is that of a default terminal.
         let environment = ["COLUMNS": "80"]
         try Self.compare(
             try await Tool.run(["--help"], environment: environment).output, with: "Tests/ToolTests/Snapshots/help.txt")
@@ -46,7 +47,7 @@ struct SnapshotTests {
         }
     }
 
-    @Test("Documentation/pagecache.1 is what `pagecache man` prints, and troff takes it without a complaint")
+    @Test("Documentation/pagecache.1 matches the output of `pagecache man`, and troff accepts it without a warning")
     func manual() async throws {
         let ended = try await Tool.run(["man"])
         #expect(ended.status == 0)
@@ -57,7 +58,7 @@ struct SnapshotTests {
         for section in ["NAME", "SYNOPSIS", "COMMANDS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"] {
             #expect(ended.output.contains(".SH \"\(section)\""), "\(section)")
         }
-        // Where there is a troff.
+        // The check with troff runs only where groff is installed.
         let path = "\(folder.path)/pagecache.1"
         folder.createFile(path, ended.output)
         guard FileManager.default.isExecutableFile(atPath: "/usr/bin/groff") else { return }
@@ -67,7 +68,7 @@ struct SnapshotTests {
         #expect(checked.errors.isEmpty, "\(checked.errors)")
     }
 
-    @Test("tables of list, pages, show and sync")
+    @Test("The tables of list, pages, show and sync match their snapshots")
     func tables() async throws {
         let origin = DemoOrigin(count: 250)
         try await withOrigin(origin) { root in
@@ -76,7 +77,7 @@ struct SnapshotTests {
                 #expect(ended.status == 0, "\(ended.errors)")
                 return stable(ended.output, root)
             }
-            // A key that is the same at every port.
+            // This key is the same at every port.
             let tables = [
                 ("sync", ["sync", "\(root)/items", "--key", "items", "--overlap", "0"]), ("list", ["list"]),
                 ("pages", ["pages", "items"]),
@@ -95,8 +96,8 @@ struct SnapshotTests {
         }
     }
 
-    /// Without what differs from run to run: ports, times and durations. Columns are as wide as their contents, so runs
-    /// of spaces become two.
+    /// Replaces everything that differs between runs: ports, times and durations. Columns are as wide as their
+    /// contents, so runs of spaces become two spaces.
     private func stable(_ text: String, _ root: String) -> String {
         text.replacing(root, with: "http://origin")
             .replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/, with: "TIME")

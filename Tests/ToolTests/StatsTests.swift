@@ -10,12 +10,12 @@ import ToolSupport
 
 @testable import pagecache
 
-/// What a store takes up and spares, in numbers and as a page for a browser.
+/// The size of a store and the saved requests, as numbers and as an HTML page.
 @Suite("pagecache stats")
 struct StatsTests {
     private let folder = Folder()
 
-    @Test("requests saved are those that asking for everything again would have cost")
+    @Test("Saved requests are those that fetching everything again would have cost")
     func saved() async throws {
         let origin = DemoOrigin(count: 1_050)
         try await withOrigin(origin) { root in
@@ -37,7 +37,7 @@ struct StatsTests {
             #expect(second["requests_saved"] as? Int == 10)
             #expect(second["hit_rate"] as? Double == 0.5)
         }
-        // What is held while the origin is away was not spared.
+        // Pages held while the origin is unavailable do not count as saved.
         #expect(try await folder.tool(["sync", "127.0.0.1", "--quiet"]).status == 75)
         let json = try await folder.tool(["stats", "--json"]).json
         #expect((json["total"] as? [String: Any])?["pages_kept"] as? Int == 10)
@@ -48,7 +48,7 @@ struct StatsTests {
         #expect((json["queries"] as? [[String: Any]])?.count == 1)
     }
 
-    @Test("in every format, by query and in all")
+    @Test("stats prints each query and the total in every format")
     func formats() async throws {
         try await fill()
         let csv = try await folder.tool(["stats", "--format", "csv"]).output.split(
@@ -63,7 +63,7 @@ struct StatsTests {
         #expect(table.contains("no run was counted yet"))
     }
 
-    @Test("--html writes one page that needs nothing else, in place of the old one, and leaves nothing beside it")
+    @Test("--html replaces the file with one self-contained page, and leaves no temporary file")
     func html() async throws {
         try await fill()
         let file = "\(folder.path)/report.html"
@@ -84,7 +84,7 @@ struct StatsTests {
         #expect(!folder.contents.contains { $0.contains("partial") })
     }
 
-    @Test("a report that cannot be written is an error with a code, and nothing is left")
+    @Test("A report that cannot be written is an error with its code, and leaves no file")
     func unwritable() async throws {
         try await fill()
         #expect(try await folder.tool(["stats", "--html", "\(folder.path)/none/report.html"]).status == 73)
@@ -92,7 +92,7 @@ struct StatsTests {
         #expect(folder.contents.allSatisfy { $0.hasPrefix("store.sqlite") })
     }
 
-    @Test("the page: tags are closed, failures are listed, and of very many lists only some are drawn")
+    @Test("The page closes its tags, lists failures, and draws at most a fixed number of lists")
     func page() {
         func query(_ number: Int) -> StoreStatistics.Query {
             let pages = [Sample.page(0..<100), Sample.page(150..<200, age: .seconds(90))]
@@ -116,17 +116,17 @@ struct StatsTests {
         #expect(text.components(separatedBy: "<article>").count - 1 == HTMLReport.drawn)
         #expect(text.contains("and 50 more lists"))
         #expect(text.contains("the origin answered 500"))
-        // Numbers and headings are not broken on a narrow screen; the table moves sideways instead.
+        // Numbers and headings do not wrap on a narrow screen, where the table scrolls sideways.
         #expect(text.contains("<div class=\"wide\"><table>"))
         #expect(text.contains("<th class=\"number\">position</th>"))
         #expect(text.contains("th,.number{white-space:nowrap}"))
-        // What fails comes first.
+        // Failing lists come first.
         #expect(text.range(of: "<h3>list 7 ")!.lowerBound < text.range(of: "<h3>list 249 ")!.lowerBound)
         #expect(text.contains("<rect class=\"gap\" x=\"80.0%\" y=\"20\" width=\"20.0%\""))
         #expect(text.contains("<title>200–249: gap</title>"))
     }
 
-    @Test("the page judges a list by the list's own words")
+    @Test("The page shows the freshness that each list has by its own record")
     func freshness() {
         var list = Sample.list([Sample.page(0..<100, age: .seconds(300))], total: .exact(100), validated: .seconds(300))
         func page() -> String {
@@ -145,7 +145,7 @@ struct StatsTests {
         #expect(page().contains("stale, confirmed 5 min ago, invalidated 10 s ago"))
     }
 
-    @Test("an empty store has a page, too")
+    @Test("An empty store has a page, too")
     func emptyPage() {
         let statistics = StoreStatistics(queries: [], fileBytes: 0, logBytes: 0, freeBytes: 0, schema: 1)
         let text = HTMLReport(statistics: statistics, store: "s", now: Sample.now).text
@@ -154,7 +154,7 @@ struct StatsTests {
         #expect(!text.contains("nan"))
     }
 
-    /// Two lists, one of which has a name that would be markup, and a terminal's escape in it.
+    /// Creates two lists. The name of one contains markup and a terminal escape.
     private func fill() async throws {
         for key in ["http://h/plain", #"<b onclick="x">&"# + "\u{1b}"] {
             try await folder.writeListWithGap(QueryKey(key))

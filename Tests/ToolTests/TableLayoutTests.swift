@@ -8,8 +8,8 @@ import Testing
 import ToolSupport
 @testable import pagecache
 
-/// Tables in any width: what is cut off does not mislead, and what does not fit is not lost without a word.
-@Suite("Rows of texts in so many columns")
+/// Tables in any width: cut texts stay distinguishable, and omitted columns are named.
+@Suite("The layout of tables")
 struct TableLayoutTests {
     private let columns: [TableLayout.Column] = [
         .init(heading: "ID", isWhole: true), .init(heading: "QUERY"), .init(heading: "ITEMS", isNumber: true),
@@ -26,7 +26,7 @@ struct TableLayoutTests {
         return (layout.heading().map { [$0] } ?? []) + rows.flatMap { layout.lines(of: $0) }
     }
 
-    @Test("URLs that begin alike are told apart by their ends, and what is missed least is left out first")
+    @Test("URLs are cut inside so that their ends stay visible, and minor columns are omitted first")
     func telling() {
         let columns: [TableLayout.Column] = [
             .init(heading: "QUERY", least: 16, isCutInside: true),
@@ -41,7 +41,7 @@ struct TableLayoutTests {
         #expect(TextWidth.cutInside("日本語のとても長い名前", to: 9) == "日…い名前")
     }
 
-    @Test("where there is room, everything is there, numbers to the right")
+    @Test("A wide table shows everything, with right-aligned numbers")
     func roomy() {
         #expect(
             lines(.max) == [
@@ -51,7 +51,7 @@ struct TableLayoutTests {
             ])
     }
 
-    @Test("texts are cut first, and neither ids nor numbers ever")
+    @Test("Texts are cut first, and ids and numbers never")
     func cut() {
         #expect(
             lines(44) == [
@@ -60,7 +60,7 @@ struct TableLayoutTests {
             ])
     }
 
-    @Test("what says nothing is left out first, then what stands at the right; three columns at least")
+    @Test("Empty columns are omitted first and then those on the right, down to three columns")
     func leftOut() {
         #expect(lines(36).first == "ID        QUERY        ITEMS    SIZE")
         #expect(TableLayout(columns, rows: rows, width: 36).leftOut == ["NEXT"])
@@ -68,7 +68,7 @@ struct TableLayoutTests {
         #expect(lines(26)[1] == "4s61jq7d  https:/…  12,345")
     }
 
-    @Test("where not even three columns fit, rows stand one below another, whole, without what says nothing")
+    @Test("Where three columns do not fit, each row becomes a block of lines without empty values")
     func stacked() {
         #expect(
             lines(20) == [
@@ -79,7 +79,7 @@ struct TableLayoutTests {
         #expect(TableLayout(columns, rows: rows, width: 20).leftOut.isEmpty)
     }
 
-    @Test("in every width it fits, and no digit is lost", arguments: 12...70)
+    @Test("A table fits any width and keeps every digit", arguments: 12...70)
     func everyWidth(width: Int) {
         let lines = lines(width)
         #expect(lines.allSatisfy { $0.count <= width })
@@ -87,7 +87,7 @@ struct TableLayoutTests {
         #expect(lines.contains { $0.contains("4s61jq7d") })
     }
 
-    @Test("what is wide takes up two columns: columns stay under one another, and no character is cut in two")
+    @Test("Wide characters count as two columns, so that the table stays aligned and no character is cut in two")
     func wide() {
         let rows = [["1", "寿司と天ぷら", "12"], ["2", "👨‍👩‍👧 e\u{301}te\u{301}", "3"], ["3", "plain", "456"]]
         let columns: [TableLayout.Column] = [
@@ -101,7 +101,7 @@ struct TableLayoutTests {
             lines(.max) == [
                 "ID  名前            N", "1   寿司と天ぷら   12", "2   👨‍👩‍👧 e\u{301}te\u{301}          3", "3   plain         456",
             ])
-        // Five columns are left for a text that begins with wide characters: two of them and the mark that it goes on.
+        // Five columns are left for a text that begins with wide characters: two characters and the ellipsis.
         #expect(lines(16) == ["ID  名前       N", "1   寿司と…   12", "2   👨‍👩‍👧 e\u{301}te\u{301}     3", "3   plain    456"])
         for width in 1...30 {
             let lines = lines(width)
@@ -110,7 +110,7 @@ struct TableLayoutTests {
     }
 
     @Test(
-        "lines break at spaces where there are any, and anywhere else",
+        "Lines break at spaces where possible, and anywhere otherwise",
         arguments: [
             ("short", ["short"]), ("QUERY one two three", ["QUERY one", "  two", "  three"]),
             ("abcdefghijklmnop", ["abcdefghij", "  klmnop"]), ("", [""]),
@@ -119,7 +119,7 @@ struct TableLayoutTests {
         ] as [(String, [String])])
     func wrapped(text: String, lines: [String]) { #expect(TableLayout.wrapped(text, width: 10) == lines) }
 
-    @Test("the table of list on a terminal of 20, 40 and 80 columns, word for word", arguments: [20, 40, 80])
+    @Test("The table of list matches its snapshots at 20, 40 and 80 columns", arguments: [20, 40, 80])
     func list(width: Int) throws {
         var failing = Sample.list(
             [Sample.page(0..<100), Sample.page(100..<200, age: .seconds(90))], total: .exact(12_345),
@@ -138,7 +138,8 @@ struct TableLayoutTests {
     }
 
     @Test(
-        "at a terminal: rows below one another in 20 columns; in 40 it is said what does not fit", arguments: [20, 40])
+        "At a terminal of 20 columns rows become blocks, and at 40 columns the omitted columns are named",
+        arguments: [20, 40])
     func atTerminal(columns: Int) async throws {
         try await folder.writeListWithGap()
         let tool = try TerminalProgram(

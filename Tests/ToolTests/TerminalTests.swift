@@ -28,14 +28,14 @@ struct TerminalTests {
         }
     }
 
-    /// The progress lines that were shown, without their escapes.
+    /// Returns the displayed progress lines without their escapes.
     private func lines(_ shown: String) -> [String] {
         shown.components(separatedBy: "\r\u{1b}[K").dropFirst().map {
             String($0.prefix { $0 != "\r" && $0 != "\r\n" && $0 != "\n" })
         }
     }
 
-    @Test("sync shows one line that redraws, in any width, and takes it away", arguments: [20, 40, 80])
+    @Test("sync shows a single progress line in any width, and removes it at the end", arguments: [20, 40, 80])
     func progress(columns: Int) async throws {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
         try await withOrigin(origin) { root in
@@ -46,13 +46,13 @@ struct TerminalTests {
             #expect(tool.ended == 0)
             let lines = lines(tool.shown)
             #expect(lines.dropLast().allSatisfy { $0.count < columns })
-            // The line is taken away before anything else is said, and none comes after that.
+            // The line is removed before other output, and does not come back.
             #expect(lines.last?.isEmpty ?? false || lines.last?.hasPrefix("detected") ?? false)
             #expect(!tool.shown.contains("\u{1b}[?1049h"))
         }
     }
 
-    @Test("a dumb terminal is sent no escapes")
+    @Test("A dumb terminal receives no escapes")
     func dumb() async throws {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
         try await withOrigin(origin) { root in
@@ -65,7 +65,7 @@ struct TerminalTests {
     }
 
     @Test(
-        "SIGINT by Ctrl-C and SIGTERM in the middle: the terminal is as it was, and what was fetched is kept",
+        "Ctrl-C and SIGTERM in the middle restore the terminal and keep the fetched pages",
         arguments: [
             ("\u{3}", 130), ("", 143),
         ] as [(String, Int32)])
@@ -77,13 +77,13 @@ struct TerminalTests {
             if keys.isEmpty { tool.signal(SIGTERM) } else { tool.type(keys) }
             try await eventually("it has ended") { tool.ended != nil }
             #expect(tool.ended == status)
-            #expect(!(lines(tool.shown).last ?? "").contains("/30 pages"), "a line is left behind")
+            #expect(!(lines(tool.shown).last ?? "").contains("/30 pages"), "a progress line remains")
             #expect(try await shownIDs(folder, "\(root)/items").count == 600)
         }
     }
 
     @Test(
-        "a question is asked, and answered; Ctrl-C and no answer do nothing",
+        "A confirmation prompt proceeds only on yes, and Ctrl-C ends it",
         arguments: [
             ("y\n", 0, 0), ("n\n", 64, 1), ("\n", 64, 1), ("\u{3}", 130, 1),
         ] as [(String, Int32, Int)])
@@ -97,7 +97,7 @@ struct TerminalTests {
         #expect(try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.count == left)
     }
 
-    @Test("a table fits the terminal, and nothing of an origin can do harm to it", arguments: [40, 80])
+    @Test("A table fits the terminal and contains no control characters of an origin", arguments: [40, 80])
     func table(columns: Int) async throws {
         _ = try await filled(250)
         let tool = try start(["list"], columns: columns)
@@ -107,10 +107,10 @@ struct TerminalTests {
         }
     }
 
-    @Test("somebody who does not read keeps nobody: SIGTERM ends it within a second")
+    @Test("SIGTERM ends an export within a second although its reader has stalled")
     func stuck() async throws {
         let query = try await filled(3_000)
-        // A pipe that is opened and not read from: the write waits for ever.
+        // The pipe is opened and not read, so that the write blocks for ever.
         let pipe = "\(folder.path)/pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
         let reader = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
@@ -122,11 +122,13 @@ struct TerminalTests {
         tool.signal(SIGTERM)
         try await eventually("it has ended") { tool.ended != nil }
         #expect(tool.ended == 143)
-        // A second; on a machine that is busy with other tests, several.
+        // The limit is one second, and several on a machine that is busy with other tests.
         #expect(ContinuousClock.now - asked < .seconds(15))
     }
 
-    @Test("watch takes the screen and gives it back", arguments: [("\u{3}", 130), ("", 143)] as [(String, Int32)])
+    @Test(
+        "watch switches to the alternate screen, and back at the end",
+        arguments: [("\u{3}", 130), ("", 143)] as [(String, Int32)])
     func watch(keys: String, status: Int32) async throws {
         let query = try await filled(250)
         let tool = try start(["watch", query])
@@ -141,8 +143,8 @@ struct TerminalTests {
         #expect(tool.shown.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
     }
 
-    /// A shell that controls jobs (POSIX, `set -m`): it hears when what it runs is stopped, and lets it go on when a
-    /// line is typed.
+    /// Starts a shell with job control (POSIX, `set -m`). It prints when its command is stopped, and continues it after
+    /// a typed line.
     private func shell(_ command: String) throws -> TerminalProgram {
         let script =
             "set -m; \(command) --store '\(folder.store)'; echo \"stopped, $?\"; read line; fg; echo \"ended, $?\""
@@ -150,12 +152,12 @@ struct TerminalTests {
             "/bin/sh", ["-c", script], environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "xterm"])
     }
 
-    /// What was shown behind the last of these words.
+    /// Returns the output after the last occurrence of these words.
     private func shown(_ tool: TerminalProgram, after words: String) -> String {
         tool.shown.components(separatedBy: words).dropFirst().last ?? ""
     }
 
-    @Test("watch and Ctrl-Z: the screen is given back before it stops, and drawn anew when it goes on")
+    @Test("watch restores the screen before Ctrl-Z stops it, and draws it again when it continues")
     func stopped() async throws {
         let query = try await filled(250)
         let (opens, closes) = ("\u{1b}[?1049h", "\u{1b}[?25h\u{1b}[?1049l")
@@ -164,10 +166,10 @@ struct TerminalTests {
         tool.type("\u{1a}")
         try await eventually("it has stopped") { tool.shown.contains("stopped, ") }
         let before = tool.shown.components(separatedBy: "stopped, ").first ?? ""
-        #expect(before.contains(closes), "the shell's screen is back")
+        #expect(before.contains(closes), "the shell's screen is restored")
         #expect(
             !before.components(separatedBy: closes).dropFirst().joined().contains("pagecache watch"),
-            "and nothing is drawn on it")
+            "no output follows on the shell's screen")
         tool.type("\n")
         try await eventually("the view is there again") {
             let after = shown(tool, after: "stopped, ")
@@ -180,10 +182,10 @@ struct TerminalTests {
         #expect(tool.shown.contains("ended, 130"))
     }
 
-    @Test("where nobody could let it go on, Ctrl-Z does not stop it: the view is drawn again")
+    @Test("Ctrl-Z does not stop watch without a shell that could continue it, and the view is drawn again")
     func orphaned() async throws {
         let query = try await filled(250)
-        // It leads its session: there is no shell to type `fg` into.
+        // The tool leads its own session. No shell can continue it with `fg`.
         let tool = try start(["watch", query])
         try await eventually("the view is there") { tool.shown.contains("pagecache watch") }
         tool.type("\u{1a}")
@@ -194,7 +196,7 @@ struct TerminalTests {
         #expect(tool.shown.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
     }
 
-    @Test("a window that becomes narrower is drawn anew, and the lines fit it")
+    @Test("A narrower window is redrawn with lines that fit")
     func resized() async throws {
         let query = try await filled(250)
         let tool = try start(["watch", query])
@@ -211,7 +213,7 @@ struct TerminalTests {
         try await eventually("it has ended") { tool.ended != nil }
     }
 
-    @Test("Ctrl-Z at a question: it is asked again when it goes on, and can be answered")
+    @Test("A prompt is repeated after Ctrl-Z when the tool continues, and can be answered")
     func stoppedQuestion() async throws {
         let query = try await filled(250)
         let tool = try shell("'\(Tool.path)' purge \(query)")

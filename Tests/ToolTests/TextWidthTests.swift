@@ -2,11 +2,11 @@
 import Testing
 @testable import pagecache
 
-/// As terminals count: an error of one column, and everything to the right of it stands elsewhere.
-@Suite("Columns that a text takes up")
+/// Widths match those of terminals. An error of one column would shift everything to the right of it.
+@Suite("The width of a text in columns")
 struct TextWidthTests {
     @Test(
-        "one for most, two for what is wide, none for what belongs to the character before",
+        "Most characters take one column, wide ones two, and combining ones none",
         arguments: [
             ("", 0), ("plain", 5), ("Zürich", 6), ("Zu\u{308}rich", 6), ("漢字", 4), ("ｗｉｄｅ", 8), ("ﾊﾝｶｸ", 4),
             ("か\u{3099}", 2), ("𠀀", 2), ("한글", 4),
@@ -16,7 +16,7 @@ struct TextWidthTests {
     func scripts(text: String, columns: Int) { #expect(TextWidth.columns(text) == columns) }
 
     @Test(
-        "a picture takes up two, whatever it is made of; what is text by default, one",
+        "An emoji takes two columns whatever its parts, and a text symbol one",
         arguments: [
             ("👍", 2), ("👍🏽", 2), ("🏽", 2), ("👨‍👩‍👧", 2), ("🏴‍☠️", 2), ("❤\u{FE0F}", 2), ("❤", 1), ("☀", 1),
             ("1\u{FE0F}\u{20E3}", 2), ("🇩🇪", 2), ("🇩", 1),
@@ -25,7 +25,7 @@ struct TextWidthTests {
     func pictures(text: String, columns: Int) { #expect(TextWidth.columns(text) == columns) }
 
     @Test(
-        "a text is cut before what does not fit, and keeps its marks",
+        "A text is cut before the first character that does not fit, and keeps combining marks",
         arguments: [
             ("plain", 5, "plain"), ("plain", 4, "pla…"), ("plain", 1, "…"), ("漢字", 4, "漢字"), ("漢字", 3, "漢…"),
             ("漢字漢", 4, "漢…"), ("漢字漢", 5, "漢字…"),
@@ -33,14 +33,14 @@ struct TextWidthTests {
         ])
     func cut(text: String, room: Int, shown: String) { #expect(TextWidth.cut(text, to: room) == shown) }
 
-    @Test("no text fits into no columns, or into less")
+    @Test("No text fits into zero or fewer columns")
     func noRoom() {
         for room in [0, -1, -6] { #expect(TextWidth.prefix("漢a", columns: room).isEmpty) }
         #expect(TextWidth.prefix("\u{200B}a", columns: 0) == "\u{200B}")
     }
 
     @Test(
-        "the ranges of wide characters do not touch their neighbours",
+        "The ranges of wide characters exclude their neighbours",
         arguments: [
             (0x10FF, 1), (0x1100, 2), (0x2328, 1), (0x2329, 2), (0x232B, 1), (0x2E7F, 1), (0x2E80, 2), (0x3000, 2),
             (0x303E, 2), (0x3248, 1), (0x4DC0, 2), (0xA4D0, 1),

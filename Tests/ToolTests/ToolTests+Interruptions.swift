@@ -6,16 +6,16 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-// The tool, the origin or the reader goes away in the middle (R14, R31).
+// The tool, the origin or the reader of the output ends in the middle (R14, R31).
 extension ToolTests {
     @Test(
-        "R31: kill -9 in the middle; the next run asks for page one and for what was not committed, and nothing else",
+        "After kill -9 the next run fetches page one and the pages that were not committed, and no others (R31)",
         arguments: [
             "items", "pages", "linked", "feed",
         ])
     func killAndResume(path: String) async throws {
         let committed = 12
-        // From the thirteenth request on nothing is answered: whatever is asked for then is in flight when it dies.
+        // The origin holds all requests from the thirteenth on. These are in flight when the tool dies.
         let origin = DemoOrigin(count: 3_000) { number, _ in number > committed ? .hold : nil }
         try await withOrigin(origin) { root in
             let url = "\(root)/\(path)"
@@ -24,21 +24,21 @@ extension ToolTests {
             try await eventually("everything that may be in flight is") { origin.held >= (isChain ? 1 : 4) }
             let inFlight = Set(origin.requests.dropFirst(committed))
             #expect(inFlight.count == (isChain ? 1 : 4))
-            // One request of a chain found out how it can be asked.
+            // One request for a chain was a probe of its paging.
             let stored = isChain ? committed - 1 : committed
-            // The next ones are asked for while the last one that came is stored.
+            // The next requests are sent while the last answered page is stored.
             try await eventuallyAwaiting("what was answered is stored") {
                 try await shownIDs(folder, url).count >= stored * 100
             }
             first.signal(SIGKILL)
             #expect(try await first.ended().status == SIGKILL)
 
-            // Offline meanwhile: what was committed is served, whole pages only.
+            // Meanwhile the tool is offline, and serves whole committed pages.
             let served = try await shownIDs(folder, url)
             #expect(served.count == stored * 100)
             #expect(Set(served).isSubset(of: Set(origin.ids)))
             let pages = try await Tool.run(["pages", url, "--store", folder.store, "--json"]).jsonArray
-            // By position, the leases of the four behind were taken with the last commit (Decision 0007).
+            // By position, the last commit also took the leases of the next four pages (Decision 0007).
             #expect(pages.count { $0["state"] as? String == "in_flight" } == (isChain ? 1 : 8))
 
             origin.release()
@@ -49,13 +49,13 @@ extension ToolTests {
             #expect(second.json["reconciliation"] as? String == "resumed")
             let asked = origin.requests.dropFirst(before)
             #expect(asked.count == 1 + (30 - stored))
-            #expect(Set(asked.dropFirst()).isDisjoint(with: answered), "a committed page was asked for again")
+            #expect(Set(asked.dropFirst()).isDisjoint(with: answered), "a committed page was fetched again")
             #expect(second.json["pages_kept"] as? Int == stored - 1)
             #expect(try await shownIDs(folder, url) == origin.ids)
         }
     }
 
-    @Test("R14: with the origin gone, show and list work, sync exits 75 with one clear line, and nothing is lost")
+    @Test("Without the origin show and list work, sync ends with 75 and one line, and the list is unchanged (R14)")
     func offline() async throws {
         let origin = DemoOrigin(count: 250)
         let url = try await withOrigin(origin) { (root: String) async throws -> String in
@@ -81,7 +81,7 @@ extension ToolTests {
     }
 
     @Test(
-        "SIGINT and SIGTERM: what was fetched is kept, within a second, and the code says which",
+        "SIGINT and SIGTERM end a run within a second with their own code, and keep the fetched pages",
         arguments: [SIGINT, SIGTERM])
     func signals(number: Int32) async throws {
         let origin = DemoOrigin(count: 3_000) { number, _ in number > 6 ? .hold : nil }
@@ -92,7 +92,8 @@ extension ToolTests {
             tool.signal(number)
             let ended = try await tool.ended()
             #expect(ended.status == 128 + number)
-            // Beside hundreds of other tests a second may take several; the answers that are held would take a minute.
+            // Beside hundreds of other tests a second may become several. Waiting for the held answers would take a
+            // minute.
             #expect(ContinuousClock.now - asked < .seconds(15))
             #expect(try await shownIDs(folder, "\(root)/items").count == 600)
             let pages = try await Tool.run(["pages", "\(root)/items", "--store", folder.store, "--json"]).jsonArray
@@ -100,7 +101,7 @@ extension ToolTests {
         }
     }
 
-    @Test("| head is quiet")
+    @Test("A closed pipe of show is no error")
     func brokenPipe() async throws {
         let origin = DemoOrigin(count: 3_000)
         try await withOrigin(origin) { root in

@@ -6,9 +6,9 @@ import StorageSupport
 import Testing
 import ToolSupport
 
-// What goes wrong: the exit code, one line that says what, and nothing made or changed by it.
+// Failures of the tool: the exit code, one line of explanation, and no change.
 extension ToolTests {
-    @Test("nothing cached and nobody there: 69, one line, and no store is made")
+    @Test("An unreachable origin without a cached list ends with 69 and one line, and creates no store")
     func unreachable() async throws {
         let ended = try await Tool.run(["sync", "http://127.0.0.1:1/items", "--store", folder.store, "--quiet"])
         #expect(ended.status == 69)
@@ -20,7 +20,7 @@ extension ToolTests {
     }
 
     @Test(
-        "errors of the origin: retried where that helps, told where it does not",
+        "A refusal by the origin is not retried, and ends with its own code",
         arguments: [
             (404, 65), (410, 65), (401, 77), (403, 77),
         ])
@@ -36,7 +36,7 @@ extension ToolTests {
         }
     }
 
-    @Test("500s and a 429 with Retry-After on the way: waited out, and all is there")
+    @Test("Answers 500 and 429 with Retry-After are retried until the list is complete")
     func faults() async throws {
         let origin = DemoOrigin(count: 2_000) { number, _ in
             number == 7 ? .status(429, retryAfter: 1) : number % 5 == 0 ? .status(500, retryAfter: nil) : nil
@@ -50,7 +50,7 @@ extension ToolTests {
     }
 
     @Test(
-        "what is not a URL of ours, or no usage at all: 64, one line, nothing made",
+        "An invalid URL or wrong usage ends with 64 and one line, and creates no file",
         arguments: [
             ["sync", "ftp://example.com/x"], ["sync", "file:///etc/passwd"], ["sync", "http://"], ["sync"],
             ["frobnicate"],
@@ -68,7 +68,7 @@ extension ToolTests {
         #expect(folder.contents == [])
     }
 
-    @Test("--json errors are JSON, on standard error")
+    @Test("Errors with --json are JSON on standard error")
     func jsonErrors() async throws {
         let ended = try await Tool.run(["list", "--json", "--store", folder.store])
         #expect(ended.status == 66)
@@ -80,7 +80,7 @@ extension ToolTests {
         #expect(error["hint"] is String)
     }
 
-    @Test("stores that cannot be: the right code, one line, nothing changed")
+    @Test("An invalid path of a store ends with its own code and one line, and changes no file")
     func badStores() async throws {
         let origin = DemoOrigin(count: 10)
         try await withOrigin(origin) { root in
@@ -99,7 +99,7 @@ extension ToolTests {
     }
 
     @Test(
-        "show leaves damaged bytes out, says so and writes nothing; after verify --repair the next sync fetches them again"
+        "show omits damaged items and reports them without writing, and after verify --repair the next sync fetches them again"
     )
     func damage() async throws {
         let origin = DemoOrigin(count: 950)
@@ -117,7 +117,7 @@ extension ToolTests {
             let shown = try await Tool.run(["show", url, "--store", folder.store])
             #expect(
                 try await Tool.run(["pages", url, "--json", "--store", folder.store]).output == listed.output,
-                "a reading command")
+                "show does not write to the store")
             #expect(shown.status == 65)
             #expect(shown.output.split(separator: "\n").count == 850)
             #expect(shown.errors.contains("100 items from position 300 on are damaged"))

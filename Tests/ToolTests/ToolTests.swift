@@ -15,7 +15,7 @@ struct ToolTests {
     }
 
     @Test(
-        "sync brings in every item by each of the four ways; list, show and pages tell it",
+        "sync fetches every item by each of four paging styles, and list, show and pages report it",
         arguments: [
             ("items", "offset"), ("pages", "page"), ("linked", "link"), ("feed", "next-url"),
         ])
@@ -28,7 +28,7 @@ struct ToolTests {
             #expect(ended.json["outcome"] as? String == "complete")
             #expect(ended.json["reconciliation"] as? String == "first_load")
             #expect(ended.json["requests"] as? Int == origin.requests.count)
-            // On first contact a chain costs one more: whether it can be asked by offset, or whether a HEAD counts it.
+            // On first contact a chain costs one more request: a probe of offsets, or a HEAD for the total.
             let first = path == "linked" || path == "feed" ? 12 : 11
             #expect(origin.requests.count == first)
             #expect(ended.json["items"] as? Int == 1_050)
@@ -39,19 +39,19 @@ struct ToolTests {
             #expect(listed.first?["id"] as? String == ended.json["query"] as? String)
             #expect(listed.first?["coverage"] as? Double == 1)
             let pages = try await Tool.run(["pages", "\(root)/\(path)", "--store", folder.store, "--json"]).jsonArray
-            // R21: with offsets, each page is asked for with the item before it.
+            // With offsets, each request includes the item before its page (R21).
             #expect(pages.count == 11)
             #expect(pages.allSatisfy { $0["state"] as? String == "ok" })
 
             let again = try await sync("\(root)/\(path)")
             #expect(again.json["reconciliation"] as? String == "unchanged")
-            // Where there is no total, the last page is asked for too: only it tells whether the list has grown.
+            // Without a total the last page is fetched, too, because only it shows whether the list has grown.
             #expect(origin.requests.count == first + (path == "linked" ? 2 : 1))
         }
     }
 
     @Test(
-        "the paging that is named is the paging that is used",
+        "A configured paging style is used",
         arguments: [
             (
                 "items",
@@ -80,7 +80,7 @@ struct ToolTests {
         }
     }
 
-    @Test("a query is named by its key, a prefix, or its id; a name of nothing is 66, of several 64")
+    @Test("A query is named by its key, a prefix or its id, an unknown name ends with 66, and an ambiguous one with 64")
     func naming() async throws {
         let origin = DemoOrigin(count: 30)
         try await withOrigin(origin) { root in
@@ -100,7 +100,7 @@ struct ToolTests {
         }
     }
 
-    @Test("purge shows with --dry-run, refuses without --yes, removes with it, and says how much")
+    @Test("purge lists queries with --dry-run, refuses without --yes, and removes them with it")
     func purge() async throws {
         let origin = DemoOrigin(count: 250)
         try await withOrigin(origin) { root in
@@ -115,12 +115,12 @@ struct ToolTests {
             #expect(try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.count == 1)
             #expect(try await purge(["--yes"]).json["queries"] as? Int == 1)
             #expect(try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.count == 0)
-            // A purge that matches nothing is done.
+            // A purge that matches no query succeeds.
             #expect(try await Tool.run(["purge", "--all", "--yes", "--store", folder.store]).status == 0)
         }
     }
 
-    @Test("show: windows, formats, and positions beyond the end")
+    @Test("show prints a window in each format, and reports positions beyond the end")
     func show() async throws {
         let origin = DemoOrigin(count: 250)
         try await withOrigin(origin) { root in
@@ -139,7 +139,7 @@ struct ToolTests {
             #expect(beyond.status == 0)
             #expect(beyond.output.isEmpty)
             #expect(beyond.errors.contains("250 items"))
-            // R7: byte for byte what the origin sent.
+            // The item is printed byte for byte as the origin sent it (R7).
             let raw = try await show(["--limit", "1"]).output
             #expect(
                 raw
@@ -148,7 +148,7 @@ struct ToolTests {
         }
     }
 
-    @Test("R45: no secret in the store, its log, or anything that is printed")
+    @Test("Secrets appear neither in the store, nor in its log, nor in the output (R45)")
     func secrets() async throws {
         let origin = DemoOrigin(count: 250)
         try await withOrigin(origin) { root in
@@ -160,10 +160,10 @@ struct ToolTests {
                 ],
                 environment: ["TOKEN": "S3CRETTOKEN"])
             #expect(ended.status == 0, "\(ended.errors)")
-            #expect(origin.requests.allSatisfy { $0.contains("api_key=S3CRETKEY") }, "and yet it is sent")
+            #expect(origin.requests.allSatisfy { $0.contains("api_key=S3CRETKEY") }, "the secret is sent nevertheless")
             #expect(!(ended.output + ended.errors).contains("S3CRET"))
             #expect(ended.errors.contains("a secret in a URL can be seen"))
-            // R45: nobody else is shown this list by accident.
+            // This list is not shown without its credential (R45).
             let other = try await Tool.run(["sync", "http://\(host)/feed?x=1", "--store", folder.store])
             #expect(other.status == 77)
             #expect(other.errors.contains("--scope"))
@@ -174,7 +174,7 @@ struct ToolTests {
         }
     }
 
-    @Test("--help has examples, --version a version, and the exit codes are told")
+    @Test("--help contains examples and the exit codes, and --version prints a version")
     func help() async throws {
         let root = try await Tool.run(["--help"])
         #expect(root.status == 0)
@@ -187,7 +187,7 @@ struct ToolTests {
         #expect(try await Tool.run(["--version"]).output.split(separator: ".").count == 3)
     }
 
-    @Test("the demo tells its story to the end, and leaves nothing behind")
+    @Test("The demo runs to its end and leaves no file behind")
     func demo() async throws {
         let started = ContinuousClock.now
         let ended = try await Tool.run(["demo"], environment: ["TMPDIR": folder.path])
@@ -196,7 +196,7 @@ struct ToolTests {
         #expect(ended.output.contains("the 10,000 ids in the store are the origin's"))
         #expect(ended.output.contains("answered with 304"))
         #expect(ended.output.contains("sync ends with 75"))
-        // Four seconds alone; here two hundred tests want the same processors.
+        // Alone the demo takes four seconds. Here two hundred tests compete for the same processors.
         #expect(ContinuousClock.now - started < .seconds(240))
         #expect(folder.contents == [])
     }

@@ -10,7 +10,7 @@ import ToolSupport
 struct WatchTests {
     private let folder = Folder()
 
-    /// Watches into a file, which can be looked at while it runs.
+    /// Starts a watch that writes into a file. The file can be read while the tool runs.
     private func watch(_ arguments: [String]) throws -> (tool: TerminalProgram, lines: () -> [[String: Any]]) {
         let path = "\(folder.path)/events"
         let tool = try TerminalProgram(
@@ -33,14 +33,15 @@ struct WatchTests {
         #expect(tool.ended == 130)
     }
 
-    @Test("R41: what another process commits, fails at, tries again and purges is told, an object for each")
+    @Test("watch prints an object for each commit, failure, retry and purge of another process (R41)")
     func events() async throws {
         let origin = DemoOrigin(count: 550) { number, _ in number == 4 ? .status(503, retryAfter: 1) : nil }
         try await withOrigin(origin) { root in
-            // The store must be there before it can be watched.
+            // The store must exist before it can be watched.
             _ = try await Tool.run(["sync", "\(root)/feed", "--max-pages", "1", "--store", folder.store])
             let (tool, lines) = try watch([])
-            // Nothing tells from outside that it listens; a store that changes again and again does.
+            // The start of the watch is not visible from outside. Repeated changes of the store lead to its first
+            // output.
             let schema = try JSONSchema(
                 String(contentsOfFile: Repository.path("Documentation/schemas/watch.json"), encoding: .utf8))
             try await eventuallyAwaiting("it listens") {
@@ -67,7 +68,7 @@ struct WatchTests {
         }
     }
 
-    @Test("of one query only what concerns it; one that is not there is 66, a store that is not there, too")
+    @Test("A watch of one query prints only its events, and an unknown query or a missing store ends with 66")
     func one() async throws {
         let origin = DemoOrigin(count: 250)
         try await withOrigin(origin) { root in
