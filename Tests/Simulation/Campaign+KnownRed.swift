@@ -3,7 +3,7 @@ public import PagedRepositoryTesting
 extension Campaign {
     /// The kinds of origin whose lives the tests compare with their expected outcome.
     public static let provenKinds: [OriginKind] = [
-        .overlapping, .large, .sizes, .sprouting, .uncounted, .firstContact, .feed, .sweeps, .rewritten, .clocks,
+        .overlapping, .large, .sizes, .sprouting, .uncounted, .firstContact, .sweeps, .rewritten, .clocks,
     ]
 
     /// Lives that failed once and succeed now, by the kind of their origin.

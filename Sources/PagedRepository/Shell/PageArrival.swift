@@ -50,10 +50,11 @@ extension SyncRun {
             // R24: the origin's own word that more follows wins over a total that is reached.
             edits.append(.setTotal(.estimate(arrived.upperBound + 1)))
         }
-        guard try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) else {
-            return try await spanArrived(answer, range, overlap: overlap, looks: looks + 1)
+        switch try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) {
+        case .stored: spanStored(page, arrived, of: range, missing, list)
+        case .notStored: break
+        case .changed: try await spanArrived(answer, range, overlap: overlap, looks: looks + 1)
         }
-        spanStored(page, arrived, of: range, missing, list)
     }
 
     /// Stores what came together and is what was to be expected, and takes the leases of what is asked for next with
@@ -93,7 +94,7 @@ extension SyncRun {
         return try await storage.excerpt(of: query, 0..<0).map(isStillThere) ?? false
     }
 
-    private func isStillThere(_ list: ListOutline) -> Bool { asked.under.map { $0 == list.record.version } ?? true }
+    func isStillThere(_ list: ListOutline) -> Bool { asked.under.map { $0 == list.record.version } ?? true }
 
     /// Whether what was received twice is what is held: otherwise the list moved between the two answers.
     private func agrees(
@@ -127,86 +128,18 @@ extension SyncRun {
     private func disagrees(
         _ page: FetchedPage, at offset: Int, of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) {
-        let keys = Set(page.content.identities.map(\.key))
-        pagesWithoutNews = try await storage.locate(keys, in: query).count == keys.count ? pagesWithoutNews + 1 : 0
+        let places = try await storage.locate(Set(page.content.identities.map(\.key)), in: query)
+        if try await isClamped(page, places, of: range, query) { return }
+        let isKnownWhole = page.content.identities.allSatisfy { places[$0.key] != nil }
+        pagesWithoutNews = isKnownWhole ? pagesWithoutNews + 1 : 0
         guard pagesWithoutNews < SyncRun.sameAnswers else {
             return try await originIgnoresOffsets(at: range.lowerBound)
         }
         listMoved(page, at: offset)
     }
 
-    /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: when they
-    /// are all displaced alike, as a whole; otherwise they moved alone, and their old places are asked for again.
-    ///
-    /// False when others have stored some of it since, at the very same places: then less of it is missing than was
-    /// thought.
-    private func store(
-        _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID,
-        _ list: ListOutline,
-        mayLookAgain: Bool
-    ) async throws(StorageError) -> Bool {
-        var plan = CommitPlan(
-            query: query, version: list.record.version, edits: edits,
-            ledger: LedgerEdit.arrived(range, from: start, list, lease: leases[range.lowerBound]))
-        var outcome = try await apply(plan)
-        if case .duplicates(let held) = outcome {
-            let identities = page.content.identities
-            let places = try await storage.locate(Set(identities.map(\.key)), in: query)
-            let shifts = identities.enumerated().compactMap { index, identity in
-                places[identity.key].map { start + index - $0.position }
-            }.filter { $0 != 0 }
-            if shifts.isEmpty, mayLookAgain { return false }
-            let times = note(identities, at: start, places)
-            let isKnownWhole = places.count == identities.count
-            if isKnownWhole {
-                pagesWithoutNews += 1
-                guard pagesWithoutNews < SyncRun.sameAnswers else {
-                    try await originIgnoresOffsets(at: range.lowerBound)
-                    return true
-                }
-            }
-            // A page of nothing but what is stored elsewhere takes nothing from its place (G6). One that repeats some
-            // items has to come twice (R25).
-            if isKnownWhole || times < 2 {
-                listMoved(page, at: start)
-                return true
-            }
-            if times > 3 {
-                warn("the origin repeats item ids; repeated items are kept")
-                plan.edits.insert(.setAllowsDuplicates(true), at: 0)
-            } else {
-                // The other place is fetched again: if it shows the same items again, both places have them.
-                plan.edits.insert(contentsOf: held.map { .demote($0) }, at: 0)
-            }
-            outcome = try await apply(plan)
-        } else {
-            pagesWithoutNews = 0
-        }
-        switch outcome {
-        case .committed: break
-        // Another process moved the list. What we brought is not lost: it is a gap still, and asked for again.
-        case .superseded, .duplicates: pass.mustRestart = true
-        }
-        return true
-    }
-
-    /// Counts how often these items were received at one place while they are stored at another.
-    /// - Returns: the count of the item that was received so most often.
-    private func note(_ identities: [ItemIdentity], at start: Int, _ places: [UInt64: ItemPlace]) -> Int {
-        var most = 0
-        var received: [UInt64: Int] = [:]
-        for (index, identity) in identities.enumerated() {
-            let earlier = received.updateValue(start + index, forKey: identity.key)
-            guard let place = places[identity.key]?.position ?? earlier, place != start + index else { continue }
-            let collision = Collision(key: identity.key, places: [place, start + index])
-            collisions[collision, default: 0] += 1
-            most = max(most, collisions[collision] ?? 0)
-        }
-        return most
-    }
-
     /// R24: whatever is asked for, the same items come. Nothing that is held gives way to that.
-    private func originIgnoresOffsets(at offset: Int) async throws(StorageError) {
+    func originIgnoresOffsets(at offset: Int) async throws(StorageError) {
         guard let query, let list = try await storage.excerpt(of: query, offset..<offset) else { return }
         queue.clear()
         try await originLoops("the origin answers different positions with the same items", offset, list)
@@ -220,7 +153,7 @@ extension SyncRun {
     ///   - isEnd: whether it is sure that nothing follows what was answered.
     ///   - isCounted: whether the total alone has changed. Where page one explains the new total, nothing else is in
     ///     doubt.
-    private func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
+    func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
         evidence = page.content.isEmpty && !isEnd ? [] : [Clue(offset: offset, page: page, isEnd: isEnd)]
         pass.mustRestart = true
         if !isCounted { isSuspicious = true }

@@ -82,7 +82,9 @@ extension SyncRun {
     /// R24: empty pages with a live next are legal, and so is a page of known items; too many in a row are a loop.
     func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
         if page.content.isEmpty { pass.emptyAnswers += 1 } else { pagesWithoutNews += 1 }
-        guard let next = page.next else {
+        // R24: an exact total that is reached, and nothing new behind it: the chain ends, or begins from the start again.
+        let isCountReached = list.record.total.exactCount == offset && page.hasMore != true
+        guard let next = page.next, !isCountReached else {
             pass.rechecksEnd = false
             if pass.isDisordered, list.record.total.exactCount != offset {
                 return try await disorderedEnd(at: offset, list, edits: [])

@@ -1,0 +1,81 @@
+import PageModel
+
+/// Stores an answer by position, or finds out why the storage refuses it (R21, R25).
+extension SyncRun {
+    /// The result of storing an answer.
+    enum Storing {
+        case stored
+        /// The answer is not stored: it shows that the list has moved, or that it ends.
+        case notStored
+        /// Another process has stored some of the answer since, at the very same positions: less of it is missing.
+        case changed
+    }
+
+    /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: when they
+    /// are all displaced alike, as a whole; otherwise they moved alone, and their old places are asked for again.
+    func store(
+        _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID,
+        _ list: ListOutline, mayLookAgain: Bool
+    ) async throws(StorageError) -> Storing {
+        var plan = CommitPlan(
+            query: query, version: list.record.version, edits: edits,
+            ledger: LedgerEdit.arrived(range, from: start, list, lease: leases[range.lowerBound]))
+        var outcome = try await apply(plan)
+        if case .duplicates(let held) = outcome {
+            let identities = page.content.identities
+            let places = try await storage.locate(Set(identities.map(\.key)), in: query)
+            let shifts = identities.enumerated().compactMap { index, identity in
+                places[identity.key].map { start + index - $0.position }
+            }.filter { $0 != 0 }
+            if shifts.isEmpty, mayLookAgain { return .changed }
+            let times = note(identities, at: start, places)
+            let isKnownWhole = places.count == identities.count
+            if isKnownWhole {
+                if try await isClamped(page, places, of: range, query) { return .notStored }
+                pagesWithoutNews += 1
+                guard pagesWithoutNews < SyncRun.sameAnswers else {
+                    try await originIgnoresOffsets(at: range.lowerBound)
+                    return .notStored
+                }
+            }
+            // A page of nothing but what is stored elsewhere takes nothing from its place (G6). One that repeats some
+            // items has to come twice (R25).
+            if isKnownWhole || times < 2 {
+                listMoved(page, at: start)
+                return .notStored
+            }
+            if times > 3 {
+                warn("the origin repeats item ids; repeated items are kept")
+                plan.edits.insert(.setAllowsDuplicates(true), at: 0)
+            } else {
+                // The other place is fetched again: if it shows the same items again, both places have them.
+                plan.edits.insert(contentsOf: held.map { .demote($0) }, at: 0)
+            }
+            outcome = try await apply(plan)
+        } else {
+            pagesWithoutNews = 0
+        }
+        switch outcome {
+        case .committed: return .stored
+        // Another process moved the list. What we brought is not lost: it is a gap still, and asked for again.
+        case .superseded, .duplicates:
+            pass.mustRestart = true
+            return .notStored
+        }
+    }
+
+    /// Counts how often these items were received at one place while they are stored at another.
+    /// - Returns: the count of the item that was received so most often.
+    private func note(_ identities: [ItemIdentity], at start: Int, _ places: [UInt64: ItemPlace]) -> Int {
+        var most = 0
+        var received: [UInt64: Int] = [:]
+        for (index, identity) in identities.enumerated() {
+            let earlier = received.updateValue(start + index, forKey: identity.key)
+            guard let place = places[identity.key]?.position ?? earlier, place != start + index else { continue }
+            let collision = Collision(key: identity.key, places: [place, start + index])
+            collisions[collision, default: 0] += 1
+            most = max(most, collisions[collision] ?? 0)
+        }
+        return most
+    }
+}
