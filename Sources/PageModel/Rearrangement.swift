@@ -42,7 +42,7 @@ public struct Rearrangement: Hashable, Sendable {
         var taken = 0
         var position = 0
         for piece in pieces {
-            guard position < Int.max else { return nil }  // nothing comes behind "everything behind"
+            guard position < Int.max else { return nil }  // no piece may follow an open-ended one
             switch piece {
             case .kept(let range):
                 guard range.lowerBound >= taken, range.lowerBound <= Total.largest else { return nil }

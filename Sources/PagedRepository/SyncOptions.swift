@@ -1,88 +1,101 @@
 public import PageModel
 
-/// How one synchronisation behaves; each default is said where it stands.
+/// The options of one synchronisation. Each property states its default.
 public struct SyncOptions: Hashable, Sendable {
-    /// Fetches at a time, where the origin allows pages out of order. 1…64. Default: 4.
+    /// The number of concurrent fetches, in 1...64, when the origin allows pages out of order. Defaults to 4.
     public var concurrency = 4
-    /// How many items to ask for per page; nil takes what the origin gives. 1…. Default: nil.
+    /// The number of items to request per page, at least 1. `nil` means the origin's own page size. Defaults to nil.
     public var pageSize: Int?
-    /// Stop after this many pages were fetched; nil means all. 1…. Default: nil.
+    /// The number of fetched pages after which the run stops, at least 1. `nil` means no limit. Defaults to nil.
     public var maxPages: Int?
-    /// What is to be brought in, or up to date. Default: everything.
+    /// The part of the list to fetch or to refresh. Defaults to `everything`.
     public var work = Work.everything
-    /// How many items that are held already are asked for again with a page, where the origin takes any offset: what is
-    /// received twice proves that nothing moved in between (R21). Taken out of the page's size, and only from so many
-    /// pages that it costs one item in twenty at most: with one item, from each page of 21 items and more. 0…size - 1.
-    /// Default: 1.
+    /// The number of held items to request again with a page, in 0..<page size, for an origin that accepts any offset.
+    /// Defaults to 1.
+    ///
+    /// Items that are received twice prove that the list did not move in between (R21). They reduce the number of new
+    /// items in a page. Pages overlap only so often that the cost is at most one item in twenty. With a value of 1,
+    /// every page of at least 21 items overlaps.
     public var overlap = 1
-    /// When failed pages are tried again. Default: that of `RetrySchedule`.
+    /// When failed pages are retried. Defaults to the defaults of `RetrySchedule`.
     public var retry = RetrySchedule()
-    /// How long to wait, in all, while nothing but scheduled retries is left. 0…. Default: 30 seconds.
+    /// How long to wait in total while only scheduled retries are left; at least 0. Defaults to 30 seconds.
     public var patience: Duration = .seconds(30)
-    /// How long to wait before a page one that makes the list shrink a lot is asked for once more (R20). 0….
-    /// Default: 2 seconds.
+    /// How long to wait before a second request for page one, when page one makes the list shrink a lot (R20); at least
+    /// 0. Defaults to 2 seconds.
     public var confirmationPause: Duration = .seconds(2)
-    /// The same for a page one that is empty, of which nothing can be recognised: an origin in a bad minute gives many
-    /// of them. The doubt is kept in the ledger; a later run asks, when this one is not patient enough. 0…. Default: 60
+    /// How long to wait before a second request for page one, when page one is empty (R20); at least 0. Defaults to 60
     /// seconds.
+    ///
+    /// An empty page has no item to recognise, and a failing origin returns many of them. The ledger keeps the doubt.
+    /// If this run does not wait long enough, a later run sends the request.
     public var emptyConfirmationPause: Duration = .seconds(60)
-    /// Consecutive transport failures after which the origin counts as away (R32). 1…. Default: 5.
+    /// The number of consecutive transport failures after which the origin counts as away (R32), at least 1. Defaults
+    /// to 5.
     public var transportFailuresUntilOffline = 5
-    /// How long a page in flight is held by this process (R30); renewed at half its time. More than 0.
-    /// Default: 60 seconds.
+    /// How long a lease holds a page in flight for this process (R30), more than 0. The run renews it at half its time.
+    /// Defaults to 60 seconds.
     public var lease: Duration = .seconds(60)
-    /// Whether a query that is unknown is registered before its origin is asked, so that nobody else asks at the same
-    /// time (R30), and a first answer that fails is in the ledger (R26). When false, with its first answer: an origin
-    /// that never answered leaves no trace in the storage. Default: true.
+    /// Whether an unknown query is registered before the first request. Defaults to true.
+    ///
+    /// If true, no other process sends the same first request (R30), and the ledger records a failure of the first
+    /// answer (R26). If false, the query is registered with its first answer. An origin that never answered then leaves
+    /// no trace in the storage.
     public var registersFirst = true
-    /// Whether pages whose next attempt is not due yet, or that were given up, are left alone: for automatic triggers
-    /// (R33). What could be tried again and was given up is tried once in `retry.cap`. Default: false.
+    /// Whether the run skips pages that were given up, or whose next attempt is not due. For automatic triggers (R33).
+    /// A retryable page that was given up is fetched once per `retry.cap`. Defaults to false.
     public var honorsLedger = false
-    /// Whether answers are stored that the origin forbids to keep (RFC 9111, 5.2.2.5: `no-store`). When false, such a
-    /// page is handed on (`SyncEvent.notStored`), nothing of it is written, and the run ends with it: what was stored
-    /// before stays as it was (R14), and is not confirmed. Default: false.
+    /// Whether to store answers that the origin forbids storing (RFC 9111, 5.2.2.5: `no-store`). Defaults to false.
+    ///
+    /// If false, the run reports such a page with `SyncEvent.notStored`, writes no part of it, and ends. The cached
+    /// items stay as they were (R14), and are not confirmed.
     public var storesDespiteNoStore = false
-    /// Whether a run reads every byte that is stored of the list before it fetches and when it ends, to fetch again
-    /// what is damaged. When false, a run only looks whether the items of each page can be found; a refresh that finds
-    /// nothing new in a complete list looks at page one alone. Default: false.
+    /// Whether the run reads all stored bytes of the list, before it fetches and when it ends, and fetches damaged
+    /// pages again. Defaults to false.
+    ///
+    /// If false, the run only checks that the items of each page can be found. A refresh that finds no change in a
+    /// complete list then checks page one only.
     public var checksStoredBytes = false
-    /// Whether `SyncReport.list` is read in any case. When false, a run that found nothing new reads no page of the list
-    /// but page one, and leaves it nil. Default: false.
+    /// Whether the run always reads `SyncReport.list`. Defaults to false.
+    ///
+    /// If false, a run that found no change reads no page except page one, and `list` is nil.
     public var reportsOutline = false
-    /// How often in a row a list that changes while it is read is reconciled without anything new having come in. 0….
-    /// Default: 3.
+    /// The maximum number of consecutive restarts without new items, for a list that changes while it is read; at least
+    /// 0. Defaults to 3.
     public var restarts = 3
-    /// A list is not followed beyond this many pages (R43). 1…. Default: 1,000,000.
+    /// The maximum number of pages of a list (R43), at least 1. Pages behind them are not fetched. Defaults to
+    /// 1,000,000.
     public var pagesPerQuery = 1_000_000
-    /// Answers in a row of whose items at least nine in ten were received before in the same pass, after which an
-    /// origin counts as repeating itself (R24). 1…. Default: 20.
+    /// The number of consecutive answers after which an origin counts as repeating itself (R24), at least 1. Counted
+    /// are answers with at least nine in ten items received before in the same pass. Defaults to 20.
     public var loopGuard = 20
-    /// Answers in a row without items, each under a new cursor, after which an origin counts as endless (R24). 1….
-    /// Default: 1,000.
+    /// The number of consecutive answers without items, each under a new cursor, after which an origin counts as
+    /// endless (R24). At least 1. Defaults to 1,000.
     public var emptyPageLimit = 1_000
 
-    /// The defaults.
+    /// Options with all defaults.
     public init() {}
 
-    /// A sweep that somebody else has finished by now is not begun anew: the work of those who only go on with what was
-    /// cut off (R31).
+    /// Whether the run only continues sweeps that the storage has recorded. A sweep that another process has finished
+    /// is then not started again (R31).
     var onlyFinishesSweeps = false
 
-    /// What a synchronisation is for.
+    /// The work of a synchronisation.
     public enum Work: Hashable, Sendable {
-        /// Page one is refreshed and reconciled, and what is missing is fetched.
+        /// Refreshes and reconciles page one, and fetches all missing positions.
         case everything
-        /// Page one is refreshed and reconciled, and nothing else is fetched.
+        /// Refreshes and reconciles page one only.
         case refresh
-        /// Everything, and then every page of the list is verified once (R23).
+        /// Does the work of `everything`, and then verifies every page of the list once (R23).
         case sweep
-        /// The page behind the run that begins with the first item; page one, where nothing is held. Page one is not
-        /// refreshed.
+        /// Fetches the page behind the segment that begins at position 0. Fetches page one when no item is held. Page
+        /// one is not refreshed.
         case next
-        /// What is missing at these positions; in a chain, everything before them, too. Page one is not refreshed.
+        /// Fetches the missing items at these positions. In a chain, all positions before them are fetched too. Page
+        /// one is not refreshed.
         case positions(Range<Int>)
 
-        /// Whether page one is asked for although it is held.
+        /// Whether page one is requested even when it is held.
         var refreshesHead: Bool {
             switch self {
             case .everything, .refresh, .sweep: true
@@ -92,98 +105,100 @@ public struct SyncOptions: Hashable, Sendable {
     }
 }
 
-/// What a synchronisation did, and what is the matter with the list now.
+/// The result of a synchronisation, and the state of the list after it.
 public struct SyncReport: Hashable, Sendable {
-    /// How it ended; the raw values are those of the tool's JSON.
+    /// How a synchronisation ended. The raw values appear in the JSON output of the command-line tool.
     public enum Outcome: String, Hashable, Sendable {
         /// Every position of the list is held.
         case complete
-        /// A limit was reached: the budget of pages, or the origin's result window. See `SyncReport.limit`.
+        /// The run reached a limit: the page budget, or the origin's result window. See `SyncReport.limit`.
         case limited
-        /// Something is missing; what can be retried is scheduled in the ledger.
+        /// Positions are missing. The ledger schedules those that can be retried.
         case incomplete
-        /// Everything that the origin gave is held, and its answers contradict each other: nothing proves that the list
-        /// is whole. It repeats itself, or did not stand still for long enough (R24, R25).
+        /// All returned items are held, but the origin's answers contradict each other, so the list may be incomplete.
+        /// The origin repeats itself, or the list kept changing during the run (R24, R25).
         case unproven
         /// The origin could not be reached.
         case offline
-        /// The origin's answer cannot be used, and trying again will not help.
+        /// The origin's answer cannot be used, and a retry would not help.
         case failed
-        /// The storage is damaged: what could be fetched was stored, and a repair of the storage is needed.
+        /// The storage is damaged. Fetched pages were stored where possible, and the storage needs a repair.
         case damaged
         /// The list was removed from the storage during the run.
         case purged
     }
 
-    /// What the refresh of page one found; the raw values are those of the tool's JSON.
+    /// The result of the refresh of page one. The raw values appear in the JSON output of the command-line tool.
     public enum Reconciliation: String, Hashable, Sendable {
-        /// Page one was not asked for, or could not be had.
+        /// Page one was not requested, or could not be fetched.
         case none
-        /// R19: nothing was held; page one begins the list.
+        /// No item was held. Page one begins the list (R19).
         case firstLoad = "first_load"
-        /// R16: page one is as it was.
+        /// Page one is unchanged (R16).
         case unchanged
-        /// R17: page one explained everything.
+        /// Page one alone explained all changes (R17).
         case shifted
-        /// R18: more was asked, and what had changed was mended.
+        /// Further requests found the changes, and the cached list was repaired (R18).
         case repaired
-        /// R22: what is new was walked through until it met what was held.
+        /// New pages of a chain were fetched until they met the cached items (R22).
         case spliced
-        /// R22: something behind what was read is not as it was; a normal synchronisation finds it.
+        /// Items behind the fetched pages of a chain have changed. A refresh alone does not find them; a run with
+        /// `everything` does (R22).
         case staleTail = "stale_tail"
-        /// R19: nothing of what was held is known any more; the list is read anew.
+        /// No cached item is known at the origin any more. The list is read from the start (R19).
         case replaced
-        /// R23: every page was verified.
+        /// Every page was verified (R23).
         case swept
-        /// R31: a list that was not whole was gone on with.
+        /// The run continued a list that was incomplete when it began (R31).
         case resumed
     }
 
-    /// What kept a run from the whole list; the raw values are those of the tool's JSON.
+    /// The limit that kept a run from fetching the whole list. The raw values appear in the JSON output of the
+    /// command-line tool.
     public enum Limit: String, Hashable, Sendable {
-        /// `SyncOptions.maxPages`.
+        /// The run fetched `SyncOptions.maxPages` pages.
         case pages
-        /// The origin returns no items behind a position, although it counts more (`QueryRecord.window`).
+        /// The origin returns no items behind a position, although its total is larger (`QueryRecord.window`).
         case originWindow = "origin_window"
     }
 
-    /// How it ended.
+    /// How the run ended.
     public var outcome: Outcome
-    /// Which limit was reached. Returns nil unless `outcome` is `limited`.
+    /// The limit that was reached. Returns nil unless `outcome` is `limited`.
     public var limit: Limit? {
         guard outcome == .limited else { return nil }
         return (list?.isAtWindow ?? state?.isAtWindow) == true ? .originWindow : .pages
     }
-    /// What the refresh of page one found.
+    /// The result of the refresh of page one.
     public var reconciliation: Reconciliation
-    /// The list as it is now, page by page; nil when nothing was ever stored for it, and where the run found nothing new
-    /// and had no other reason to read the pages: see `SyncOptions.reportsOutline`.
+    /// The list after the run, page by page. `nil` means that the list was never stored, or that the run found no
+    /// change and read no pages. See `SyncOptions.reportsOutline`.
     public var list: ListOutline?
-    /// The list as it is now, in short; nil when nothing was ever stored for it.
+    /// A summary of the list after the run. `nil` means that the list was never stored.
     public var state: ListState?
-    /// What the source has cost in this run.
+    /// The requests and bytes that the source has used so far.
     public var usage: SourceUsage
-    /// Answers whose items were taken.
+    /// The number of answers whose items the run used.
     public var pagesFetched: Int
-    /// Answers that said "unchanged", or were.
+    /// The number of answers that the origin called unchanged, or that equal the stored page.
     public var pagesUnchanged: Int
-    /// Pages that are held and were not asked for.
+    /// The number of held pages that this run neither fetched nor confirmed.
     public var pagesKept: Int
-    /// Answers that the origin forbids to keep: they were handed on, and nothing of them is stored. A run that met one
-    /// is `incomplete`.
+    /// The number of answers that the origin forbids storing. They were reported as events, and not stored. A run with
+    /// such an answer is `incomplete`.
     public var pagesNotStored = 0
-    /// How often an answer showed that the list had moved while it was read (R21).
+    /// The number of answers that showed that the list had moved during the run (R21).
     public var driftsSeen = 0
-    /// Whether the origin answered anything, be it a refusal.
+    /// Whether the origin answered any request, possibly with an error status.
     var wasHeard = false
-    /// What people should hear of, in order.
+    /// Warnings for the user, in order of their occurrence.
     public var warnings: [String]
-    /// Why page one could not be had; nil when it could.
+    /// Why page one could not be fetched. `nil` means that the request succeeded, or was not sent.
     public var headFailure: FetchFailure?
-    /// How long it took, on the clock of the run.
+    /// The duration of the run, by its own clock.
     public var duration: Duration
 
-    /// What the store holds of a list, without asking the origin.
+    /// A report of the stored list, without any request to the origin.
     public init(stored list: ListOutline) {
         self.init(
             outcome: !list.damaged.isEmpty ? .damaged : list.isComplete ? .complete : .incomplete,
@@ -209,29 +224,31 @@ public struct SyncReport: Hashable, Sendable {
         self.duration = duration
     }
 
-    /// The soonest scheduled retry.
+    /// The time of the earliest scheduled retry. `nil` means that no retry is scheduled.
     public var nextAttemptAt: Timestamp? { failures.compactMap(\.nextAttemptAt).min() }
 
-    /// Ledger entries of failing pages, soonest next attempt first.
+    /// The ledger entries of failing pages, earliest next attempt first.
     var failures: [LedgerEntry] { list?.failures ?? state?.failures ?? [] }
 }
 
-/// What happens during a synchronisation, for progress displays.
+/// An event during a synchronisation, for progress displays.
 public enum SyncEvent: Hashable, Sendable {
-    /// The first word on a list that the storage knows: how many positions are held, of how many. A list that is new
-    /// has none.
+    /// The run has found the query in the storage. `held` is the number of held positions. `length` is the length of
+    /// the list; `nil` means unknown. An unknown query sends no such event.
     case opened(held: Int, length: Int?)
-    /// Page one was had, and this is what it meant.
+    /// Page one was fetched or confirmed, with this result.
     case reconciled(SyncReport.Reconciliation)
-    /// A page is stored: its items, and what is held now of how many.
+    /// A page was stored at these positions. `held` is the number of held positions. `length` is the length of the
+    /// list; `nil` means unknown.
     case stored(Range<Int>, held: Int, length: Int?)
-    /// A page that the origin forbids to keep, as it came, and the position of its first item: whoever listens has it,
-    /// and nobody else will.
+    /// The origin forbids storing this page. `offset` is the position of its first item. The page is delivered with
+    /// this event only.
     case notStored(offset: Int, FetchedPage)
-    /// A page could not be had, and when it is tried again; nil: not by itself.
+    /// A page could not be fetched. `nextAttemptAt` is the time of the next attempt; `nil` means that no automatic
+    /// retry follows.
     case failed(offset: Int, FetchFailure, nextAttemptAt: Timestamp?)
-    /// Nothing to do until then.
+    /// The run sends no request before this time.
     case waiting(until: Timestamp)
-    /// Something that people should hear of.
+    /// A warning for the user.
     case warning(String)
 }

@@ -1,18 +1,20 @@
 import PageModel
 
-/// Whether the list goes on behind an answer, by the order of evidence in R24.
+/// Whether the list continues behind an answer, by the order of evidence in R24.
 enum EndOfList: Equatable {
     /// The list ends at this position.
     case end(at: Int)
     case more
 
     /// - Parameters:
+    ///   - page: the answer.
     ///   - offset: the position of the answer's first item.
-    ///   - full: how many items a full page of this origin has; nil for page one itself, whose shortness tells nothing:
-    ///     a size that was asked for may be clamped or ignored.
+    ///   - full: the number of items of a full page. `nil` for page one itself: the origin may clamp or ignore a
+    ///     requested size, so a short page one proves nothing.
+    ///   - access: how the origin's pages can be requested.
     static func decide(_ page: FetchedPage, at offset: Int, full: Int?, access: PagingAccess) -> EndOfList {
         let position = offset + page.content.count
-        // The origin's own word, and a live next, win over any total.
+        // The origin's explicit `hasMore`, or a next cursor, takes precedence over any total.
         if page.hasMore == false { return .end(at: position) }
         if page.hasMore == true || page.next != nil { return .more }
         switch access {
@@ -21,12 +23,12 @@ enum EndOfList: Equatable {
         case .single:
             return page.total.exactCount.map { $0 > position } ?? false ? .more : .end(at: position)
         case .offsets, .grid:
-            // A total that the answer itself contradicts says nothing (R20).
+            // A total that the answer itself contradicts proves nothing (R20).
             if let total = page.total.exactCount, position <= total {
                 return position >= total || page.content.isEmpty ? .end(at: position) : .more
             }
             if page.content.isEmpty { return .end(at: position) }
-            // A short page is the end only where nothing else speaks.
+            // A short page is the end only without any other evidence.
             if let full, page.content.count < full { return .end(at: position) }
             return .more
         }
@@ -34,9 +36,11 @@ enum EndOfList: Equatable {
 }
 
 extension EndOfList {
-    /// R24: a page of a chain that says that the list goes on, and hands over no way on. Taken for the end, it would
-    /// close up a hole; believed, it leaves nothing to ask for. So it fails, and the same page is what a retry asks
-    /// for.
+    /// Returns a failure for a page of a chain that reports more items but has no cursor (R24). Returns nil for any
+    /// other page.
+    ///
+    /// Treated as the end, such a page would close up a hole. Treated as a page in the middle, it would leave no
+    /// request to send. So the page fails, and a later attempt requests the same page.
     static func contradiction(in page: FetchedPage, access: PagingAccess) -> FetchFailure? {
         guard access == .chain, page.hasMore == true, page.next == nil else { return nil }
         return FetchFailure(
@@ -45,18 +49,18 @@ extension EndOfList {
 }
 
 extension FetchedPage {
-    /// Whether the origin says that more follows: `hasMore`, or where it says nothing a live `next`.
+    /// Whether the origin reports more items: `hasMore`, or without it the presence of a `next` cursor.
     var saysMore: Bool { hasMore ?? (next != nil) }
 }
 
 extension Total {
-    /// Whether both are exact, and differ: nothing else is a check digit.
+    /// Whether both totals are exact and differ. Only exact totals can serve as a check.
     func contradicts(_ other: Total) -> Bool {
         guard let one = exactCount, let two = other.exactCount else { return false }
         return one != two
     }
 
-    /// What is left of a claim when so many items were seen: items beyond it make it an estimate (R20).
+    /// Returns the total after `reached` items were seen. An exact total below that count becomes an estimate (R20).
     func believed(reached: Int) -> Total {
         if case .exact(let count) = self, count < reached { .estimate(reached) } else { self }
     }

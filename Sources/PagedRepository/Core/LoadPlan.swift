@@ -1,17 +1,20 @@
 import PageModel
 
-/// What is still to be fetched of a list, from what is held of it: pure.
+/// Plans the fetches for the positions of a list that are not held. A pure decision.
 enum LoadPlan {
-    /// No plan is longer than this; when it is done, the next one is made. A total, which may be a lie, thus never
-    /// drives an allocation (R44).
+    /// The maximum length of a plan. The next plan is made when this one is done. So a false total never drives an
+    /// allocation (R44).
     static let longest = 1_024
 
-    /// The fetches that bring in what is missing; empty when nothing is, or nothing more can be asked for.
+    /// Returns the fetches for the missing positions. Returns an empty array when no position is missing, or when no
+    /// further request is possible.
     ///
     /// - Parameters:
-    ///   - size: how many items a page of this origin has.
-    ///   - overlap: how many known items are asked for again, where any offset can be asked for: with which pages,
-    ///     `Overlap` says (R21).
+    ///   - list: the held positions, and the known end of the list.
+    ///   - access: how the origin's pages can be requested.
+    ///   - size: the number of items of a full page of this origin.
+    ///   - overlap: the number of known items to request again, for an origin that accepts any offset. `Overlap`
+    ///     decides which pages include them (R21). Defaults to 0.
     static func targets(for list: ListOutline, access: PagingAccess, size: Int, overlap: Int = 0) -> [FetchTarget] {
         let overlap = Overlap(overlap, size: size)
         let coverage = list.coverage
@@ -26,7 +29,8 @@ enum LoadPlan {
             return [.follow(cursor, offset: coverage.headEnd)]
         case .offsets, .grid:
             guard let length = list.record.end ?? list.record.total.exactCount ?? list.record.window else {
-                // Nobody knows where the list ends: one page at a time, and the answer tells.
+                // The end of the list is unknown. One page is requested at a time, and its answer shows whether the
+                // list continues.
                 let end = coverage.runs.last?.upperBound ?? 0
                 return spans(coverage.gaps(below: end), access, size, overlap, list)
                     + openEnd(end, access, size, overlap, list)
@@ -36,13 +40,15 @@ enum LoadPlan {
         }
     }
 
-    /// The positions that an automatic trigger leaves alone now (R33): their next attempt is not due, or they failed
-    /// for good.
+    /// Returns the positions that an automatic trigger must not fetch now (R33): their next attempt is not due, or they
+    /// failed permanently.
     /// - Parameters:
-    ///   - pause: after that much time, what was given up though it could be tried again is tried again; and no
-    ///     back-off is longer.
-    ///   - longest: what an origin asks for (Retry-After) is no longer than this. Later moments are a clock that was
-    ///     set back (R29).
+    ///   - ledger: the ledger entries of the list.
+    ///   - now: the storage's time.
+    ///   - pause: the time after which a retryable page that was given up is fetched again. It is also the longest
+    ///     back-off.
+    ///   - longest: the longest pause that an origin can request (Retry-After). A later time comes from a clock that
+    ///     was set back (R29).
     static func barred(_ ledger: [LedgerEntry], now: Timestamp, pause: Duration, longest: Duration) -> Set<Int> {
         Set(
             ledger.filter { entry in
@@ -55,8 +61,11 @@ enum LoadPlan {
             }.map(\.offset))
     }
 
-    /// The end of a chain's head run that no cursor leads behind: it has to be asked for again for the walk to go on,
-    /// or to see whether it still ends there. Nil when the last cursor is the last page's, or page one is all there is.
+    /// Returns the fetch behind the last page of a chain's head run that has a cursor, when held pages without a cursor
+    /// follow it. That page must be requested again to continue the chain, or to check whether the chain still ends
+    /// there.
+    ///
+    /// Returns nil when the last page has a cursor, or when no page has one.
     static func tailWithoutCursor(of list: ListOutline) -> FetchTarget? {
         let end = list.coverage.headEnd
         guard let last = list.heldPages.last(where: { $0.cursorOut != nil && $0.range.upperBound <= end }),
@@ -65,7 +74,7 @@ enum LoadPlan {
         return .follow(cursor, offset: last.range.upperBound)
     }
 
-    /// The page that would begin at or hold `position`, where the list may go on.
+    /// Returns the page that begins at or contains `position`, where the list may continue.
     private static func openEnd(
         _ position: Int, _ access: PagingAccess, _ size: Int, _ overlap: Overlap, _ list: ListOutline
     ) -> [FetchTarget] {
@@ -83,7 +92,7 @@ enum LoadPlan {
     ) -> [FetchTarget] {
         switch access {
         case .grid(let grid):
-            // Gaps are asked for on the origin's own grid (R21); two gaps in one of its pages are one request.
+            // Gaps are requested on the origin's own grid (R21). Two gaps in one page of the grid are one request.
             var starts: [Int] = []
             for gap in gaps {
                 let grids = stride(from: gap.lowerBound / grid * grid, to: gap.upperBound, by: grid)

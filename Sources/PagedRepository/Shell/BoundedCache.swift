@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What was used lately, as much as fits into a budget.
+/// A cache of the most recently used elements, limited by their total cost.
 ///
-/// State: the elements with their costs, and a clock of uses, under one mutex.
+/// State: the elements with their costs, and a counter of uses. One mutex guards all of it.
 final class BoundedCache<Key: Hashable & Sendable, Element: Sendable>: Sendable {
     private struct Entry {
         var element: Element
@@ -19,10 +19,10 @@ final class BoundedCache<Key: Hashable & Sendable, Element: Sendable>: Sendable 
     private let state = Mutex(State())
     private let budget: Int
 
-    /// - Parameter budget: what all costs come to at most, in the unit in which `keep` is told them.
+    /// - Parameter budget: the maximum total cost, in the unit of the costs that are given to `keep`.
     init(budget: Int) { self.budget = budget }
 
-    /// The elements that are known; nil for the others.
+    /// Returns the cached elements in the order of `keys`, with nil for each key that is not cached.
     func elements(_ keys: [Key]) -> [Element?] {
         state.withLock { state in
             state.uses += 1
@@ -53,7 +53,8 @@ final class BoundedCache<Key: Hashable & Sendable, Element: Sendable>: Sendable 
         }
     }
 
-    /// A quarter at a time, so that the sorting is paid for by many uses.
+    /// Evicts the least recently used elements until the cost is at most `target`. Callers free a quarter of the budget
+    /// at a time, so that many insertions share one sort.
     private static func evict(_ state: inout State, to target: Int) {
         for (key, entry) in state.entries.sorted(by: { $0.value.usedAt < $1.value.usedAt }) {
             guard state.cost > target else { return }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Sends values to any number of listeners, each at its own pace.
 ///
-/// State: the listeners, and the last value where new listeners get it first; under one mutex, which is not held while
-/// anybody's code runs. A listener ends with its stream.
+/// State: the listeners, and the last value if new listeners receive it first. One mutex guards both, and it is not
+/// held while other code runs. A listener is removed when its stream ends.
 final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var current: Element?
@@ -16,8 +16,10 @@ final class Broadcast<Element: Sendable>: Sendable {
     private let keepsCurrent: Bool
 
     /// - Parameters:
-    ///   - current: what listeners get first; nil when they get only what comes.
-    ///   - capacity: how many values wait for a listener; of more, the oldest are lost.
+    ///   - current: the value that each new listener receives first. `nil` means that listeners receive only later
+    ///     values. Defaults to nil.
+    ///   - capacity: the number of values buffered for a listener. When the buffer is full, the oldest value is
+    ///     dropped.
     init(current: Element? = nil, capacity: Int) {
         state = Mutex(State(current: current))
         self.capacity = capacity
@@ -27,13 +29,14 @@ final class Broadcast<Element: Sendable>: Sendable {
     var current: Element? { state.withLock { $0.current } }
     var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
 
-    /// - Parameter whenOver: called once this listener has gone. What it holds lives for as long as somebody listens.
+    /// - Parameter whenOver: called once this listener has ended. The objects that the closure captures live at least
+    ///   as long as the listener.
     func stream(whenOver: @escaping @Sendable () -> Void) -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream<Element>.makeStream(bufferingPolicy: .bufferingNewest(capacity))
         let number = state.withLock { state in
             state.nextNumber += 1
             state.listeners[state.nextNumber] = continuation
-            // Under the lock, so that no newer value comes before it.
+            // Yielded under the lock, so that no newer value precedes it.
             if let current = state.current { continuation.yield(current) }
             return state.nextNumber
         }

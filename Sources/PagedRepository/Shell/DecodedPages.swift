@@ -1,15 +1,15 @@
 import PageModel
 
-/// A page in the form in which callers use it. Every snapshot that holds the page shares its values.
+/// A page in the form in which callers use it. All snapshots that contain the page share its values.
 struct DecodedPage<Value: Sendable>: Sendable {
-    /// The items that decode, in order.
+    /// The values of the items that can be decoded, in order.
     var values: [Value] = []
-    /// Indices, in the page, of those that do not, ascending.
+    /// The indices in the page of items that cannot be decoded, ascending.
     var unusable: [Int] = []
 
     var count: Int { values.count + unusable.count }
 
-    /// The values that stand one behind the other, and the index of the first of each such stretch.
+    /// The groups of consecutive values, each with the index of its first value in the page.
     var stretches: [(index: Int, values: [Value])] {
         if unusable.isEmpty { return values.isEmpty ? [] : [(0, values)] }
         var stretches: [(index: Int, values: [Value])] = []
@@ -24,11 +24,10 @@ struct DecodedPage<Value: Sendable>: Sendable {
     }
 }
 
-/// Pages in the form in which callers use them, as many as fit into a budget of payload bytes: decoding a page costs
-/// more than reading it.
+/// Decoded pages, limited by a budget of payload bytes. Decoding a page costs more than reading it.
 ///
-/// A page is known by its list and the hash of everything in it, so what is found here is what is stored, wherever in
-/// the list it has moved.
+/// A page is identified by its query and the fingerprint of its items. So a cached page equals the stored one, even
+/// after it has moved in the list.
 typealias DecodedPages<Value: Sendable> = BoundedCache<DecodedPageKey, DecodedPage<Value>>
 
 struct DecodedPageKey: Hashable {

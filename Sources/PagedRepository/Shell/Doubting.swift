@@ -1,6 +1,6 @@
 import PageModel
 
-/// R20: what would take much away is asked once more before it is believed.
+/// Answers that would remove much of a list are requested once more before the run believes them (R20).
 extension SyncRun {
     func doubt(_ page: FetchedPage, _ list: ListOutline) -> Doubt.Verdict {
         Doubt(page).verdict(
@@ -8,7 +8,8 @@ extension SyncRun {
             pause: page.content.isEmpty ? options.emptyConfirmationPause : options.confirmationPause)
     }
 
-    /// R20: page one is not believed yet. A confirmation from the same bad moment would be worth nothing.
+    /// Records that page one is not believed yet, and schedules its next fetch (R20). A second answer from the same
+    /// moment would prove nothing.
     func setAside(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
         guard case .until(let moment) = doubt(page, list) else { return }
         let failure = Doubt(page).failure
@@ -20,15 +21,17 @@ extension SyncRun {
             Doubt(page).edits(list.ledger.first { $0.offset == 0 }, pause: pause, lease: leases[0]), for: list.record.id
         )
         hasEndedLease = true
-        // No sooner than the storage, which counts from what it has just recorded.
+        // The pause starts after the record is written. So the fetch is not earlier than the time that the storage
+        // recorded.
         queue.add(.head, at: clock.now() + pause)
     }
 
-    /// R20: the list ends at a place where more is held, or is expected. Somebody who says so in a bad minute has no
-    /// page one either: that is asked first, then the same place once more.
+    /// Handles an answer that says that the list ends before held or expected positions (R20). A failing origin that
+    /// claims a wrong end also fails for page one. So page one is requested first, and then the same position once
+    /// more.
     func askWitness(for target: FetchTarget, end: Int) {
-        // Page one is on its way: asked for twice at a time, it would be refused by our own lease. This place has its
-        // turn later.
+        // Page one is already in flight. A second request for it would be refused because of this run's own lease. This
+        // position has its turn later.
         guard pass.awaitsWitness == nil else { return }
         pass.witnessed.insert(Pass.Claim(place: target.offset, end: end))
         pass.awaitsWitness = target
@@ -36,12 +39,13 @@ extension SyncRun {
         askAgain()
     }
 
-    /// Whether this place was asked for before, said the same, and page one has answered since.
+    /// Whether this position was requested before with the same result, and page one has been answered since.
     func isWitnessed(_ place: Int, end: Int) -> Bool {
         pass.witnessed.contains(Pass.Claim(place: place, end: end)) && pass.awaitsWitness == nil
     }
 
-    /// Page one is there, and as it was: now the place in doubt.
+    /// Requests the doubted position again after page one has arrived unchanged. If page one has changed, the pass
+    /// restarts.
     func witness(isSame: Bool) {
         guard let target = pass.awaitsWitness else { return }
         pass.awaitsWitness = nil
@@ -50,7 +54,8 @@ extension SyncRun {
 }
 
 extension FetchedPage {
-    /// R20: where a total was found to be wrong, no exact one says where the list ends.
+    /// Returns the page with its exact total as an estimate, if the known total is already an estimate. A total that
+    /// was once wrong does not prove where the list ends (R20).
     func knowing(_ known: Total) -> FetchedPage {
         guard case .estimate = known, let claimed = total.exactCount else { return self }
         var page = self
@@ -58,16 +63,17 @@ extension FetchedPage {
         return page
     }
 
-    /// R20: a total that was found to be wrong, and is still less than what is held, counts nothing.
+    /// Returns the page with its total as an estimate, if the known total was wrong and the new one is below the held
+    /// end (R20). `hasMore` takes precedence over a total (R24).
     func trusted(against list: ListOutline) -> FetchedPage {
         trusted(against: list.record.total, heldEnd: list.coverage.runs.last?.upperBound ?? 0)
     }
 
     /// - Parameters:
-    ///   - known: what the list's total is taken to be.
+    ///   - known: the total that the list currently has.
     ///   - heldEnd: the position behind the last held item.
     func trusted(against known: Total, heldEnd: Int) -> FetchedPage {
-        // R24: whoever says that it goes on is believed, and a total that says otherwise is not.
+        // The origin says that the list continues, which takes precedence over a contradicting total (R24).
         if hasMore ?? (next != nil), let claimed = total.exactCount, claimed <= content.count {
             var page = self
             page.total = .estimate(content.count + 1)

@@ -1,9 +1,9 @@
 import PageModel
 
-/// A run that has ended, and what came of it.
+/// A run that has ended, and its result.
 struct EndedRun: Sendable {
     var job: Agenda.Job
-    /// The name of the origin that it was at.
+    /// The name of the origin of the run.
     var origin: String
     var startedAt: Timestamp
     var result: Result<SyncReport, StorageError>

@@ -1,6 +1,6 @@
-/// What the runs at one origin share, where the origin brings no gate of its own.
+/// The gates that the runs at one origin share, for origins without a gate of their own.
 ///
-/// Belongs to the engine's task.
+/// Owned by the engine's task.
 struct EngineGates {
     private var gates: [String: OriginGate] = [:]
 

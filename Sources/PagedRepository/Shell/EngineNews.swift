@@ -1,15 +1,15 @@
 import PageModel
 import Synchronization
 
-/// What an engine was told since it looked last.
+/// The changes that were reported to an engine since its last look.
 ///
-/// State, under a mutex: the task that listens puts in, the engine's task takes out.
+/// State, under a mutex: the listening task adds changes, and the engine's task takes them.
 final class EngineNews: Sendable {
     struct Told: Sendable {
         var queries: Set<QueryID> = []
-        /// Others may have purged lists, which nobody names then.
+        /// Whether other processes made changes. They may have purged lists, and a notice does not name purged lists.
         var isByOthers = false
-        /// Nobody says what changed.
+        /// Whether a notice named no query, so that any list may have changed.
         var isEverything = false
     }
 
@@ -27,7 +27,7 @@ final class EngineNews: Sendable {
         }
     }
 
-    /// A run of this query has ended, and what it did may not have been told yet.
+    /// Records that a run of this query has ended. The notices of its commits may not have arrived yet.
     func ended(_ query: QueryID) { told.withLock { _ = $0.queries.insert(query) } }
 
     func take() -> Told {
@@ -39,7 +39,7 @@ final class EngineNews: Sendable {
 }
 
 extension StorageNotice {
-    /// Whether it may be work for an engine: a list that is new, pinned, or failing.
+    /// Whether the change may be work for an engine: a new list, a pinned list, or a failing page.
     var mayBeWork: Bool {
         guard case .changed(let set) = self else { return true }
         return set.changes.contains { change in

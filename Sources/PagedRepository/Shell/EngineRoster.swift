@@ -1,23 +1,23 @@
 import PageModel
 
-/// What an engine knows of the lists: read once, and again only where something was told.
+/// An engine's view of the lists. Lists are read once, and again only after a reported change.
 ///
-/// Belongs to the engine's task.
+/// Owned by the engine's task.
 struct EngineRoster {
     /// The record of every query.
     private(set) var records: [QueryID: QueryRecord] = [:]
-    /// What lists that are wanted are to be judged by.
+    /// The facts about wanted lists that decide their work.
     private var lists: [QueryID: Agenda.List] = [:]
-    /// Lists that were told of, and not read since.
+    /// The lists with a reported change that have not been read since.
     private var unread: Set<QueryID> = []
-    /// When all records were read; nil: they have to be.
+    /// The time when all records were read. `nil` means that they must be read.
     private var readAt: Timestamp?
 
-    /// A notice that was lost is not lost for good (R41): at a look after so long, everything is read again.
+    /// The time after which all lists are read again. A lost notice thus has no lasting effect (R41).
     private static let trust = Duration.seconds(60)
 
-    /// The lists that somebody wants to have, by id, as they are after what was told. What is running is left for
-    /// later.
+    /// Returns the wanted lists by id, as they are after the reported changes. Lists that are being worked on are
+    /// skipped, and read later.
     mutating func wanted(
         _ told: EngineNews.Told, observed: Set<QueryID>, isRunning: (QueryID) -> Bool, in storage: any PageStorage,
         now: Timestamp
@@ -29,7 +29,7 @@ struct EngineRoster {
                 try await readRecords(in: storage)
                 if isOld || told.isEverything { readAt = now }
             }
-            // Somebody may have begun to want them.
+            // A changed list may have become a wanted one.
             for query in unread.sorted(by: { $0.rawValue < $1.rawValue }) where !isRunning(query) {
                 _ = try await read(query, in: storage)
             }
@@ -42,18 +42,19 @@ struct EngineRoster {
             }
             return wanted
         } catch {
-            // What was told is not told again.
+            // The same changes are not reported again, so the next look reads everything.
             readAt = nil
             throw error
         }
     }
 
-    /// Pinned, or observed by somebody in this process, or in the middle of a sweep.
+    /// Whether the list is pinned, observed in this process, or in the middle of a sweep.
     static func isWanted(_ record: QueryRecord, _ observed: Set<QueryID>) -> Bool {
         record.isPinned || observed.contains(record.id) || record.sweep != nil
     }
 
-    /// The list as it is now; nil when it is gone. Only lists that are to be whole are looked at as a whole.
+    /// Reads the list. Returns nil when it no longer exists. Only a pinned list is read as a whole; page one suffices
+    /// for the others.
     mutating func read(_ query: QueryID, in storage: any PageStorage) async throws(StorageError) -> Agenda.List? {
         unread.remove(query)
         var list: ListOutline?
@@ -62,7 +63,7 @@ struct EngineRoster {
             list = isPinned ? try await storage.outline(of: query) : try await storage.excerpt(of: query, 0..<1)
             if !isPinned, list?.record.isPinned ?? false { list = try await storage.outline(of: query) }
         } catch {
-            // A record that is damaged is left to those who repair it, as `records` leaves it.
+            // A damaged record is left to the repair of the storage. `records` skips it too.
             guard error.code == .damaged else { throw error }
         }
         records[query] = list?.record
@@ -70,7 +71,7 @@ struct EngineRoster {
         return lists[query]
     }
 
-    /// Which lists are gone, nobody else tells for sure.
+    /// Reads all records. Notices do not name the lists that other processes have purged.
     private mutating func readRecords(in storage: any PageStorage) async throws(StorageError) {
         let before = records
         records = Dictionary(try await storage.records().map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

@@ -1,8 +1,8 @@
 import PageModel
 
-/// One life of a `SyncEngine`: looks what is due, starts it, and waits for the next reason to look.
+/// One run of a `SyncEngine`: finds due work, starts it, and waits for the next reason to look.
 ///
-/// Belongs to one task. Child tasks run one list each; what they found comes back through the inbox, in order.
+/// Owned by one task. Each child task runs one list, and returns its result through the inbox, in order.
 final class EngineRun {
     private let engine: SyncEngine
     private let agenda: Agenda
@@ -18,9 +18,9 @@ final class EngineRun {
     private var pacing: Pacing
     private var nextLook = EngineWait()
     private var isFirstLook = true
-    /// How far the storage's clock is ahead of the engine's, as the last look showed.
+    /// How far the storage's clock is ahead of the engine's clock, as of the last look.
     private var skew = Duration.zero
-    /// The storage's time. Everything here is judged by it (R52).
+    /// The storage's time. The engine bases all decisions on it (R52).
     private var now: Timestamp { engine.clock.now() + skew }
 
     init(_ engine: SyncEngine, _ stop: EngineStop) {
@@ -39,11 +39,11 @@ final class EngineRun {
             group.addTask {
                 for await notice in notices {
                     news.heard(notice)
-                    // Somebody else's commit may be work.
+                    // A commit by another writer may create work.
                     if notice.mayBeWork { wake.raise() }
                 }
             }
-            // What is in flight gives its leases back before the group ends.
+            // Cancelled runs release their leases before the group ends.
             defer { group.cancelAll() }
             do throws(StorageError) {
                 while !Task.isCancelled, !stop.isTold {
@@ -59,7 +59,7 @@ final class EngineRun {
         try result.get()
     }
 
-    // MARK: Looking
+    // MARK: Finding work
 
     private func look(in group: inout DiscardingTaskGroup) async throws(StorageError) {
         nextLook.begin()
@@ -82,7 +82,8 @@ final class EngineRun {
         let retries = due.compactMap { agenda.job(for: $0, now: now) }
         let jobs = wanted.flatMap { agenda.jobs(for: $0, now: now) } + retries
         if isFirstLook { begin(due, records, jobs, now) }
-        // What came to nothing twice does not keep a list from what else is to be done.
+        // A job that was done twice without a result is skipped for a while, so that other jobs of the list get their
+        // turn.
         let open = jobs.filter { job in
             guard let moment = pacing.isLeft(job, now: now) else { return true }
             nextLook.noLater(than: moment)
@@ -97,7 +98,8 @@ final class EngineRun {
         }
     }
 
-    /// What was done meanwhile may not have been told yet: nobody is asked for what somebody else has just had.
+    /// Returns whether the job is still due after its list was read again. Another process may have done the job, and
+    /// its notice may not have arrived yet.
     private func stands(_ job: Agenda.Job, _ now: Timestamp) async throws(StorageError) -> Bool {
         guard let list = try await roster.read(job.query, in: engine.storage), let record = roster.records[job.query],
             EngineRoster.isWanted(record, engine.storage.observedQueries)
@@ -108,7 +110,8 @@ final class EngineRun {
         return false
     }
 
-    /// R29, R32: after a restart, what is overdue is spread, and an origin that was away is away still.
+    /// Prepares the first look after a restart: overdue work is spread over time, and an origin that was away is still
+    /// away (R29, R32).
     private func begin(_ due: [DueFetch], _ records: [QueryID: QueryRecord], _ jobs: [Agenda.Job], _ now: Timestamp) {
         isFirstLook = false
         for job in jobs where job.dueAt < now { pacing.delay(job.query, now: now, chance: engine.chance()) }
@@ -116,7 +119,7 @@ final class EngineRun {
         for origin in away { circuitChanged(origin, to: .open) }
     }
 
-    /// Whether it is time for it, and there is room.
+    /// Whether the job may start now: it is due, and its origin has room.
     private func mayStart(_ job: Agenda.Job, _ origin: SyncEngine.Origin, _ now: Timestamp) -> Bool {
         let dueAt = pacing.start(of: job, now: now)
         return isGranted(dueAt > now ? .wait(until: dueAt) : desk.answer(at: origin.name, now: now))
@@ -125,7 +128,7 @@ final class EngineRun {
     private func isGranted(_ answer: OriginDesk.Answer) -> Bool {
         switch answer {
         case .go: return true
-        // Whoever ends is a reason to look again.
+        // The end of any run is a reason to look again.
         case .full: return false
         case .wait(let moment):
             nextLook.noLater(than: moment)
@@ -155,7 +158,7 @@ final class EngineRun {
         }
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
     private func learn(_ ended: EndedRun) throws(StorageError) {
         desk.ended(ended.job.query)
@@ -173,7 +176,7 @@ final class EngineRun {
         case nil: break
         case .away: circuitChanged(ended.origin, to: .open)
         case .back:
-            // R32: what waited for the origin goes now.
+            // Work that waited for the origin starts now (R32).
             pacing.endPauses()
             circuitChanged(ended.origin, to: .closed)
         }
@@ -187,7 +190,7 @@ final class EngineRun {
         engine.tellCircuit(state, origin)
     }
 
-    /// What may pass does not end background work.
+    /// Schedules another look after a temporary error. Throws any other error, which ends the background work.
     private func comeBack(after error: StorageError) throws(StorageError) {
         guard error.mayPass else { throw error }
         nextLook.noLater(than: now + engine.options.circuitPause)
@@ -195,6 +198,6 @@ final class EngineRun {
 }
 
 extension StorageError {
-    /// Whether it may be otherwise by and by, without anybody mending the store.
+    /// Whether the error may pass without a repair of the storage.
     fileprivate var mayPass: Bool { [.busy, .full, .tookTooLong].contains(code) }
 }

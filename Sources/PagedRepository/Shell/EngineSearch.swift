@@ -1,8 +1,12 @@
 import PageModel
 
 extension PageStorage {
-    /// What is due within a time, the soonest first: all of it, or as much as leads to work for so many lists.
-    /// - Parameter isReady: whether pages of the list can be fetched now.
+    /// Returns the fetches that are due within a duration, earliest first. Stops when the result contains work for
+    /// `lists` lists.
+    /// - Parameters:
+    ///   - within: the duration from now.
+    ///   - lists: the number of lists to find work for.
+    ///   - isReady: whether pages of the list can be fetched now.
     func due(
         within: Duration, lists: Int, isReady: (QueryID) -> Bool
     ) async throws(StorageError) -> DueReading {

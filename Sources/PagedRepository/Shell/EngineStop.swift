@@ -1,8 +1,8 @@
 import Synchronization
 
-/// How a run of the engine is told to end without being cancelled: a group of services that shuts down gracefully asks.
+/// Ends a run of the engine without cancelling its task, for the graceful shutdown of a service group.
 ///
-/// State: whether it was told, set once; and what wakes the engine's task.
+/// State: a flag that is set once, and the signal that wakes the engine's task.
 final class EngineStop: Sendable {
     let wake = Signal()
     private let told = Atomic(false)

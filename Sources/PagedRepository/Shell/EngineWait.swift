@@ -1,20 +1,23 @@
 import PageModel
 
-/// When the engine looks again.
+/// The time of the engine's next look.
 ///
-/// Belongs to the engine's task.
+/// Owned by the engine's task.
 struct EngineWait {
-    /// The soonest moment at which something is due, by the storage's time; nil: none is known.
+    /// The earliest time at which work is due, by the storage's clock. `nil` means that none is known.
     private var moment: Timestamp?
 
-    /// A look begins, which finds the moments anew.
+    /// Begins a look, which determines the time again.
     mutating func begin() { moment = nil }
 
     mutating func noLater(than moment: Timestamp) { self.moment = min(self.moment ?? moment, moment) }
 
-    /// Returns when there is a reason to look again: a commit or a run that ended, which raise `wake`, or a moment that
-    /// has come.
-    /// - Parameter skew: how far the storage's clock is ahead of `clock`.
+    /// Waits until there is a reason to look again. The reasons are `wake`, which commits and ended runs raise, and the
+    /// time of the next work.
+    /// - Parameters:
+    ///   - wake: the signal that commits and ended runs raise.
+    ///   - clock: the engine's clock.
+    ///   - skew: how far the storage's clock is ahead of `clock`.
     func over(_ wake: Signal, _ clock: any SyncClock, skew: Duration) async {
         let moment = moment.map { $0 + (.zero - skew) }
         await withTaskGroup(of: Void.self) { race in

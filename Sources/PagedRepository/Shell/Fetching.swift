@@ -1,25 +1,26 @@
 import PageModel
 
-/// The part of a run that talks to the origin: what is asked for when, in child tasks.
+/// The part of a run that sends requests to the origin, in child tasks.
 extension SyncRun {
     private enum Event: Sendable {
-        /// Something is in the inbox, if it was not taken with what came before.
+        /// An answer is in the inbox, unless it was taken together with an earlier one.
         case landed
-        /// Half of a lease's time is over.
+        /// Half of the duration of a lease has passed.
         case renewalDue
     }
 
-    /// Fetches until the queue has nothing more to do now.
+    /// Fetches until the queue has no more work now.
     func drive() async throws(StorageError) -> FetchQueue.Ending {
         let result = await withTaskGroup(of: Event.self) { group -> Result<FetchQueue.Ending, StorageError> in
-            // With the last answer nothing is left but an alarm.
+            // After the last answer, only the alarm is still running.
             defer { group.cancelAll() }
             var isAlarmSet = false
             let landings = Inbox<Landing>()
             do throws(StorageError) {
                 while true {
                     if Task.isCancelled { queue.stop() }
-                    // What was left to others may have made room, or left nothing to wait for.
+                    // Skipped targets may have made room for others, or may have been the last ones. So the loop starts
+                    // over.
                     guard try await startReserved(in: &group, landings) else { continue }
                     let (targets, action) = nextActions()
                     guard try await start(targets, in: &group, landings) else { continue }
@@ -37,8 +38,8 @@ extension SyncRun {
                         switch await group.next() {
                         case .landed:
                             let come = landings.take()
-                            // The origin has something to do while we store: where nothing speaks against it, the next
-                            // ones go out first.
+                            // The next requests are sent before these answers are stored, so that the origin works
+                            // meanwhile. This requires that all answers are as expected.
                             if areAsExpected(come) {
                                 _ = try await startReserved(in: &group, landings, besides: come.count)
                             }
@@ -58,7 +59,8 @@ extension SyncRun {
                 return .failure(error)
             }
         }
-        // Whatever has happened, nobody waits for us: not even we ourselves, in the next run.
+        // All remaining leases are released, whatever the result. Otherwise other runs, and the next run of this
+        // process, would wait for them.
         let left = leases.sorted { $0.key < $1.key }.map { LedgerEdit.released(offset: $0.key, lease: $0.value) }
         leases = [:]
         keepsHeadLease = false
@@ -66,7 +68,7 @@ extension SyncRun {
             do throws(StorageError) {
                 try await record(left, for: query)
             } catch {
-                // The first error says more.
+                // The first error is more informative, so it is thrown instead of this one.
                 if case .success = result { throw error }
             }
         }
@@ -81,7 +83,7 @@ extension SyncRun {
         }
     }
 
-    /// Everything to fetch at once, and what to do then.
+    /// Returns all targets to fetch now, and the first action that is not a fetch.
     private func nextActions() -> ([FetchTarget], FetchQueue.Action) {
         var targets: [FetchTarget] = []
         while true {
@@ -91,7 +93,8 @@ extension SyncRun {
         }
     }
 
-    /// False when some of them were left to others.
+    /// Takes the leases of the targets, and sends the requests. Returns false when some targets were left to other
+    /// owners.
     private func start(
         _ targets: [FetchTarget], in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>
     ) async throws(StorageError) -> Bool {
@@ -100,8 +103,8 @@ extension SyncRun {
         var version: ListVersion?
         var askedAt = storageTime
         if let query, !pages.isEmpty {
-            // Before the request, so that a crash leaves a record of what was in flight (R31). Page one's may be ours
-            // already.
+            // Leases are taken before the request, so that a crash leaves a record of the pages in flight (R31). This
+            // run may hold the lease of page one already.
             granted = keepsHeadLease ? pages.filter { $0 == .head } : []
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
@@ -124,8 +127,9 @@ extension SyncRun {
         return granted.count == pages.count
     }
 
-    /// The same for those whose leases came with a commit: as many as may be in flight at a time.
-    /// - Parameter come: how many have come that the queue still counts as in flight.
+    /// Starts targets whose leases were taken with a commit, as many as may be in flight. Returns false when some of
+    /// them were left to other owners.
+    /// - Parameter come: the number of answers that have arrived and still count as in flight.
     private func startReserved(
         in group: inout TaskGroup<Event>, _ landings: Inbox<Landing>, besides come: Int = 0
     ) async throws(StorageError) -> Bool {
@@ -143,8 +147,8 @@ extension SyncRun {
         return wanted.count == targets.count
     }
 
-    /// What came with what was stored has changed what is asked for. Where it has not, they are next again, when there
-    /// is a next.
+    /// Releases the leases of reserved targets that must not start now, because of a stop, a pause or a stored answer.
+    /// The targets return to the front of the queue, unless the pass restarts.
     private func giveBackReserved(_ query: QueryID) async throws(StorageError) -> Bool {
         let (targets, granted) = reserved
         reserved = ([], [])
@@ -165,7 +169,7 @@ extension SyncRun {
             let (source, meters) = (source, meters)
             if attempts[target.offset] != nil || failing.contains(target.offset) { meters.retried() }
             group.addTask {
-                // Measured, not decided by.
+                // The duration is used for metrics only, and not for decisions.
                 let began = ContinuousClock.now
                 let result: Result<PageAnswer, any Error>
                 do { result = .success(try await source.fetch(request)) } catch { result = .failure(error) }
@@ -184,14 +188,16 @@ extension SyncRun {
                 validator = glance.validator
             } else if !asksUnconditionally, let query, let list = try await storage.outline(of: query) {
                 validator = list.heldPages.first { $0.offset == 0 }?.validator
-                // A page whose bytes are damaged is not "not modified".
+                // A page with damaged bytes is requested without its validator, so that the origin sends its items
+                // again.
                 if try await storage.window(of: query, 0..<pageWindow(list))?.damaged.isEmpty == false {
                     validator = nil
                 }
             }
             return PageRequest(.first, size: options.pageSize, validator: validator)
         case .span(let range, let overlap):
-            // Always a whole page, also where the gap is shorter: what is received twice proves the seam (R21).
+            // A whole page is requested even if the gap is shorter, because items that arrive again prove the seam
+            // (R21).
             return PageRequest(.offset(range.lowerBound - overlap), size: options.pageSize)
         case .probe(let range):
             return PageRequest(.offset(range.lowerBound), size: range.count < pageSize ? range.count : options.pageSize)

@@ -1,29 +1,31 @@
 import PageModel
 
-/// A refresh that finds nothing new goes by the list's state and page one, and reads no other page: it costs the same
-/// however long the list is. Whatever else page one says takes a look at the whole list.
+/// A refresh that finds no change uses the list's state and page one, and reads no other page. Its cost does not depend
+/// on the length of the list. If page one shows any change, the whole list is read.
 extension SyncRun {
-    /// What is known of a list without its pages.
+    /// The known facts about a list whose pages have not been read.
     struct Glance {
         var state: ListState
-        /// Page one and its ledger entry, as they were when page one was leased; nil before.
+        /// Page one and its ledger entry, as of the lease of page one. `nil` before the lease.
         var head: ListOutline?
 
-        /// What page one is asked for with. A page whose bytes are damaged is not "not modified".
+        /// The validator for the request for page one. Returns nil when the stored page cannot be read, so that the
+        /// origin sends its items again.
         var validator: Validator? {
             state.pageOne?.identities == nil ? nil : head?.heldPages.first { $0.offset == 0 }?.validator
         }
 
-        /// What a commit rests on that was made after this look alone: page one is what it was.
+        /// The precondition of a commit that is based on this view alone: page one is unchanged. Returns nil when no
+        /// page one is held.
         var premise: PagePremise? {
             state.pageOne.map { PagePremise(offset: 0, fingerprint: $0.summary.fingerprint) }
         }
     }
 
-    /// Whether this run needs no look at the pages before page one was asked for.
+    /// Whether the run can request page one without reading any pages.
     func sufficesToBegin(_ state: ListState) -> Bool {
         guard !options.checksStoredBytes, state.holdings != nil, state.failures != nil else { return false }
-        // Damage that no reading has met yet is met by a reading, or by a run that checks the bytes.
+        // Damage that has not been found yet is found by a later read, or by a run that checks the stored bytes.
         switch options.work {
         case .refresh: return state.pageOne?.identities != nil
         case .everything: return state.pageOne?.identities != nil && state.isComplete == true
@@ -31,7 +33,7 @@ extension SyncRun {
         }
     }
 
-    /// Begins with what the state says.
+    /// Begins the run with the facts in the state.
     func begin(with state: ListState) {
         glance = Glance(state: state)
         storedSince = state.readAt
@@ -42,7 +44,7 @@ extension SyncRun {
         failing = Set(state.failures?.map(\.offset) ?? [])
     }
 
-    /// Page one is leased: what was known of the list still holds, or is forgotten.
+    /// Stores page one as of its lease. Discards the glance if the list has changed since it was taken.
     /// - Parameter list: page one, as of the lease.
     func lookAtHead(_ list: ListOutline?) {
         vicinity = nil
@@ -52,7 +54,8 @@ extension SyncRun {
         }
     }
 
-    /// What is known of the list when page one is answered, once.
+    /// Returns the facts about the list once, after page one was answered. Returns nil when they do not suffice, so
+    /// that the list must be read.
     private func takeGlance() -> (state: ListState, list: ListOutline, holdings: ListHoldings, premise: PagePremise)? {
         defer { glance = nil }
         guard let glance, !isSuspicious, let list = glance.head, !list.contradictsItself, let premise = glance.premise,
@@ -62,8 +65,8 @@ extension SyncRun {
         return (glance.state, list, holdings, premise)
     }
 
-    /// R16: page one is "not modified".
-    /// - Returns: whether that was all there was to do.
+    /// Confirms page one after a "not modified" answer (R16).
+    /// - Returns: whether the answer is fully handled.
     func isConfirmedAtAGlance(_ total: Total, _ validator: Validator?) async throws(StorageError) -> Bool {
         guard let (state, list, holdings, premise) = takeGlance(), let head = state.pageOne?.summary,
             head.validator?.covers(total, known: list.record.total) ?? (total.count == list.record.total.count)
@@ -80,8 +83,8 @@ extension SyncRun {
         return true
     }
 
-    /// R16: page one was answered, and may be as it is held.
-    /// - Returns: whether that was all there was to do.
+    /// Confirms page one if the answer equals the held page (R16).
+    /// - Returns: whether the answer is fully handled.
     func isUnchangedAtAGlance(_ page: FetchedPage) async throws(StorageError) -> Bool {
         guard let (state, list, holdings, premise) = takeGlance(), let identities = state.pageOne?.identities else {
             return false
@@ -113,7 +116,8 @@ extension SyncRun {
         reconciled(.unchanged, held: holdings.held.count, length: list.record.end ?? list.record.total.count)
     }
 
-    /// Whether nothing is missing and nothing is to be tidied up, after a page one that was confirmed at a glance.
+    /// Whether no position is missing and no clean-up is needed, after page one was confirmed without reading other
+    /// pages.
     func hasNothingLeft() async throws(StorageError) -> Bool {
         guard options.work == .everything, isConfirmedAtAGlance, passCount == 0, !pass.mustRestart, !pass.rechecksEnd,
             pass.newItems == 0, pass.awaitsWitness == nil, tailWalk == nil, givenUp.isEmpty,
@@ -124,7 +128,7 @@ extension SyncRun {
         return true
     }
 
-    /// What the list is now, where the run has to read no page for its report; nil where it has to.
+    /// Returns the current state of the list. Returns nil when the report requires a read of the pages.
     func stateToReport() async throws(StorageError) -> ListState? {
         guard isConfirmedAtAGlance, !options.checksStoredBytes, !options.reportsOutline, headFailure == nil,
             options.work == .refresh || options.work == .everything
@@ -138,14 +142,14 @@ extension SyncRun {
 }
 
 extension Validator {
-    /// R16: whether a "not modified" that comes with `total` confirms the total that is known.
+    /// Whether a "not modified" answer with `total` confirms the known total (R16).
     func covers(_ total: Total, known: Total) -> Bool {
         total == .unknown ? coversTotal || known == .unknown : total.count == known.count
     }
 }
 
 extension ListState {
-    /// Whether the list is whole, its end and its total agree, and nothing of earlier states is left in the storage.
+    /// Whether the list is complete, its end and its total agree, and the storage holds no remains of earlier states.
     var isSettled: Bool {
         guard isComplete == true, let holdings, holdings.olderPages == 0, let end = record.end, holdings.end == end,
             failures?.isEmpty == true, lastLedgerOffset ?? 0 <= end

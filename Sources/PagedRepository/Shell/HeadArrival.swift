@@ -1,7 +1,7 @@
 import PageModel
 
 extension SyncRun {
-    /// Page one was answered: what does it say of the whole list?
+    /// Handles the answer for page one, and derives what it says about the whole list.
     func headArrived(_ answer: PageAnswer) async throws(StorageError) {
         headFailure = nil
         switch answer {
@@ -13,14 +13,15 @@ extension SyncRun {
             asksUnconditionally = false
             if page.content.count > 0 { pageSize = fullPage(page.content.count, isWhole: end(of: page) != nil) }
             isPageSizeSure = true
-            // What comes next is compared with it, if it is stored as it is.
+            // Later answers are compared with these items, if the page is stored as received.
             recent.keep(page.content.identities)
             if let lesson = page.lesson { lesson.warnings.forEach(warn) }
             try await judge(page)
         }
     }
 
-    /// R16: a 304 confirms the page; it confirms the total only if that was validated too, or stands on the 304.
+    /// Handles a 304. It confirms the page. It confirms the total only if the validator covers the total, or if the 304
+    /// contains the total (R16).
     private func headConfirmed(_ total: Total, _ validator: Validator?) async throws(StorageError) {
         if try await isConfirmedAtAGlance(total, validator) { return }
         guard !isSuspicious, let query, let list = try await storage.outline(of: query), !list.contradictsItself,
@@ -31,7 +32,7 @@ extension SyncRun {
 
         adopt(head, list)
         pagesUnchanged += 1
-        // R24: that page one is the same says nothing of the end of a list that nothing counts.
+        // Without an exact total, an unchanged page one says nothing about the end of the list (R24).
         if known.exactCount == nil { pass.rechecksEnd = true }
         let outcome = try await apply(
             CommitPlan(
@@ -42,23 +43,24 @@ extension SyncRun {
         reconciled(.unchanged, list)
     }
 
-    /// Goes by page one as it is held. A page with a validator is as it was received (R1); any other may have been
-    /// joined.
+    /// Uses page one as it is held. A page with a validator is stored as it was received (R1). A page without one may
+    /// have been joined with others.
     func adopt(_ head: PageSummary, _ list: ListOutline) {
-        // A page one that was stored by another run may be longer than what this run asks for.
+        // Page one from another run may be longer than the page size that this run requests.
         let size = source.access == .offsets ? min(head.count, options.pageSize ?? .max) : head.count
         pageSize = fullPage(size, isWhole: list.record.end == head.count)
         isPageSizeSure = head.validator != nil
         pageOne = (head.count, head.cursorOut, list.record.total)
     }
 
-    /// R24: how many items a full page has is what page one brought, whatever was asked for: a size may be clamped, or
-    /// ignored. Page one of a list that ends with it tells only that a page may have so many.
+    /// Returns the number of items of a full page: the length of page one, whatever size was requested (R24). An origin
+    /// may clamp or ignore the requested size. If the list ends with page one, a full page may be as long as the
+    /// requested size.
     func fullPage(_ received: Int, isWhole: Bool) -> Int {
         max(received, isWhole ? options.pageSize ?? 1 : 1)
     }
 
-    /// Page one once more, its items this time.
+    /// Requests page one once more, without its validator.
     func askAgain() {
         asksUnconditionally = true
         queue.add([.head])
@@ -69,18 +71,18 @@ extension SyncRun {
         let known: QueryID
         if let query { known = query } else { known = try await storage.register(key).id }
         query = known
-        // Another process may commit between our look and our commit; then we look again (R4).
+        // Another process may commit between the read and the commit. The loop then reads the list again (R4).
         for _ in 0..<8 {
             guard let list = try await storage.outline(of: known) else {
-                // Purged since: what was asked for in that life is nobody's. Who is still waited for begins another
-                // one.
+                // The list was purged, so the answer belongs to no list. Unless the caller has cancelled, a new list is
+                // begun.
                 if !Task.isCancelled {
                     query = nil
                     askAgain()
                 }
                 return
             }
-            // Somebody else may have begun it while page one was under way.
+            // Another owner may have begun the list while page one was in flight.
             guard isOurs(list.record) else { return }
             var page = page.trusted(against: list)
             if source.access.isRandom, list.contradictsItself { isSuspicious = true }
@@ -104,7 +106,8 @@ extension SyncRun {
         throw StorageError(.busy, "other processes keep changing this list; try again")
     }
 
-    /// R25: whether page one repeats ids that it did not repeat in the answer before. The same answer twice is proof.
+    /// Whether page one repeats ids that its previous answer did not repeat (R25). The same repetition in two answers
+    /// is proof.
     private func repeatsForTheFirstTime(_ page: FetchedPage, _ list: ListOutline) -> Bool {
         guard !list.record.allowsDuplicates else { return false }
         let repeated = page.repeatedKeys
@@ -112,7 +115,7 @@ extension SyncRun {
         return !repeated.isEmpty && repeated != repeatedInHead
     }
 
-    /// The list as it is held. The items of `page` that are equal to stored ones as JSON get their bytes.
+    /// Returns the facts about the cached list. Items of `page` that equal stored ones as JSON get the stored bytes.
     func cached(for page: inout FetchedPage, _ list: ListOutline) async throws(StorageError) -> HeadVerdict.Cached {
         let coverage = list.coverage
         let count = min(page.content.count, coverage.headEnd)
@@ -124,7 +127,7 @@ extension SyncRun {
             readableEnd: list.pages.last?.range.upperBound ?? 0, headIdentities: identities)
     }
 
-    /// Where page one itself says that the list ends.
+    /// Returns where the list ends according to page one itself, or nil when it does not say.
     func end(of page: FetchedPage) -> Int? {
         guard case .end(let position) = EndOfList.decide(page, at: 0, full: nil, access: source.access) else {
             return nil
@@ -137,26 +140,30 @@ extension SyncRun {
             offset: 0, content: page.content, evidence: .verified, cursorOut: page.next, validator: page.validator)
     }
 
-    /// R16: nothing new.
-    /// - Parameter premise: page one, where only that was looked at of the list. Default: nil.
+    /// Confirms the list after a page one without changes (R16). Returns false when another process has changed the
+    /// list.
+    /// - Parameters:
+    ///   - page: the answer.
+    ///   - list: the list as it was read.
+    ///   - premise: page one, if no other page of the list was read. Defaults to nil.
     func confirm(
         _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePremise? = nil
     ) async throws(StorageError) -> Bool {
         let all = 0..<page.content.count
         var edits: [ListEdit] = []
         if list.heldPages.contains(where: { $0.range == all && $0.count > 0 }) {
-            // Stored again, it is agreed with: its validator and the way on are the newest.
+            // The page is stored again, so that it has the newest validator and cursor.
             edits = [.put(write(page))]
         }
         edits.append(.verify(all))
-        // What the origin counts is no news where it once counted wrong, but the newest of it is the best guess.
+        // A different count is no change if the known total is an estimate. The newest count is the best estimate.
         if case .estimate(let known) = list.record.total, let count = page.total.count, count != known {
             edits.append(.setTotal(.estimate(count)))
         }
         var end = end(of: page)
         if end == nil {
             if list.record.end == page.content.count, page.content.count > 0, page.next != nil || page.hasMore == true {
-                // What was the whole list goes on now: the page is stored again for its cursor.
+                // The list used to end with page one and now continues. The page is stored again for its cursor.
                 edits.append(.splice(0..<page.content.count, write(page)))
             } else {
                 end = list.record.end
@@ -166,13 +173,13 @@ extension SyncRun {
         return try await commitHead(edits + [.setEnd(end)], page, list, restingOn: premise)
     }
 
-    /// Stores page one where nothing, or nothing that counts, is held. False when somebody else was faster.
+    /// Stores page one where no current items are held. Returns false when another process has changed the list.
     private func store(_ edits: [ListEdit], of page: FetchedPage, _ list: ListOutline) async throws(StorageError)
         -> Bool
     {
         var edits = edits
         if !page.repeatedKeys.isEmpty, !list.record.allowsDuplicates {
-            // Everything else gives way: only the answer itself is left to repeat ids (R25).
+            // All other items are replaced, so only the answer itself can repeat ids (R25).
             warn("the origin repeats item ids within a page; repeated items are kept")
             edits.insert(.setAllowsDuplicates(true), at: 0)
         }
@@ -180,8 +187,8 @@ extension SyncRun {
             edits + [.setTotal(page.total.believed(reached: page.content.count)), .setEnd(end(of: page))], page, list)
     }
 
-    /// R19: nothing of the list is known any more, or it cannot be compared (R25). What is held stays readable until
-    /// the new list has been read.
+    /// Begins a new generation with page one. Its items are not known any more (R19), or cannot be compared (R25). The
+    /// cached items stay readable until the new list has been read.
     func replace(with page: FetchedPage) async throws(StorageError) {
         tellReplaced()
         pass.hasReplaced = true
@@ -194,7 +201,7 @@ extension SyncRun {
         throw StorageError(.busy, "other processes keep changing this list; try again")
     }
 
-    /// Commits what page one meant. False when the list is not the one that was looked at any more.
+    /// Commits the consequences of page one. Returns false when the list is no longer the one that was read.
     func commitHead(
         _ edits: [ListEdit], _ page: FetchedPage, _ list: ListOutline, restingOn premise: PagePremise? = nil
     ) async throws(StorageError) -> Bool {
@@ -212,7 +219,7 @@ extension SyncRun {
         return true
     }
 
-    /// Page one is in the store, and the list fits it.
+    /// Completes the handling of page one after its commit.
     func settled(
         _ page: FetchedPage, _ finding: SyncReport.Reconciliation, _ list: ListOutline, isNews: Bool = true
     ) async throws(StorageError) {
@@ -229,7 +236,7 @@ extension SyncRun {
         if isNews { announce(0..<page.content.count, news: 0) }
     }
 
-    /// Notes what page one meant for the list. The strongest finding of a run is the one that is reported.
+    /// Records the result for page one. The report contains the strongest result of a run.
     func reconciled(_ finding: SyncReport.Reconciliation, _ list: ListOutline) {
         reconciled(finding, held: list.coverage.count, length: list.record.end ?? list.record.total.count)
     }
@@ -243,7 +250,7 @@ extension SyncRun {
 }
 
 extension FetchedPage {
-    /// The keys that two of its items have.
+    /// The keys that occur more than once in the page.
     fileprivate var repeatedKeys: Set<UInt64> {
         var keys: Set<UInt64> = []
         return Set(content.identities.lazy.map(\.key).filter { !keys.insert($0).inserted })
@@ -251,7 +258,7 @@ extension FetchedPage {
 }
 
 extension SyncReport.Reconciliation {
-    /// How much it says of a run.
+    /// The rank of the result. A higher rank replaces a lower one in the report.
     fileprivate var weight: Int {
         switch self {
         case .none: 0

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What has come, and was not looked at.
+/// Elements that have arrived and were not handled yet.
 ///
-/// State, under a mutex: other tasks put in, one task takes out, in the order in which it came.
+/// State, under a mutex: other tasks add elements, and one task takes them in order of arrival.
 final class Inbox<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
 

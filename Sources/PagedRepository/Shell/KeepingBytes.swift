@@ -1,10 +1,13 @@
 import PageModel
 
-/// Items that an origin sends in other bytes than before, though they say the same (R6).
+/// Items that an origin sends with different bytes than before, although their JSON is equal (R6).
 extension SyncRun {
-    /// The items of an answer, with the stored bytes in place of those of each item that is held and equal as JSON.
-    /// Nothing is read where every item that is held has the hash that was sent; else each stored page once.
-    /// - Parameter places: where the list holds the items, by key.
+    /// Returns the items of an answer, with the stored bytes for each held item that is equal as JSON. Reads no page
+    /// when all held items have the hashes of the answer. Otherwise reads each stored page at most once.
+    /// - Parameters:
+    ///   - content: the items of the answer.
+    ///   - places: where the list holds the items, by key.
+    ///   - query: the query of the list.
     func keepingBytes(
         of content: PageContent, at places: [UInt64: ItemPlace], in query: QueryID
     ) async throws(StorageError) -> PageContent {
@@ -21,7 +24,7 @@ extension SyncRun {
 }
 
 extension [Int] {
-    /// The ranges that hold these positions, ascending. Positions that lie at most `distance` apart share a range.
+    /// Returns ranges that contain these positions, ascending. Positions at most `distance` apart share a range.
     func stretches(within distance: Int) -> [Range<Int>] {
         var ranges: [Range<Int>] = []
         for position in sorted() {

@@ -1,16 +1,16 @@
 import PageModel
 
-/// What a run makes of what has come: answers, together where they can be, and failures.
+/// Handles answers and failures. Answers that arrive together are stored together where possible.
 extension SyncRun {
-    /// What came of one request.
+    /// The result of one request.
     struct Landing: Sendable {
         var target: FetchTarget
         var asked: Asked
         var result: Result<PageAnswer, any Error>
     }
 
-    /// Whether all that has come is pages as they were asked for, of a list as long as it is known to be: then what was
-    /// to be asked for after them is still worth asking for. Nothing is decided by it but when.
+    /// Whether all answers are full pages at the requested positions, and none contradicts the known total. The planned
+    /// requests are then still useful. The result affects only when they are sent.
     func areAsExpected(_ landings: [Landing]) -> Bool {
         guard let total = vicinity?.list.record.total else { return false }
         return landings.allSatisfy { landing in
@@ -20,7 +20,7 @@ extension SyncRun {
         }
     }
 
-    /// An exact total that comes and goes, from one answer to the next, is an estimate from then on (R25).
+    /// Returns the answer with its exact total as an estimate, if the origin's totals alternate between values (R25).
     private func believed(_ landing: Landing) -> Landing {
         guard case .success(.page(var page)) = landing.result, let total = page.total.exactCount else { return landing }
         totals.note(total)
@@ -32,9 +32,10 @@ extension SyncRun {
         return landing
     }
 
-    /// - Parameter landings: what has come, in the order in which it came.
+    /// - Parameter landings: the results, in order of arrival.
     func handle(_ landings: [Landing]) async throws(StorageError) {
-        // Of what came together nobody knows which was first. In order, a page begins where the one before it ends.
+        // The order of answers that arrived together is unknown. Sorted by position, each page begins where the one
+        // before it ends.
         var rest = landings.sorted { $0.target.offset < $1.target.offset }.map { believed($0) }[...]
         while let first = rest.first {
             let together = try await storeTogether(rest)
@@ -48,8 +49,8 @@ extension SyncRun {
         }
     }
 
-    /// Handles those at the beginning that can be stored in one transaction, see `SpanBatch`.
-    /// - Returns: how many; 0 where the first has to be looked at by itself.
+    /// Stores the first answers in one transaction, as many as possible; see `SpanBatch`.
+    /// - Returns: the number of handled answers. 0 means that the first answer must be handled alone.
     private func storeTogether(_ landings: ArraySlice<Landing>) async throws(StorageError) -> Int {
         guard let vicinity, !pass.mustRestart else { return 0 }
         var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: storageTime)
@@ -65,7 +66,7 @@ extension SyncRun {
         guard !together.isEmpty else { return 0 }
         for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) { received(answer, landing) }
         if try await store(batch, vicinity.list) { return together.count }
-        // The list is not what it was taken for. Each takes a look of its own.
+        // The list has changed since it was read. Each answer is handled alone, with a new read.
         for case (let landing, .success(let answer)) in together.map({ ($0, $0.result) }) {
             try await arrived(answer, landing)
         }
@@ -108,7 +109,7 @@ extension SyncRun {
         case .sweep(let range): return try await sweepArrived(answer, range)
         }
         if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
-        // An answer that came to nothing leaves no lease behind, or we would wait for ourselves.
+        // An answer that was not committed releases its lease here. Otherwise this run would wait for itself.
         if !hasEndedLease, !keepsHeadLease || landing.target != .head { try await release(landing.target) }
     }
 
@@ -121,8 +122,8 @@ extension SyncRun {
         let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
         if !failure.isTransport { wasHeard = true }
         if try await isBehindWindow(failure, target) { return }
-        // Nobody waits for this run's retries: then a question that fails is a failure of page one, which has its place
-        // in the ledger.
+        // A probe has no ledger entry. While the run holds the lease of page one, a failed probe is recorded as a
+        // failure of page one, unless this run retries it.
         let ledgerTarget: FetchTarget? = target.isPage ? target : keepsHeadLease ? .head : nil
         let attempt = max((attempts[target.offset] ?? 0) + 1, try await attemptsSoFar(ledgerTarget ?? target))
         attempts[target.offset] = attempt
@@ -138,7 +139,8 @@ extension SyncRun {
         progress(.failed(offset: target.offset, failure, nextAttemptAt: next))
         if let query, let ledgerTarget, target.isPage || isLost {
             var told = failure
-            // R33: page one itself can be had: it is not left to people because of a question about it.
+            // Page one itself can be fetched, so its recorded failure is retryable. A failed probe must not require an
+            // explicit call (R33).
             if isLost { told.isRetryable = true }
             let pause = isLost ? next.map { $0 - now } ?? options.retry.cap : next.map { $0 - now }
             let offset = ledgerTarget.offset
@@ -151,14 +153,15 @@ extension SyncRun {
         }
     }
 
-    /// Gives the target's lease back, if this run has one.
+    /// Releases the lease of the target, if this run holds one.
     private func release(_ target: FetchTarget) async throws(StorageError) {
         guard let query, target.isPage, let lease = leases[target.offset] else { return }
         try await record([.released(offset: target.offset, lease: lease)], for: query)
     }
 
-    /// With the one that has just failed, and with those of other runs: the pause grows from one run to the next (R28,
-    /// R31). A run that waits for its retries counts its own: somebody has asked for it.
+    /// Returns the number of attempts in the ledger, with the failed one and those of other runs. So the pause grows
+    /// from one run to the next (R28, R31). Returns 0 for a run that waits for its retries: an explicit call counts
+    /// only its own attempts.
     private func attemptsSoFar(_ target: FetchTarget) async throws(StorageError) -> Int {
         guard options.patience <= .zero, let query, target.isPage,
             let list = try await storage.excerpt(of: query, target.offset..<target.offset + 1)

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// A broadcast that is made when somebody first listens: most lists are never asked for their events.
+/// A broadcast that is created with its first listener. Most lists never have a listener for their events.
 ///
-/// State: the broadcast, once it is there, under a mutex.
+/// State: the broadcast, once it exists, under a mutex.
 struct LateBroadcast<Element: Sendable>: ~Copyable, Sendable {
     private let made = Mutex<Broadcast<Element>?>(nil)
     private let capacity: Int
 
-    /// - Parameter capacity: how many values wait for a listener; of more, the oldest are lost.
+    /// - Parameter capacity: the number of values buffered for a listener. When the buffer is full, the oldest value is
+    ///   dropped.
     init(capacity: Int) { self.capacity = capacity }
 
     var hasListeners: Bool { made.withLock { $0 }?.hasListeners ?? false }

@@ -1,18 +1,20 @@
 import Logging
 import PageModel
 
-/// The leases of a run (R30, R31): taken before a request or with what is stored, renewed while an origin takes its
-/// time, and what is somebody else's left to them.
+/// The leases of a run (R30, R31). They are taken before a request or with a commit, and renewed while the origin is
+/// slow. Pages under other owners' leases are left to them.
 extension SyncRun {
-    /// Applies a plan. Ledger edits in it end the lease of the page that has just arrived.
-    /// - Parameter leasingNext: whether the pages that are asked for next get their leases in the same transaction.
-    ///   Only for who changes nothing of what is asked for when the plan has been applied.
+    /// Applies a plan. If the plan contains ledger edits, they end the lease of the page that has just arrived.
+    /// - Parameters:
+    ///   - plan: the plan to commit.
+    ///   - leasingNext: whether the next planned pages get their leases in the same transaction. Only for callers that
+    ///     do not change the planned requests after the commit. Defaults to false.
     func apply(_ plan: CommitPlan, leasingNext: Bool = false) async throws(StorageError) -> CommitOutcome {
         vicinity = nil
         isConfirmedAtAGlance = false
         let next = leasingNext && !Task.isCancelled ? queue.nextSpans(now: clock.now()) : []
         let request = next.isEmpty ? nil : leaseRequest(next)
-        // Measured, not decided by: no clock that is an argument is fine enough.
+        // The duration is used for metrics only, and not for decisions. An injected clock is not precise enough.
         let began = ContinuousClock.now
         let receipt = try await storage.commit(plan, claiming: request)
         meters.committed(plan, receipt.outcome, took: began.duration(to: .now))
@@ -32,47 +34,52 @@ extension SyncRun {
         return receipt.outcome
     }
 
-    /// For leases on `targets`, and for what will have to be known when they come.
+    /// Returns a request for leases on `targets`, and for the outline that their answers are compared with.
     func leaseRequest(_ targets: [FetchTarget]) -> LeaseRequest {
         LeaseRequest(
             targets.map(\.offset), for: options.lease, by: owner,
             telling: Vicinity.around(targets, with: queue.inFlight, pageSize: pageSize))
     }
 
-    /// Remembers what was granted, and what was told with it.
+    /// Records the granted leases, and the outline that came with them.
     func take(_ grant: LeaseGrant, _ request: LeaseRequest) {
         for lease in grant.leases { leases[lease.offset] = lease.token }
         skew = grant.grantedAt - clock.now()
-        // What was told before is older than these leases, and nothing to leave a page to others by.
+        // An earlier outline is older than these leases, so it must not decide which pages are left to others.
         vicinity = nil
         if let range = request.surroundings, let list = grant.list { vicinity = Vicinity(range: range, list: list) }
     }
 
-    /// R30: an origin may take longer to answer than a lease lasts.
+    /// Renews the leases of this run, because an origin may take longer to answer than a lease lasts (R30).
     func renewLeases() async throws(StorageError) {
         guard !leases.isEmpty, !Task.isCancelled else { return }
         let held = try await storage.heartbeat(owner, for: options.lease)
         note(lost: Set(leases.values).subtracting(held))
     }
 
-    /// Changes the ledger. Edits under a lost lease change nothing.
+    /// Changes the ledger. Edits under a lost lease change no record.
     func record(_ edits: [LedgerEdit], for query: QueryID) async throws(StorageError) {
         note(lost: try await storage.record(edits, for: query))
     }
 
-    /// Another owner has the pages in flight. What was asked for under the lost leases is stored all the same, where
-    /// the list is as it was (R4); the tokens stay with the run, so that its edits go on being refused (R30).
+    /// Logs that leases were lost, and other owners have the pages in flight. Answers that were requested under them
+    /// are still stored if the list is unchanged (R4). The run keeps the tokens, so that the storage refuses its later
+    /// edits (R30).
     private func note(lost: Set<LeaseToken>) {
         guard !lost.isEmpty else { return }
         logger.debug("leases were lost", metadata: ["count": "\(lost.count)"])
     }
 
-    /// The storage's time, as far as this run knows: its own clock, and the difference that the last grant showed.
+    /// The storage's time: this run's clock, plus the difference at the last grant.
     var storageTime: Timestamp { clock.now() + skew }
 
-    /// Those of `targets` that are ours to ask for: the lease was granted, and nobody has brought them since they were
-    /// planned. The others are left to others.
-    /// - Parameter version: what the list was when they were looked at.
+    /// Returns those of `targets` that this run must fetch: the lease was granted, and no other writer has stored the
+    /// page since. The others are left to other owners.
+    /// - Parameters:
+    ///   - targets: the planned targets.
+    ///   - granted: the offsets of the granted leases.
+    ///   - version: set to the version of the list as of the first read of its surroundings.
+    ///   - query: the query of the list.
     func whatIsWanted(
         of targets: [FetchTarget], _ granted: Set<Int>, _ version: inout ListVersion?, _ query: QueryID
     ) async throws(StorageError) -> [FetchTarget] {
@@ -84,10 +91,10 @@ extension SyncRun {
             }
             wanted.append(target)
             guard let list = try await surroundings(of: target, query) else { continue }
-            // Of several looks the first: what has moved between two of them has moved.
+            // The version of the first read counts. Answers are then dropped if the list has moved between two reads.
             version = version ?? list.record.version
             guard isHeld(target, in: list) else { continue }
-            // Somebody brought it between our plan and our lease.
+            // Another writer stored the page between the plan and the lease.
             try await record([.succeeded(offset: target.offset, lease: leases[target.offset])], for: query)
             leases[target.offset] = nil
             wanted.removeLast()
@@ -103,17 +110,20 @@ extension SyncRun {
         tellLeftToOthers(target)
     }
 
-    /// What is held where the target's items belong, asked under the lease: from here on nobody else brings them. Nil
-    /// where that is no reason to leave it.
+    /// Returns the outline of the positions that the target covers, read under the lease. From then on, no other owner
+    /// stores them. Returns nil when held positions are no reason to skip the target.
     private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
-        // What is walked through again is held, of course.
+        // A walk through held pages requests them again on purpose.
         if case .follow = target, tailWalk != nil { return nil }
         guard let range = target.surroundings(pageSize: pageSize) else { return nil }
         if let told = vicinity?.list(at: range) { return told }
         return try await storage.excerpt(of: query, range)
     }
 
-    /// Whether all that the target would bring is held by now. `list`: its surroundings.
+    /// Whether all items that the target would fetch are held.
+    /// - Parameters:
+    ///   - target: the target.
+    ///   - list: the outline of its surroundings.
     private func isHeld(_ target: FetchTarget, in list: ListOutline) -> Bool {
         let range =
             switch target {
@@ -121,7 +131,7 @@ extension SyncRun {
             default: target.offset..<target.offset + 1
             }
         if pass.rechecksEnd, let end = list.record.end, range.upperBound > end { return false }
-        // Where the list ends is not known to be missing.
+        // Positions behind the end of the list do not count as missing.
         let end = list.record.end ?? list.record.total.exactCount ?? .max
         return list.coverage.gaps(in: range.clamped(to: 0..<max(end, range.lowerBound))).isEmpty
             && list.heldPages.contains { $0.range.overlaps(range) }

@@ -1,6 +1,6 @@
 import PageModel
 
-/// A source whose requests wait for their turn at a gate, and tell it when the origin wants quiet.
+/// A source whose requests wait for their turn at a gate. It reports the pauses that the origin requests to the gate.
 struct LimitedSource: RelayedSource {
     let gate: OriginGate
     let source: any PageSource
@@ -16,7 +16,7 @@ struct LimitedSource: RelayedSource {
         do {
             return try await source.fetch(request)
         } catch {
-            // Told before the place is free: whoever takes it knows.
+            // Reported before the place at the gate is free, so that the next request already waits.
             if let pause = (error as? FetchFailure)?.retryAfter { gate.quiet(for: pause) }
             throw error
         }

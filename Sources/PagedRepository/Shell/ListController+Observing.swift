@@ -1,10 +1,10 @@
 import PageModel
 
-// What others do to the list: other lists of this process, and other processes.
+// Changes to the list by other lists of this process, and by other processes.
 extension ListController: WatchedList {
     nonisolated var hasListeners: Bool { snapshots.hasListeners || events.hasListeners }
 
-    /// Snapshots from now on; what others do to the list is shown, too.
+    /// Returns a stream of snapshots from now on. They include changes by other writers.
     nonisolated func listen() -> AsyncStream<ListSnapshot<Value>> {
         let stream = snapshots.stream { self.left() }
         world.lookout.came(to: self)
@@ -17,13 +17,13 @@ extension ListController: WatchedList {
         return stream
     }
 
-    /// R40: what nobody listens to any more is not observed any more, and may be evicted.
+    /// Ends the observation after the last listener has left. The list may then be evicted (R40).
     private nonisolated func left() {
         if !hasListeners { world.lookout.left(self) }
     }
 
-    /// Of a list that nobody has stored yet, what others store may be its beginning.
-    /// - Returns: whether it has observed something else before: then what was read before may be old.
+    /// Observes the query. A list that is not stored yet observes all queries, because another writer may begin it.
+    /// - Returns: whether the observed query has changed, so that earlier reads may be outdated.
     @discardableResult
     func observe() -> Bool {
         guard hasListeners, place != .follows(query) else { return false }
@@ -59,18 +59,19 @@ extension ListController: WatchedList {
         if isElsewhere || !changes.isEmpty { await heard(changes, isElsewhere) }
     }
 
-    /// Whoever listens already sees to it that what is published is what is stored: the next listener costs no read.
+    /// Makes the published snapshot match the storage while the list has listeners. The next listener then needs no
+    /// read.
     private func beginObserving() async {
         if query == nil { query = try? await known() }
         guard hasListeners else { return }
-        // Listened first, read then: what is committed while it is read is heard afterwards.
+        // The observation begins before the read. A commit during the read is reported afterwards.
         observe()
         // The next listener tries again.
         do { try await rebuild() } catch { stopObserving() }
     }
 
     private func heard(_ changes: [Change], _ isElsewhere: Bool) async {
-        // A work of this list's own builds its snapshots itself, page by page.
+        // This list's own work builds its snapshots itself, page by page.
         let isOwn = machine.work != nil
         if isOwn { hasHeardMeanwhile = true }
         if !isOwn || isElsewhere { try? await renew() }
@@ -84,12 +85,12 @@ extension ListController: WatchedList {
         }
     }
 
-    /// By `reset` of this list nobody is told here: it has stopped to observe before.
+    /// Handles a purge by another caller. This list's own `reset` stops the observation first, so it causes no call.
     private func wasPurged() async {
         showNothing()
         events.send(.reset)
         observe()
-        // It may be there again, since before this was heard.
+        // Another writer may have stored the list again since the purge.
         if machine.work == nil { try? await rebuild() }
     }
 }

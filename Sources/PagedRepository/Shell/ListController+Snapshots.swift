@@ -1,9 +1,9 @@
 import PageModel
 import Synchronization
 
-/// What a published snapshot was read from, where the storage tells of every change to it. Nothing of it changes.
+/// The record that a published snapshot was read from, for a storage that reports every change. Immutable.
 final class SnapshotBasis: Sendable {
-    /// Without what only sources read.
+    /// The record without the parts that only sources read.
     let record: QueryRecord
     let mark: ReadMark
 
@@ -16,31 +16,31 @@ final class SnapshotBasis: Sendable {
     }
 }
 
-// What is shown of the list, and when it has to be read for that.
+// The snapshots of the list, and the reads that they require.
 extension ListController {
     var current: ListSnapshot<Value> { snapshots.current ?? ListSnapshot() }
 
-    /// The list as it is known to the storage. Somebody else's is as if it were not there (R45); asking the origin says
-    /// why.
+    /// Returns the id of the stored query. Returns nil when the list is not stored, or belongs to another owner (R45).
+    /// A request to the origin then reports the reason.
     func known() async throws(StorageError) -> QueryID? {
         guard let record = try await world.storage.query(key), isOurs(record) else { return nil }
         world.queries.keep(record.id, key, cost: 1)
         return record.id
     }
 
-    /// R45: whether this is the list, and ours. Asked of every record that something is shown with: a list that was
-    /// nobody's when it was found, because nothing had been fetched of it, may be somebody's by now.
+    /// Whether the record is this list, and belongs to its source (R45). Checked for every record that a snapshot is
+    /// made from: an empty list without an owner may have got one since.
     func isOurs(_ record: QueryRecord) -> Bool {
         guard record.key == key else { return false }
-        // What was taken up need not be taken up again.
+        // The source has already accepted this record.
         if let taken, taken == (record.id, record.source) { return true }
         guard (try? source.takeUp(record)) != nil else { return false }
         taken = (record.id, record.source)
         return true
     }
 
-    /// How old the list is whose snapshot is published, if that is known to be what is stored; nil when it has to be
-    /// read.
+    /// Returns the freshness of the list in the published snapshot, if the snapshot is known to match the storage.
+    /// Returns nil when the list must be read.
     nonisolated func settledFreshness() -> Freshness?? {
         guard let basis = settled.withLock({ $0 }) else { return nil }
         let now = world.clock.now()
@@ -48,17 +48,18 @@ extension ListController {
         return .some(world.builder.freshness(of: basis.record, now: basis.mark.storageTime(at: now)))
     }
 
-    /// The published snapshot, if it is what is stored, its age included; nil when it has to be read, or published
-    /// anew.
+    /// Returns the published snapshot, if it matches the storage and its freshness is current. Returns nil when the
+    /// list must be read, or published again.
     nonisolated func settledSnapshot() -> ListSnapshot<Value>? {
-        // The basis first: what is published after it was set is newer than what it says, and never older.
+        // The basis is read before the snapshot. A snapshot published after the basis was set is newer than the basis,
+        // never older.
         guard let freshness = settledFreshness(), let snapshot = snapshots.current, snapshot.freshness == freshness
         else { return nil }
         return snapshot
     }
 
-    /// What is published becomes what is stored (R39): without a read when nothing was told since it was read. Then
-    /// only its age may be another.
+    /// Makes the published snapshot match the storage (R39). Without a reported change since the last read, no read is
+    /// needed, and only the freshness may differ.
     func renew() async throws(StorageError) {
         guard let freshness = settledFreshness() else { return try await rebuild() }
         var snapshot = current
@@ -67,16 +68,19 @@ extension ListController {
         publish(snapshot)
     }
 
-    /// - Parameter range: where pages have come, to be told once they are in the snapshot, and before its end is.
+    /// Reads the list and publishes its snapshot.
+    /// - Parameter range: the positions of stored pages. Their event is sent after the snapshot, and before the event
+    ///   of the end. Defaults to nil.
     func rebuild(telling range: Range<Int>? = nil) async throws(StorageError) {
         builds.begun += 1
         let number = builds.begun
         var seen = try await read(query ?? world.queries.element(key))
         if seen == nil {
-            // Not known yet; or another repository or process has purged it, and it may be there again.
+            // The list is not known yet. Or another repository or process has purged it, and it may have been stored
+            // again.
             query = try await known()
             if observe(), query == nil {
-                // It may have begun before it was listened for.
+                // The list may have been stored before the observation began.
                 query = try await known()
                 observe()
             }
@@ -86,14 +90,15 @@ extension ListController {
         builds.published = number
         query = query ?? seen?.query
         let snapshot = shown(seen?.snapshot ?? ListSnapshot())
-        // While another one is published, none: what was read for the one before is not what is published any more.
+        // The basis is removed during publication, because it describes the snapshot before.
         settle(nil)
         publish(snapshot, telling: range)
-        // What is not kept is laid over what is stored, and has its own reasons to change.
+        // Unstored pages are shown over the stored ones. Such a snapshot has no basis, because it also changes without
+        // a change to the storage.
         if unkept == nil { settle(seen?.basis) }
-        // Who came while it was read was told nothing of what happened meanwhile.
+        // A listener that arrived during the read has missed the notices of that time, so the list is read again.
         guard observe(), settledFreshness() == nil else { return }
-        // What was read is published all the same; the next who listens tries again.
+        // The published snapshot remains if this read fails. The next listener tries again.
         do { try await rebuild() } catch { stopObserving() }
     }
 
@@ -103,11 +108,11 @@ extension ListController {
         var basis: SnapshotBasis?
     }
 
-    /// Nil when there is no such query, or when it is not this list.
+    /// Reads the list. Returns nil when no such query exists, or when the record is not this list.
     private func read(_ query: QueryID?) async throws(StorageError) -> Seen? {
         guard let query else { return nil }
         let now = world.clock.now()
-        // Asked for before: what is committed while the list is read makes another number.
+        // The change count is read first. A commit during the read then results in another count.
         let count = world.storage.changeCount(of: query)
         guard let built = try await world.builder.build(query), isOurs(built.record) else { return nil }
         let basis = count.map {
@@ -116,7 +121,7 @@ extension ListController {
         return Seen(query: query, snapshot: built.snapshot, basis: basis)
     }
 
-    /// The list is gone. What is being read of it comes too late.
+    /// Publishes an empty snapshot, because the list was removed. Reads in progress are discarded.
     func showNothing() {
         query = nil
         unkept = nil

@@ -1,8 +1,9 @@
 import PageModel
 
-// Pages that the origin forbids to keep: shown, gone on with from memory, and never stored.
+// Pages that the origin forbids storing. They are shown and continued from memory, and never stored.
 extension ListController {
-    /// A run of this list's own has met such a page. What was shown of others stays with it only where it follows them.
+    /// Shows an unstorable page that a run of this list has received. Earlier unstorable pages stay only if this page
+    /// follows them.
     func wasServed(_ page: FetchedPage, at offset: Int, _ ticket: Int) async {
         guard let stored = try? await stored(), machine.isRunning(ticket) else { return }
         if offset == 0 || unkept?.pages.isFollowed(by: page, at: offset) != true {
@@ -10,7 +11,7 @@ extension ListController {
             let pages = UnkeptPages(
                 behind: start, access: source.access, loopGuard: world.options.sync.loopGuard,
                 emptyPageLimit: world.options.sync.emptyPageLimit)
-            // What lies elsewhere comes again, once the list is shown up to there.
+            // A page at another position is fetched again once the list is shown up to it.
             guard pages.isFollowed(by: page, at: offset) else { return }
             unkept = UnkeptList(pages, behind: stored, at: world.clock.now())
         }
@@ -18,12 +19,12 @@ extension ListController {
         try? await rebuild(telling: range)
     }
 
-    /// Page one is stored, or was confirmed: what was shown in its stead is over.
+    /// Removes the pages that were shown instead of the stored list, because page one is now stored or confirmed.
     func headWasStored() {
         if unkept?.pages.start == 0 { unkept = nil }
     }
 
-    /// What is shown of a list: what is stored of it, and what is not kept, for as long as that fits.
+    /// Returns the snapshot to show: the stored list, and the unstored pages as long as they fit.
     func shown(_ stored: ListSnapshot<Value>) -> ListSnapshot<Value> {
         guard let known = unkept else { return stored }
         guard let snapshot = known.laid(over: stored) else {
@@ -33,12 +34,12 @@ extension ListController {
         return snapshot
     }
 
-    /// The page behind those that are not kept, or all of them: asked for here, because no other process could use it
-    /// (R30).
-    /// - Returns: how many new items came; nil when nothing that is shown is unkept.
+    /// Fetches the page behind the unstored ones, or all further pages. Requests are sent here and not by a run,
+    /// because no other process could use the answers (R30).
+    /// - Returns: the number of new items. Returns nil when no unstored page is shown.
     func goOnUnkept(toTheEnd: Bool, _ ticket: Int) async throws -> Int? {
         guard unkept != nil else { return nil }
-        // Somebody may have stored what follows, or another list.
+        // Another writer may have stored the following page, or another list.
         try await rebuild()
         guard let before = unkept?.pages.count else { return nil }
         repeat {
@@ -59,11 +60,11 @@ extension ListController {
             answer = try await source.fetch(PageRequest(target, size: world.options.sync.pageSize))
         } catch {
             if error is CancellationError || Task.isCancelled { throw CancellationError() }
-            // Whoever has won meanwhile is not told of it.
+            // The failure of outdated work is not reported.
             guard machine.isRunning(ticket), unkept?.pages.next == target else { return }
             throw failed(error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true))
         }
-        // R35: nothing is appended to what has become another list.
+        // No item is appended after the list has become another one (R35).
         guard machine.isRunning(ticket), unkept?.pages.next == target else { return }
         switch answer {
         case .page(let page):
@@ -80,7 +81,8 @@ extension ListController {
         }
     }
 
-    /// - Returns: the positions of its new items.
+    /// Appends the items of a page.
+    /// - Returns: the positions of its new items, or nil without new items.
     private func take(_ page: FetchedPage, at offset: Int?) throws(ListFailure) -> Range<Int>? {
         guard let end = unkept?.pages.end, let step = unkept?.pages.take(page, at: offset) else { return nil }
         switch step {
@@ -92,8 +94,8 @@ extension ListController {
         }
     }
 
-    /// R37: the retry asks for the same page. Nothing of it is in the ledger, so the moment of the next attempt is only
-    /// here.
+    /// Returns a failure whose retry requests the same page (R37). The page has no ledger entry, so only this failure
+    /// holds the time of the next attempt.
     private func failed(_ failure: FetchFailure) -> ListFailure {
         let attempt = (unkept?.attempts ?? 0) + 1
         unkept?.attempts = attempt
@@ -103,7 +105,7 @@ extension ListController {
         return ListFailure(.next, failure, nextAttemptAt: next, cause: source.cause)
     }
 
-    /// What is stored of the list, as a snapshot of its own.
+    /// Returns a snapshot of the stored list, without unstored pages.
     private func stored() async throws(StorageError) -> ListSnapshot<Value> {
         if query == nil { query = try await known() }
         guard let query, let built = try await world.builder.build(query), isOurs(built.record)

@@ -1,6 +1,6 @@
 import PageModel
 
-// Begins what the machine decides, hears how it goes, and ends it.
+// Starts the work that the machine decides, follows its progress, and ends it.
 extension ListController {
     func perform(_ answer: ListMachine.Answer) async throws -> LoadOutcome {
         switch answer {
@@ -31,7 +31,7 @@ extension ListController {
             chance: world.chance,
             logger: world.logger)
         let (progress, continuation) = AsyncStream<SyncEvent>.makeStream()
-        // The run tells while it goes on; what it tells is handled here, in order.
+        // The events of the run are handled here, in order, while the run continues.
         async let running: SyncReport = {
             defer { continuation.finish() }
             return try await sync.run { continuation.yield($0) }
@@ -49,7 +49,8 @@ extension ListController {
         }
     }
 
-    /// What follows pages that are not kept is asked for from memory. False: it is a work like any other.
+    /// Fetches the page behind unstored pages from memory. Returns false when no unstored page is shown, so that the
+    /// work needs a run.
     private func runUnkept(_ ticket: Int) async -> Bool {
         hasHeardMeanwhile = false
         do {
@@ -62,7 +63,7 @@ extension ListController {
         return true
     }
 
-    /// This list's own work goes on: a page of it is stored, or must not be.
+    /// Handles an event of this list's own work.
     private func progressed(_ event: SyncEvent, _ ticket: Int) async {
         guard machine.isRunning(ticket) else { return }
         switch event {
@@ -90,7 +91,7 @@ extension ListController {
         of work: ListMachine.Work, _ report: SyncReport, _ before: ListSnapshot<Value>
     ) -> Result<LoadOutcome, any Error> {
         let now = current
-        // The list was removed meanwhile, by a reset or by another process. What was fetched belongs to no list.
+        // The list was removed during the work, by a reset or by another process. The fetched items belong to no list.
         if report.outcome == .purged { return .success(.superseded) }
         let news = max(0, now.runs.count { $0.isHeld } == 0 ? 0 : held(now) - held(before))
         if let failure = report.headFailure {
@@ -101,7 +102,7 @@ extension ListController {
         }
         switch work {
         case .refresh:
-            // X12: who came along with somebody who gave up has got nothing.
+            // A caller that joined cancelled work has received no result (X12).
             guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else {
                 return .success(.superseded)
             }
@@ -113,12 +114,13 @@ extension ListController {
             if isComplete || isServed || now.items.count > before.items.count {
                 return .success(news > 0 || now.hasMore ? .loaded(news) : .endReached)
             }
-            // The one that was just tried: others may have failed before, and elsewhere.
+            // The latest attempt decides. Other pages may have failed earlier.
             let entry = report.failures.max {
                 ($0.lastAttemptAt?.milliseconds ?? 0) < ($1.lastAttemptAt?.milliseconds ?? 0)
             }
             guard let entry, let failure = entry.failure else {
-                // X12: who gave up is shown no failure; who waits is not sent away with nothing.
+                // A cancelled call reports no failure. A call that still waits receives a failure instead of an empty
+                // result (X12).
                 guard report.state != nil, !Task.isCancelled else { return .success(.superseded) }
                 let why = report.warnings.last ?? "the origin's answers contradict each other; nothing more came"
                 return .failure(ListFailure(.next, FetchFailure(.doubtful, why, isRetryable: true)))
@@ -128,7 +130,7 @@ extension ListController {
         }
     }
 
-    /// A time of the storage as one of this list's clock (R52).
+    /// Converts a time of the storage into a time of this list's clock (R52).
     private func own(_ moment: Timestamp?, _ report: SyncReport) -> Timestamp? {
         guard let moment, let readAt = report.state?.readAt else { return moment }
         return world.clock.now() + (moment - readAt)
@@ -144,20 +146,20 @@ extension ListController {
         if case .failure(let error) = result { failure = error as? ListFailure }
         guard machine.ended(ticket, failure: failure) else { return waiters.answer(ticket, .success(.superseded)) }
         publish(current)
-        // X13: a prefetch that failed is not told before somebody gets there.
+        // A failed prefetch is not reported until a caller reaches that position (X13).
         if let failure, machine.failure != nil { events.send(.failed(failure)) }
         waiters.answer(ticket, result)
     }
 
-    /// Ends work that nobody wants any more.
+    /// Ends superseded work.
     func drop(_ ticket: Int) {
         tasks.removeValue(forKey: ticket)?.cancel()
         waiters.answer(ticket, .success(.superseded))
     }
 
-    /// R7: bytes that cannot be used are fetched again.
+    /// Marks pages with unusable items as missing, so that they are fetched again (R7).
     func refetchUnusable() async throws {
-        // What is in memory only is fetched again with page one.
+        // Pages in memory are fetched again with page one.
         let stored = 0..<(unkept?.pages.start ?? .max)
         let ranges = current.unusable.filter { !refetched.contains($0) && $0.upperBound <= stored.upperBound }
         guard !ranges.isEmpty, let query, let list = try await world.storage.outline(of: query) else { return }
@@ -184,7 +186,7 @@ extension ListController {
         }
     }
 
-    /// X12: somebody does not wait any longer. The work ends with the last who waited.
+    /// Removes a caller that no longer waits. The work ends with its last waiting caller (X12).
     private func gaveUp(_ ticket: Int, _ number: Int) {
         if waiters.giveUp(number, ticket) { leaveIfUnwanted(ticket) }
     }

@@ -2,11 +2,11 @@ import Logging
 import PageModel
 import Synchronization
 
-/// Carries out what a `ListMachine` decides, for everybody who holds the same list.
+/// Carries out the decisions of a `ListMachine`, for all holders of the same list.
 ///
-/// State, the actor's own: the machine; for each work under way its task and who waits for it; what it follows in the
-/// storage. What is published lies in the broadcasts, and what it was read from under a mutex: anybody may read them,
-/// and only the actor writes. A task keeps the controller for as long as it runs.
+/// The actor owns the machine, the tasks of current work with their waiting callers, and the observed place in the
+/// storage. The published values are in the broadcasts, and their basis is under a mutex. Any thread may read them, and
+/// only the actor writes them. A task keeps the controller alive while it runs.
 actor ListController<Value: Sendable> {
     nonisolated let snapshots = Broadcast<ListSnapshot<Value>>(current: ListSnapshot(), capacity: 1)
     nonisolated let events = LateBroadcast<ListEvent<Value>>(capacity: 1_024)
@@ -16,23 +16,24 @@ actor ListController<Value: Sendable> {
     let source: RememberingSource
     var machine: ListMachine
     var query: QueryID?
-    /// What the source took up last, of which query.
+    /// The record that the source accepted last.
     var taken: (query: QueryID, source: String)?
     var tasks: [Int: Task<Void, Never>] = [:]
     var waiters = OutcomeWaiters()
-    /// What it asked the lookout for.
+    /// The place in the storage that the list observes.
     var place = NoticeDesk.Place.nowhere
-    /// Of several snapshots that are built at once, the one that was begun last is published.
+    /// Of several snapshots that are built concurrently, the one that was begun last is published.
     var builds = (begun: 0, published: 0)
-    /// What the published snapshot was read from; nil when it has to be read again in any case.
+    /// The basis of the published snapshot. `nil` means that the list must be read again.
     nonisolated let settled = Mutex<SnapshotBasis?>(nil)
     private var prefetch: Prefetch
-    /// What is shown and must not be stored.
+    /// The pages that are shown and must not be stored.
     var unkept: UnkeptList<Value>? { didSet { settled.withLock { $0 = nil } } }
-    /// Something was committed while work of our own was under way: its last snapshot may have been read before.
+    /// Whether a commit was reported during this list's own work. The last snapshot of the work may be older than the
+    /// commit.
     var hasHeardMeanwhile = false
-    /// Pages that were fetched again because their bytes could not be used: once, or an origin that gives such bytes
-    /// would be asked for ever.
+    /// The pages that were fetched again because their bytes could not be used. Each is fetched again only once,
+    /// because an origin may always send such bytes.
     var refetched: Set<Range<Int>> = []
 
     init(key: QueryKey, world: ListWorld<Value>, source: any PageSource) {
@@ -50,8 +51,8 @@ actor ListController<Value: Sendable> {
 
     // MARK: Calls
 
-    /// What `load` comes to where nothing has to be read or asked for: on the caller's own thread, since the way to
-    /// this actor and back takes as long as reading a page. Nil: it has to be called.
+    /// Returns the outcome of `load` if it requires no read and no request. Runs on the caller's thread, because a call
+    /// to this actor takes as long as reading a page. Returns nil when `load` must be called.
     nonisolated func loadAtOnce(_ policy: LoadPolicy) -> LoadOutcome? {
         guard policy.takesCached, let snapshot = settledSnapshot(), let outcome = snapshot.outcome(under: policy) else {
             return nil
@@ -86,13 +87,13 @@ actor ListController<Value: Sendable> {
 
     func all() async throws -> LoadOutcome { try await perform(machine.all()) }
 
-    /// C25: whatever failed is tried again.
+    /// Retries the work that failed (C25).
     func retry() async throws -> LoadOutcome {
         if machine.failure?.kind == .next { return try await next() }
         return try await refresh()
     }
 
-    /// Somebody sees the item at `position`. Loads ahead of them, as far as the options say.
+    /// Records that the item at `position` is visible. Fetches pages ahead of it, as far as the options allow.
     func appeared(_ position: Int) async {
         prefetch.looked(at: position)
         while prefetch.wantsMore(of: current.extent) {
@@ -108,7 +109,7 @@ actor ListController<Value: Sendable> {
         Task(executorPreference: world.executor) { await self.appeared(position) }
     }
 
-    /// Forgets everything, here and in the storage.
+    /// Removes the list from this object and from the storage.
     func reset() async throws {
         if let ticket = machine.reset() { drop(ticket) }
         stopObserving()
@@ -117,14 +118,14 @@ actor ListController<Value: Sendable> {
         prefetch.restart()
         showNothing()
         events.send(.reset)
-        // Somebody else may have begun it anew meanwhile.
+        // Another writer may have stored the list again.
         if observe(), machine.work == nil { try? await rebuild() }
     }
 
-    /// What is stored is stale for everybody, until page one has been had. Of a list that is not stored, or is somebody
-    /// else's (R45), nothing is served that could be.
+    /// Marks the stored list as stale for all processes, until page one is fetched. A list that is not stored, or that
+    /// belongs to another owner (R45), needs no mark.
     func invalidate() async throws(StorageError) {
-        // Others may move the list between our look and our commit; then we look again (R4).
+        // Another writer may move the list between the read and the commit. The loop then reads the list again (R4).
         for _ in 0..<8 {
             guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return }
             let plan = CommitPlan(query: record.id, version: record.version, edits: [.invalidated])
@@ -133,14 +134,14 @@ actor ListController<Value: Sendable> {
         throw StorageError(.busy, "others keep changing this list; try again")
     }
 
-    /// What was stored before this process began is content, too.
+    /// Reads the list if no content is known yet. Items stored before this process began count as content.
     private func knowContent() async throws {
         if !machine.content.isLoaded { try await rebuild() }
     }
 }
 
 extension LoadPolicy {
-    /// Whether there is anything cached that is taken for what was asked (R13).
+    /// Whether the policy accepts a cached list as the result (R13).
     fileprivate var takesCached: Bool {
         switch self {
         case .cacheOnly, .refreshIfStale: true
@@ -150,7 +151,8 @@ extension LoadPolicy {
 }
 
 extension ListSnapshot {
-    /// What is cached is what was asked for (R13); nil when the origin is to be asked.
+    /// Returns the outcome if the cached list is an acceptable result (R13). Returns nil when the origin must be
+    /// requested.
     fileprivate func outcome(under policy: LoadPolicy) -> LoadOutcome? {
         switch policy {
         case .cacheOnly: isLoaded && !hasMore ? .endReached : .loaded(0)

@@ -1,7 +1,7 @@
 import Logging
 import PageModel
 
-/// Everything that the lists of one repository share. One object: each list holds it, and nothing of it.
+/// The objects that all lists of one repository share. Each list holds only this object.
 final class ListWorld<Value: Sendable>: Sendable {
     let storage: any PageStorage
     let options: PagedListOptions
@@ -9,13 +9,13 @@ final class ListWorld<Value: Sendable>: Sendable {
     let clock: any SyncClock
     let chance: @Sendable () -> Double
     let logger: Logger
-    /// Which query a key named when it was looked for last. No other query ever gets its number: what is stored under
-    /// it is this list, or nothing any more.
+    /// The query ids that were found for keys. An id is never used for another query, so its content is this list or no
+    /// list.
     let queries: BoundedCache<QueryKey, QueryID>
-    /// What runs the tasks that nobody waits for; nil for what runs all others. A simulation hands out its own.
+    /// Runs tasks that no caller waits for. `nil` means the default executor. A simulation uses its own.
     let executor: (any TaskExecutor)?
     let reads = Meters.Reads()
-    /// Hears for all of them what happens in the storage.
+    /// Receives the storage's notices for all lists.
     let lookout: Lookout
 
     init(

@@ -1,23 +1,22 @@
 import PageModel
 import Synchronization
 
-/// A list that somebody may listen to.
+/// A list that may have listeners.
 protocol WatchedList: AnyObject, Sendable {
-    /// Something was told of the list, or somebody came or went: then nothing is in `notices`. One call at a time.
+    /// Handles the notices for the list. `notices` is empty when a listener has come or left. Calls do not overlap.
     func hear(_ notices: [StorageNotice]) async
 }
 
-/// Hears for all lists of a repository what happens in the storage, and hands it out to those that somebody listens to.
+/// Receives the storage's notices, and forwards them to the lists that have listeners.
 ///
-/// One stream and one task for all of them: a list that nothing happens to costs its entry here, and nothing else. What
-/// there is to hear waits with its list; a few tasks, which live while there is something, let one list after the other
-/// hear all of it at once. So ten thousand lists that are opened together are read a few at a time, and not all at
-/// once.
+/// All lists share one stream and one task, so a list without changes costs only its entry here. Notices are queued for
+/// each list. At most a few tasks exist, and only while notices are queued. They serve one list after the other, each
+/// with all its notices at once. So ten thousand lists that are opened together are read a few at a time.
 ///
-/// State, under one mutex, which is not held while anybody else's code runs: the lists; what each of them follows;
-/// whose turn it is; how many tasks work; the storage's watch. An entry dies with its list.
+/// State: the lists, the place that each observes, the order of turns, the number of tasks, and the storage's watch.
+/// One mutex guards all of it, and it is not held while other code runs. An entry ends with its list.
 final class Lookout: Sendable {
-    /// What one call of a list's `hear` is about.
+    /// The notices for one call of a list's `hear`.
     private struct Turn {
         var id: ObjectIdentifier
         var list: any WatchedList
@@ -36,7 +35,7 @@ final class Lookout: Sendable {
         weak var list: (any WatchedList)?
     }
 
-    /// As many as read at a time in most storages: more of them would only wait for each other.
+    /// Most storages serve this many concurrent reads. More tasks would only wait for each other.
     private static let mostWorkers = 4
 
     private let state = Mutex(State())
@@ -52,10 +51,10 @@ final class Lookout: Sendable {
 
     // MARK: Lists
 
-    /// Somebody listens to the list. One that follows already needs no call.
+    /// Records that the list has a new listener. A list that already observes its query needs no call.
     func came(to list: some WatchedList) { call(list) { $0.came(to: ObjectIdentifier(list)) } }
 
-    /// Nobody does any more.
+    /// Records that the list has lost its last listener.
     func left(_ list: some WatchedList) { call(list) { $0.left(ObjectIdentifier(list)) } }
 
     private func call(_ list: some WatchedList, _ change: (inout NoticeDesk) -> Void) {
@@ -67,8 +66,8 @@ final class Lookout: Sendable {
         begin(missing)
     }
 
-    /// From when this returns, what happens to `query` is told to the list; nil: what may be the beginning of a list.
-    /// It follows one at a time.
+    /// Starts forwarding changes of `query` to the list. `nil` means changes that may begin a list. A list observes one
+    /// place at a time, so this ends its earlier observation.
     func follow(_ query: QueryID?, _ list: some WatchedList) {
         let before = state.withLock { state in
             if state.lists[ObjectIdentifier(list)] == nil { state.lists[ObjectIdentifier(list)] = Known(list: list) }
@@ -79,10 +78,10 @@ final class Lookout: Sendable {
         ignore(before)
     }
 
-    /// The list follows nothing any more; what it has not heard is forgotten.
+    /// Ends the list's observation, and drops its queued notices.
     func stop(_ list: some WatchedList) { ignore(state.withLock { $0.desk.stop(ObjectIdentifier(list)) }) }
 
-    /// The list is gone.
+    /// Removes the list.
     func forget(_ id: ObjectIdentifier) {
         ignore(
             state.withLock { state in
@@ -98,7 +97,8 @@ final class Lookout: Sendable {
 
     // MARK: The storage
 
-    /// Made when the first list follows something: a repository that nobody listens to has no task.
+    /// Returns the storage's watch. It is created when the first list observes a query, so a repository without
+    /// listeners has no task.
     private func watch() -> StorageWatch {
         if let watch = state.withLock({ $0.watch }) { return watch }
         let made = storage.watch()
@@ -108,7 +108,7 @@ final class Lookout: Sendable {
             return (made, true)
         }
         guard isNew else { return watch }
-        // Not with the priority of whoever happens to listen first.
+        // The task does not inherit the priority of the first listener.
         let listening = Task(executorPreference: executor, priority: .medium) { [weak self] in
             for await notice in made.notices { self?.told(notice) }
         }
@@ -126,7 +126,7 @@ final class Lookout: Sendable {
 
     // MARK: Turns
 
-    /// How many tasks more there are to be.
+    /// Returns the number of tasks to start.
     private static func hire(_ state: inout State) -> Int {
         let count = min(mostWorkers - state.workers, state.desk.turns)
         state.workers += count
@@ -147,7 +147,7 @@ final class Lookout: Sendable {
     private func next() -> Turn? {
         state.withLock { state in
             while let (id, notices) = state.desk.next() {
-                // One that is about to go does not hear any more.
+                // A list that is being deallocated receives no more notices.
                 if let list = state.lists[id]?.list { return Turn(id: id, list: list, notices: notices) }
                 state.desk.ended(id)
             }

@@ -1,26 +1,27 @@
 import Metrics
 import PageModel
 
-/// What counts and times the events that `Metric` lists: a group for each thing that lives for a while.
+/// Counts and times the events that `Metric` lists, with one group of handlers for each object with a lifetime.
 ///
-/// To look up a handler costs the back end a lock and a search by name; to count with it costs an atomic addition, and
-/// nothing where there is no back end. So a group is looked up when its repository, run or engine begins, and an event
-/// only counts: a cached read looks nothing up. Nor is it looked up once for the process: the factory that holds when
-/// something begins is the one that counts it, be it set up late or for one task alone (`withMetricsFactory`, as in
-/// tests that run beside each other). swift-metrics hands its factory down in this way by itself, which is why no
-/// initialiser of ours takes one.
+/// To look up a handler, the back end needs a lock and a search by name. To count with a handler costs an atomic
+/// addition, and next to no time without a back end. So a repository, a run or an engine looks up its group when it
+/// begins, and an event only counts. A cached read looks up no handler.
 ///
-/// Every series is there from the beginning, with nothing in it: an alert sees the first failure as an increase.
+/// Groups are not shared by the whole process. The metrics factory at the beginning of an object counts its events,
+/// even if the factory is set late or for one task only. Tests that run concurrently use `withMetricsFactory` in this
+/// way. swift-metrics passes the factory on by itself, so no initialiser has a parameter for it.
+///
+/// Every series exists from the beginning with the value 0, so that an alert sees the first failure as an increase.
 enum Meters {
-    /// Of a repository and its lists.
+    /// The metrics of a repository and its lists.
     struct Reads: Sendable {
         private let reads = Counters(.reads, Metric.Cached.allCases)
 
-        /// A caller asked for what this much of was cached.
+        /// Counts a read, by how much of the requested items was cached.
         func asked(_ cached: Metric.Cached) { reads.increment(cached) }
     }
 
-    /// Of one run.
+    /// The metrics of one run.
     struct Run: Sendable {
         private let requests = Counters(.requests, Metric.Request.allCases)
         private let retries = Counter(.retries)
@@ -31,10 +32,11 @@ enum Meters {
         private let pages = Counter(.pages)
         private let failures = Counters(.failures, Metric.Retry.allCases)
 
-        /// What failed before is asked for again.
+        /// Counts a request that repeats a failed one.
         func retried() { retries.increment() }
 
-        /// Called in the task that asked. How long something took that was cut off says nothing of the origin.
+        /// Counts and times a request, in the task that sent it. The duration of a cancelled request says nothing about
+        /// the origin, so it is not recorded.
         func fetched(_ result: Result<PageAnswer, any Error>, took duration: Duration) {
             switch result {
             case .success(let answer):
@@ -44,7 +46,7 @@ enum Meters {
             case .failure(let error) where error is CancellationError || Task.isCancelled:
                 requests.increment(.cancelled)
             case .failure(let error):
-                // What is no `FetchFailure` counts as one in transport, see `PageSource`.
+                // An error that is no `FetchFailure` counts as a transport failure; see `PageSource`.
                 requests.increment(Metric.Request((error as? FetchFailure)?.failureClass ?? .transport))
                 fetches.record(.failed, duration)
             }
@@ -52,7 +54,7 @@ enum Meters {
 
         func leftToOthers() { others.increment() }
 
-        /// A page could not be had; nil: no automatic trigger will try again.
+        /// Counts a page that could not be fetched. `nil` means that no automatic trigger retries it.
         func failed(nextAttemptAt: Timestamp?) { failures.increment(nextAttemptAt == nil ? .none : .scheduled) }
 
         func committed(_ plan: CommitPlan, _ outcome: CommitOutcome, took duration: Duration) {
@@ -66,7 +68,7 @@ enum Meters {
         }
     }
 
-    /// Of one life of an engine.
+    /// The metrics of one run of an engine.
     struct Engine: Sendable {
         private let runs = Counters(.backgroundRuns, Metric.runOutcomes)
         private let circuits = Counters(.circuits, Metric.CircuitState.allCases)
@@ -116,7 +118,7 @@ extension Metric {
 }
 
 extension ListEdit {
-    /// Pages that are handed to the storage.
+    /// The number of pages that the edit passes to the storage.
     fileprivate var pagesWritten: Int {
         switch self {
         case .put:

@@ -1,35 +1,35 @@
 import PageModel
 
-/// Every metric there is: its name, what it counts in, and by what it is told apart.
+/// The metrics of the package, each with its name, its unit and its dimension.
 ///
-/// Names, units and dimensions are promised. Documentation/Observability.md shows the same list, and a test holds the
-/// two together. No dimension names a list, an origin or a credential (R45): each has a handful of values that are
-/// known here.
+/// Names, units and dimensions are stable. Documentation/Observability.md contains the same list, and a test compares
+/// the two. No dimension names a list, an origin or a credential (R45). Each dimension has a few values that are known
+/// here.
 enum Metric: String, CaseIterable, Sendable {
-    /// Calls of `PagedList.load` and `PagedRepository.page`, by what the cache held when they came.
+    /// Calls of `PagedList.load` and `PagedRepository.page`, by how much of the requested items was cached.
     case reads = "pagecache_reads_total"
-    /// Questions to a source that have come back, by what came of them.
+    /// Completed requests to a source, by their result.
     case requests = "pagecache_requests_total"
-    /// Those of them that were asked because the same had failed before.
+    /// Requests that repeat a failed one.
     case retries = "pagecache_retries_total"
-    /// Payloads of items that were received, whether they were news or not.
+    /// The bytes of received payloads, whether they are new or not.
     case payload = "pagecache_payload_received_bytes_total"
-    /// From a question to what came of it.
+    /// The time from a request to its result.
     case fetches = "pagecache_fetch_duration_seconds"
-    /// Pages that a run wanted, and found in somebody else's hands (R30).
+    /// Pages that a run left to other owners, which have them in flight or have stored them (R30).
     case leftToOthers = "pagecache_pages_left_to_others_total"
-    /// What the storage took for the commits of runs.
+    /// The time that the storage needs for a commit of a run.
     case commits = "pagecache_commit_duration_seconds"
-    /// Pages in commits that were applied.
+    /// Pages in applied commits.
     case pages = "pagecache_pages_committed_total"
-    /// Failures of pages, by whether the ledger says when to try again (R28).
+    /// Failures of pages, by whether the ledger schedules a retry (R28).
     case failures = "pagecache_ledger_failures_total"
-    /// Runs of a `SyncEngine`, by how they ended.
+    /// Runs of a `SyncEngine`, by their outcome.
     case backgroundRuns = "pagecache_background_runs_total"
     /// Circuits of a `SyncEngine` that opened or closed (R32).
     case circuits = "pagecache_circuit_changes_total"
 
-    /// A timer, or a counter.
+    /// Whether the metric is a timer. All others are counters.
     var isTimer: Bool { unit == "seconds" }
 
     var unit: String {
@@ -45,7 +45,7 @@ enum Metric: String, CaseIterable, Sendable {
         }
     }
 
-    /// The name of its dimension, and the values that it takes; nil when it has none.
+    /// The name of the dimension, and its values. `nil` means that the metric has no dimension.
     var dimension: (name: String, values: [String])? {
         switch self {
         case .reads: ("cached", Cached.allCases.map(\.rawValue))
@@ -61,25 +61,25 @@ enum Metric: String, CaseIterable, Sendable {
 
     // MARK: Values of dimensions
 
-    /// What the cache held of what a caller asked for.
+    /// How much of the requested items the cache held.
     enum Cached: String, CaseIterable {
-        /// All of it, and this is the age of the list (R15).
+        /// All requested items were cached. The value is the freshness of the list (R15).
         case fresh, stale, expired
-        /// Some of the positions that a window was asked for.
+        /// Some of the positions of the requested window were cached.
         case partial
-        /// A miss: nothing of it.
+        /// A miss: no requested item was cached.
         case none
     }
 
-    /// What came of a question.
+    /// The result of a request.
     enum Request: String, CaseIterable {
         case page
         case notModified = "not_modified"
         case pastEnd = "past_end"
         case transport, timeout, throttled, server, forbidden, refused, undecodable, hostile, doubtful, loop
-        /// A class that a source has made for itself: any number of them are one series.
+        /// A class that a source has defined itself. All such classes share one series.
         case other
-        /// Nobody waited for the answer any more.
+        /// The request was cancelled before its answer.
         case cancelled
     }
 
@@ -94,7 +94,7 @@ enum Metric: String, CaseIterable, Sendable {
 }
 
 extension Metric.Cached {
-    /// Of a list as a whole.
+    /// The value for a whole list.
     init(_ freshness: Freshness?) {
         switch freshness {
         case .fresh: self = .fresh
@@ -104,7 +104,7 @@ extension Metric.Cached {
         }
     }
 
-    /// Of some positions.
+    /// The value for a window of positions.
     init<Value>(_ window: ItemWindow<Value>?) {
         guard let window else { self = .none; return }
         let isWhole = window.missing.isEmpty && window.unusable.isEmpty
@@ -121,7 +121,7 @@ extension Metric.Request {
         }
     }
 
-    /// The one word for a failure in metrics and in the log: what a source may say beyond the words we know is its own.
+    /// The word for a failure class in metrics and in the log. Classes that a source has defined itself share one word.
     init(_ failureClass: FetchFailure.Class) {
         switch failureClass {
         case .transport: self = .transport

@@ -1,9 +1,9 @@
-/// Who waits for how a piece of work ends: any number of callers, each with a number, so that one can give up alone.
+/// The callers that wait for the end of some work. Each caller has a number, so that one can give up alone.
 struct OutcomeWaiters {
     private var waiting: [Int: [Int: CheckedContinuation<LoadOutcome, any Error>]] = [:]
     private var last = 0
 
-    /// A number that nobody has.
+    /// Returns a number that no other caller has.
     mutating func number() -> Int {
         last += 1
         return last
@@ -15,7 +15,7 @@ struct OutcomeWaiters {
 
     func areThere(for ticket: Int) -> Bool { waiting[ticket]?.isEmpty == false }
 
-    /// False when that one has had its answer.
+    /// Ends the wait of one caller with a cancellation. Returns false when the caller has already received its result.
     mutating func giveUp(_ number: Int, _ ticket: Int) -> Bool {
         guard let waiter = waiting[ticket]?.removeValue(forKey: number) else { return false }
         waiter.resume(throwing: CancellationError())

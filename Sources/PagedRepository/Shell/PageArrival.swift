@@ -2,10 +2,14 @@ import Logging
 import PageModel
 
 extension SyncRun {
-    // MARK: Pages asked for by position
+    // MARK: Pages by position
 
-    /// The items from `range.lowerBound` on, and `overlap` known ones before them, were answered.
-    /// - Parameter looks: how often others have stored parts of it while it was looked at.
+    /// Handles the answer for the items from `range.lowerBound` on, and for the `overlap` known items before them.
+    /// - Parameters:
+    ///   - answer: the answer.
+    ///   - range: the requested positions, without the overlap.
+    ///   - overlap: the number of known items that were requested again.
+    ///   - looks: how often other writers stored parts of the page between a read and its commit. Defaults to 0.
     func spanArrived(_ answer: PageAnswer, _ range: Range<Int>, overlap: Int, looks: Int = 0) async throws(StorageError)
     {
         guard let query else { return }
@@ -27,13 +31,13 @@ extension SyncRun {
             recent.keep(identities[write.range.lowerBound - start..<write.range.upperBound - start])
             return ListEdit.put(write)
         }
-        // R21: what was received with what is held proves the seams between them.
+        // Items that arrived together with held items prove the seams between them (R21).
         edits.append(.verify(arrived))
         let ending = EndOfList.decide(page.knowing(list.record.total), at: start, full: fullPage, access: source.access)
         if case .end(let position) = ending,
             list.record.total.exactCount == nil || position == list.record.total.exactCount
         {
-            // R20: one short answer does not take away what is held behind it.
+            // One short answer does not remove the items that are held behind it (R20).
             let last = try await storage.excerpt(of: query, position..<Int.max)?.coverage.runs.last?.upperBound ?? 0
             if last > position, !pass.doubtful.contains(range.lowerBound) {
                 pass.doubtful.insert(range.lowerBound)
@@ -44,10 +48,10 @@ extension SyncRun {
             edits.append(.setEnd(nil))
         }
         if let total = list.record.total.count, arrived.upperBound > total {
-            // R20: more items than the origin counts.
+            // The answer has more items than the total (R20).
             edits.append(.setTotal(.estimate(arrived.upperBound)))
         } else if ending == .more, page.saysMore, list.record.total.exactCount == arrived.upperBound {
-            // R24: the origin's own word that more follows wins over a total that is reached.
+            // The origin says that more items follow, which takes precedence over a reached total (R24).
             edits.append(.setTotal(.estimate(arrived.upperBound + 1)))
         }
         switch try await store(edits, page, at: start, range, query, list, mayLookAgain: looks < 8) {
@@ -57,8 +61,8 @@ extension SyncRun {
         }
     }
 
-    /// Stores what came together and is what was to be expected, and takes the leases of what is asked for next with
-    /// it. False where the storage refuses: then nothing has been done (R1).
+    /// Stores the answers of a batch, and takes the leases of the next requests in the same transaction. Returns false
+    /// when the storage refuses the commit; no change has then been made (R1).
     func store(_ batch: SpanBatch, _ list: ListOutline) async throws(StorageError) -> Bool {
         guard case .committed = try await apply(batch.commit, leasingNext: true) else { return false }
         pagesWithoutNews = 0
@@ -74,21 +78,21 @@ extension SyncRun {
         if case .grid(let size) = source.access, missing.isEmpty, page.content.count < size,
             list.record.total.exactCount ?? 0 > arrived.upperBound
         {
-            // R20: what of this page was counted and is not there did not come twice.
+            // The total counts the missing rest of this page, but two answers lacked it (R20).
             pass.emptyFrom = min(arrived.upperBound, pass.emptyFrom ?? .max)
         }
         announce(arrived, news: missing.reduce(0) { $0 + $1.count })
     }
 
-    /// How many items a page has that is not the last; nil when that is not known for sure. Where pages lie on a grid,
-    /// it says.
+    /// The number of items of a page that is not the last, or nil if it is not known for sure. On a grid it is the size
+    /// of the grid.
     var fullPage: Int? {
         if case .grid(let size) = source.access { return size }
         return isPageSizeSure ? pageSize : nil
     }
 
-    /// R4: whether the list is the one that the place was chosen in. An answer for a place that has moved is dropped,
-    /// and what is missing is planned anew.
+    /// Whether the list still has the version under which the position was chosen. Otherwise the answer is dropped, and
+    /// the missing positions are planned again (R4).
     private func isStillThere(_ query: QueryID) async throws(StorageError) -> Bool {
         guard asked.under != nil else { return true }
         return try await storage.excerpt(of: query, 0..<0).map(isStillThere) ?? false
@@ -96,7 +100,7 @@ extension SyncRun {
 
     func isStillThere(_ list: ListOutline) -> Bool { asked.under.map { $0 == list.record.version } ?? true }
 
-    /// Whether what was received twice is what is held: otherwise the list moved between the two answers.
+    /// Whether the items that arrived again equal the held ones. If not, the list moved between the two answers.
     private func agrees(
         _ identities: [ItemIdentity], _ arrived: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
     ) async throws(StorageError) -> Bool {
@@ -111,8 +115,7 @@ extension SyncRun {
         }
     }
 
-    /// Whether the items that were asked for again, before `position`, came as they are held, though nothing behind
-    /// them.
+    /// Whether the overlap before `position` arrived as it is held, in an answer without further items.
     private func hasKnown(
         _ answer: PageAnswer, before position: Int, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) -> Bool {
@@ -124,7 +127,8 @@ extension SyncRun {
         return try await agrees(page.content.identities, known, [], list)
     }
 
-    /// R21, R24: the list moved; or whatever is asked for, the same items come.
+    /// Handles an answer that contradicts held items. Either the list moved (R21), or the origin returns the same items
+    /// for every position (R24).
     private func disagrees(
         _ page: FetchedPage, at offset: Int, of range: Range<Int>, _ query: QueryID
     ) async throws(StorageError) {
@@ -138,21 +142,23 @@ extension SyncRun {
         listMoved(page, at: offset)
     }
 
-    /// R24: whatever is asked for, the same items come. Nothing that is held gives way to that.
+    /// Handles an origin that returns the same items for every position (R24). No held item is removed.
     func originIgnoresOffsets(at offset: Int) async throws(StorageError) {
         guard let query, let list = try await storage.excerpt(of: query, offset..<offset) else { return }
         queue.clear()
         try await originLoops("the origin answers different positions with the same items", offset, list)
-        // Nothing behind it is any better.
+        // Positions behind it would return the same items.
         pass.emptyFrom = min(offset, pass.emptyFrom ?? .max)
     }
 
-    /// The total, or an item received twice, says that the list is not the one we began to read. What is held is kept;
-    /// page one is asked again, and the `Reconciler` finds out what moved (R21).
+    /// Restarts the pass, because the total or an item shows that the list changed during the run. Held items are kept,
+    /// page one is requested again, and the `Reconciler` finds the change (R21).
     /// - Parameters:
-    ///   - isEnd: whether it is sure that nothing follows what was answered.
-    ///   - isCounted: whether the total alone has changed. Where page one explains the new total, nothing else is in
-    ///     doubt.
+    ///   - page: the answer that showed the change.
+    ///   - offset: the position of its first item.
+    ///   - isEnd: whether it is certain that no item follows the answer. Defaults to false.
+    ///   - isCounted: whether only the total has changed. If page one explains the new total, the rest of the list is
+    ///     not in doubt. Defaults to false.
     func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
         evidence = page.content.isEmpty && !isEnd ? [] : [Clue(offset: offset, page: page, isEnd: isEnd)]
         pass.mustRestart = true
@@ -163,8 +169,8 @@ extension SyncRun {
         logger.debug("the list moved while it was read")
     }
 
-    /// Keeps an answer that was requested before the list was seen to have moved. Where it counts what page one counts
-    /// afterwards, it shows the same state of the list, and its items are stored with the repair (R21).
+    /// Keeps an answer that was requested before the list was seen to have moved. If its total equals that of the next
+    /// page one, both show the same state. Its items are then stored with the repair (R21).
     private func keepAsEvidence(_ answer: PageAnswer, at offset: Int) {
         guard case .page(let page) = answer, !page.content.isEmpty, page.total.exactCount != nil, !evidence.isEmpty,
             evidence.count < SyncRun.mostEvidence
@@ -173,17 +179,17 @@ extension SyncRun {
         pagesFetched += 1
     }
 
-    /// R24: an empty answer, or a refusal beyond the end, is the end where nothing else is known.
+    /// Handles an empty answer, or a refusal behind the end. Without other evidence, it is the end of the list (R24).
     private func nothingThere(
         _ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
-        // R21: what was asked for before it is not there either.
+        // The known items before the position are missing too (R21).
         guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
             return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)
         }
         if let total = list.record.total.exactCount, range.lowerBound < total {
-            // R20: one bad answer proves nothing.
+            // A single bad answer proves nothing (R20).
             guard pass.doubtful.contains(range.lowerBound) else {
                 pass.doubtful.insert(range.lowerBound)
                 return queue.addFirst(.span(range, overlap: overlap))
@@ -198,7 +204,8 @@ extension SyncRun {
         } else if list.record.total.exactCount == nil, source.access.isRandom,
             list.heldPages.contains(where: { $0.range.upperBound > range.lowerBound })
         {
-            // Said twice, it is true; and what is held there may have moved up as well as gone (G6): that is found out.
+            // The end was reported twice, so it is true. The items that are held behind it may have moved up or been
+            // removed (G6), so the list is reconciled.
             return listMoved(
                 FetchedPage(content: PageContent(), total: pageOne.total), at: range.lowerBound, isEnd: true)
         }

@@ -11,8 +11,11 @@ extension SyncRun {
         case changed
     }
 
-    /// Stores what arrived. Items that another page holds mean that the list moved between the two answers: when they
-    /// are all displaced alike, as a whole; otherwise they moved alone, and their old places are asked for again.
+    /// Stores the items of an answer. If other pages hold some of them, the list may have moved between the two
+    /// answers.
+    ///
+    /// If other pages hold all of them, or this collision is new, the pass restarts. If it was received twice, the
+    /// other positions are requested again. If it persists after that, the list repeats ids (R25).
     func store(
         _ edits: [ListEdit], _ page: FetchedPage, at start: Int, _ range: Range<Int>, _ query: QueryID,
         _ list: ListOutline, mayLookAgain: Bool
@@ -38,8 +41,8 @@ extension SyncRun {
                     return .notStored
                 }
             }
-            // A page of nothing but what is stored elsewhere takes nothing from its place (G6). One that repeats some
-            // items has to come twice (R25).
+            // A page whose items are all stored elsewhere removes no item from its position (G6). A page that repeats
+            // some items must arrive twice (R25).
             if isKnownWhole || times < 2 {
                 listMoved(page, at: start)
                 return .notStored
@@ -48,7 +51,7 @@ extension SyncRun {
                 warn("the origin repeats item ids; repeated items are kept")
                 plan.edits.insert(.setAllowsDuplicates(true), at: 0)
             } else {
-                // The other place is fetched again: if it shows the same items again, both places have them.
+                // The other positions are fetched again. If they show the same items again, both positions have them.
                 plan.edits.insert(contentsOf: held.map { .demote($0) }, at: 0)
             }
             outcome = try await apply(plan)
@@ -57,15 +60,15 @@ extension SyncRun {
         }
         switch outcome {
         case .committed: return .stored
-        // Another process moved the list. What we brought is not lost: it is a gap still, and asked for again.
+        // Another process moved the list. The positions are still a gap, and are requested again.
         case .superseded, .duplicates:
             pass.mustRestart = true
             return .notStored
         }
     }
 
-    /// Counts how often these items were received at one place while they are stored at another.
-    /// - Returns: the count of the item that was received so most often.
+    /// Counts how often these items arrived at one position while they are stored at another.
+    /// - Returns: the highest count of these items.
     private func note(_ identities: [ItemIdentity], at start: Int, _ places: [UInt64: ItemPlace]) -> Int {
         var most = 0
         var received: [UInt64: Int] = [:]

@@ -1,9 +1,9 @@
 import PageModel
 
-/// Runs that bring in a part of a list: the next page, or some positions, without a refresh of page one.
+/// Runs that fetch a part of a list without a refresh of page one: the next page, or some positions.
 extension SyncRun {
-    /// Whether page one is taken as it is held. Where nothing is held, or the list has moved, it is asked for all the
-    /// same.
+    /// Uses page one as it is held, for work that does not refresh it. Returns false when page one must be requested,
+    /// because no page one is held or the list has moved.
     func adoptsHead() async throws(StorageError) -> Bool {
         guard !options.work.refreshesHead, passCount == 0, let query, let list = try await storage.outline(of: query),
             list.record.validatedAt != nil, let head = list.heldPages.first, head.offset == 0
@@ -13,7 +13,7 @@ extension SyncRun {
         return true
     }
 
-    /// Whether what was asked for is held.
+    /// Whether the requested part of the list is held.
     func isDone(_ list: ListOutline) -> Bool {
         let coverage = list.coverage
         switch options.work {
@@ -28,7 +28,7 @@ extension SyncRun {
         }
     }
 
-    /// Whether a chain that is held up to `end` need not be gone on with.
+    /// Whether a chain that is held up to `end` needs no further page.
     func isEnough(_ end: Int) -> Bool {
         switch options.work {
         case .everything, .refresh, .sweep: false
@@ -37,7 +37,7 @@ extension SyncRun {
         }
     }
 
-    /// Those of the missing pages that were asked for.
+    /// Returns the missing pages that belong to the requested part of the list.
     func wanted(_ missing: [FetchTarget], _ list: ListOutline) -> [FetchTarget] {
         switch options.work {
         case .everything, .refresh, .sweep:
@@ -54,7 +54,7 @@ extension SyncRun {
         }
     }
 
-    /// Ends such a run. A list that became whole by it is tidied up.
+    /// Ends such a run. Cleans up a list that has become complete.
     func partlyDone(_ list: ListOutline, _ ending: FetchQueue.Ending) async throws(StorageError) -> FetchQueue.Ending {
         isPartDone = isDone(list) || list.isComplete
         if case .positions(let range) = options.work { try await forgetWhatIsMoot(in: range, list) }
@@ -64,9 +64,9 @@ extension SyncRun {
 }
 
 extension SyncRun {
-    /// What could not be fetched at positions that are held by now, or do not exist, is of no use to anybody; nor is a
-    /// retry that was due and for which nothing was to be asked: pages have other beginnings since. Page one's record
-    /// is its own.
+    /// Deletes ledger entries that no longer matter. They are failures at positions that are held by now or do not
+    /// exist. They are also due retries without a planned request, because pages begin at other positions by now. The
+    /// entry of page one is kept.
     func forgetWhatIsMoot(in range: Range<Int>, _ list: ListOutline) async throws(StorageError) {
         let now = list.readAt
         let known = list.coverage

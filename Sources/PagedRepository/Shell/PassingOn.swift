@@ -1,11 +1,12 @@
 import PageModel
 
-/// Answers that the origin forbids to keep (RFC 9111, 5.2.2.5: `no-store`): handed on, and nothing of them is written.
+/// Answers that the origin forbids storing (RFC 9111, 5.2.2.5: `no-store`). They are passed to the caller, and no part
+/// of them is written.
 extension SyncRun {
     func mayStore(_ page: FetchedPage) -> Bool { page.mayBeStored || options.storesDespiteNoStore }
 
-    /// The run ends with it: what would be fetched behind could not be laid in, or would only be thrown away. What is
-    /// in flight is waited for, and stored where it may be.
+    /// Reports the page, and ends the run. Pages behind it could not be stored in the list. The run waits for answers
+    /// in flight, and stores those that may be stored.
     func passOn(_ page: FetchedPage, _ target: FetchTarget) async throws(StorageError) {
         pagesNotStored += 1
         for warning in page.lesson?.warnings ?? [] { warn(warning) }
@@ -26,13 +27,13 @@ extension SyncRun {
         case .probe:
             try await cannotReconcile()
         case .sweep:
-            // What it was to verify stays unverified; its progress is kept.
+            // The positions of the answer stay unverified. The progress of the sweep is kept.
             sweeping.answers.removeAll()
         }
     }
 
-    /// The lease ends. That the page was asked for is on record where the list was ever had; of any other list nothing
-    /// is left but its name, see `SyncOptions.registersFirst`.
+    /// Ends the lease. The ledger records a success if the list was ever loaded. Otherwise only the query stays in the
+    /// storage; see `SyncOptions.registersFirst`.
     private func noteAsked(_ target: FetchTarget) async throws(StorageError) {
         guard let query else { return }
         let isKnown = try await storage.excerpt(of: query, 0..<0)?.record.validatedAt != nil
@@ -43,8 +44,7 @@ extension SyncRun {
         try await record([edit], for: query)
     }
 
-    /// A question about page one was answered, and the answer must not become part of the list: the refresh has failed
-    /// (R14).
+    /// Fails the refresh, because the answer to a probe must not become part of the list (R14).
     private func cannotReconcile() async throws(StorageError) {
         guard reconciliationUnderWay != nil else { return }
         questionFailed(

@@ -1,24 +1,23 @@
 import PageModel
 
-/// When something of a list was read, and what the storage had counted of its changes just before: while it counts the
-/// same, what was read is what is stored, and need not be read again.
+/// The time of a read, and the storage's change count just before it. As long as the count stays the same, the content
+/// that was read is the stored content.
 struct ReadMark: Sendable {
     var changeCount: UInt64
-    /// The reader's time, taken before the read.
+    /// The reader's time before the read.
     var readAt: Timestamp
     /// The storage's time of the read.
     var storedAt: Timestamp
 
-    /// For so long a list is believed to be what it was while nothing is told of it. A notice that was lost, with its
-    /// file for example, is not lost for good (R41); and what is shown all the time is read often enough not to be
-    /// evicted (R40).
+    /// How long a read counts as current without a reported change. So a lost notice has no lasting effect (R41). A
+    /// list that is always shown is also read often enough not to be evicted (R40).
     static let trust = Duration.seconds(5)
 
-    /// The storage's time at a later time of the reader.
+    /// Converts a later time of the reader into the storage's time.
     func storageTime(at now: Timestamp) -> Timestamp { storedAt + (now - readAt) }
 
     func holds(_ count: UInt64?, now: Timestamp) -> Bool {
-        // A clock that was set back counts for nothing.
+        // After a clock was set back, the read no longer counts as current.
         count == changeCount && now >= readAt && now - readAt < ReadMark.trust
     }
 }

@@ -1,23 +1,23 @@
 import PageModel
 
-/// Carries out what the `Reconciler` decides: asks its questions, and commits its repair in one step (R4, R17, R18).
+/// Carries out the decisions of the `Reconciler`: sends its probes, and commits its repair in one step (R4, R17, R18).
 extension SyncRun {
-    /// A reconciliation under way.
+    /// A reconciliation in progress.
     struct Reconciliation {
         var machine: Reconciler
-        /// The page one that it is about.
+        /// The page one that started the reconciliation.
         var page: FetchedPage
         var list: ListOutline
-        /// Questions that have not been answered.
+        /// The number of probes without an answer.
         var open = 0
     }
 
-    /// Page one is not what it was.
+    /// Finds and repairs the changes in the list, after page one has changed.
     func reconcile(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
         let head = try await sighting(page, at: 0, list.record.id, isEnd: end(of: page) != nil, asked: nil)
         var page = page
         page.content = head.content
-        // R25: where ids repeat, or the origin cannot be asked for places, nothing can be looked up.
+        // Items cannot be located if ids repeat, or if the origin has only one page (R25).
         guard !list.record.allowsDuplicates, !head.repeatsItems, source.access != .single else {
             return try await replace(with: page)
         }
@@ -57,8 +57,7 @@ extension SyncRun {
         try await carryOn()
     }
 
-    /// Stores answers of the state of the list that page one has just explained, at the positions that were requested
-    /// (R21).
+    /// Stores answers from the same state of the list as page one, at the positions that were requested (R21).
     private func store(_ clues: [Clue], _ query: QueryID) async throws(StorageError) {
         for clue in clues where !pass.mustRestart && reconciliationUnderWay == nil {
             guard let list = try await storage.excerpt(of: query, 0..<0), list.record.total == clue.page.total else {
@@ -70,7 +69,7 @@ extension SyncRun {
         }
     }
 
-    /// What the machine wants next.
+    /// Carries out the next action of the machine.
     private func carryOn() async throws(StorageError) {
         guard var work = reconciliationUnderWay else { return }
         let action = work.machine.next()
@@ -82,7 +81,8 @@ extension SyncRun {
             queue.add(questions.map { .probe($0) })
         case .startOver:
             contradictions += 1
-            // R18: at most twice; then the list is read again, readable meanwhile.
+            // The reconciliation starts over at most twice (R18). Then the list is read again, and stays readable
+            // meanwhile.
             guard contradictions <= 2 else { return try await replace(with: work.page) }
             askAgain()
         case .replaced:
@@ -94,8 +94,8 @@ extension SyncRun {
 
     private func commit(_ repair: Repair, _ work: Reconciliation) async throws(StorageError) {
         let page = work.page
-        // What others brought while questions were asked was not part of what was reasoned about: look again (R4),
-        // twice at most.
+        // Pages that other writers stored during the probes are not part of the decision. Page one is fetched again
+        // (R4), at most twice.
         if repair.isChange || !repair.demoted.isEmpty, secondLooks < 2,
             let now = try await storage.outline(of: work.list.record.id), now.coverage.runs != work.list.coverage.runs
         {
@@ -104,16 +104,16 @@ extension SyncRun {
         }
         var edits = repair.edits
         if repair.isHeadUntouched, work.list.heldPages.contains(where: { $0.range == 0..<page.content.count }) {
-            // Stored again, it is agreed with, and keeps its cheap refresh: its validator is the newest (R1).
+            // Page one is stored again with its newest validator, so that the next refresh is cheap (R1).
             edits.append(.put(write(page)))
         }
         edits += [.setTotal(repair.total), .setEnd(endAfter(repair, work))]
         if try await commitHead(edits, page, work.list) {
-            // A list that lives contradicts itself now and then: what counts is that nothing came of it.
+            // An active list contradicts itself now and then. The count starts over after a successful commit.
             contradictions = 0
             return try await settled(page, repair.finding, work.list, isNews: repair.isChange)
         }
-        // Somebody else has changed the list meanwhile, or an item is where it cannot be: look again (R4).
+        // Another writer has changed the list, or an item is at an impossible position. Page one is fetched again (R4).
         contradictions += 1
         guard contradictions <= 2 else { return try await replace(with: page) }
         askAgain()
@@ -121,18 +121,18 @@ extension SyncRun {
 
     private func endAfter(_ repair: Repair, _ work: Reconciliation) -> Int? {
         if let end = end(of: work.page) { return end }
-        // Without a total, that the list ended there yesterday says nothing: whoever loads on will see.
+        // Without a total, the earlier end of the list proves nothing. The following fetches find the end.
         guard work.page.total.exactCount != nil || options.work == .refresh else { return nil }
         return work.list.record.end == nil ? nil : repair.end
     }
 
-    /// A question was answered.
+    /// Handles the answer to a probe.
     func probeArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
         guard var work = reconciliationUnderWay else { return }
         work.open -= 1
         switch answer {
         case .page(let page):
-            // R20: that an answer is short proves nothing here; what lies behind it would be dropped.
+            // A short answer is no proof of the end here, because the items behind it would be dropped (R20).
             let isEnd =
                 EndOfList.decide(
                     page.knowing(work.machine.total), at: range.lowerBound, full: nil, access: source.access)
@@ -148,15 +148,15 @@ extension SyncRun {
         if work.open == 0 { try await carryOn() }
     }
 
-    /// A question could not be answered: the refresh has failed, and nothing that is served changes (R14).
+    /// Handles a probe that could not be answered. The refresh fails, and the cached list stays unchanged (R14).
     func questionFailed(_ failure: FetchFailure) {
         reconciliationUnderWay = nil
         headFailure = failure
         queue.clear()
     }
 
-    /// An answer, with where the cached list holds its items. Those that are equal to stored ones as JSON get their
-    /// bytes.
+    /// Returns the answer with the positions of its items in the cached list. Items that equal stored ones as JSON get
+    /// the stored bytes.
     func sighting(
         _ page: FetchedPage, at offset: Int, _ query: QueryID, isEnd: Bool, asked: Range<Int>?,
         cursor: PageCursor? = nil
@@ -170,7 +170,7 @@ extension SyncRun {
 }
 
 extension Repair {
-    /// What it means in a report.
+    /// The result of the repair in a report.
     var finding: SyncReport.Reconciliation {
         if hasAsked { return .repaired }
         return isChange ? .shifted : .unchanged

@@ -1,6 +1,6 @@
 package import PageModel
 
-/// A source in front of another one: what it does not say itself, the other one does.
+/// A source in front of another one. The properties that it does not define itself are those of the other source.
 package protocol RelayedSource: PageSource {
     var source: any PageSource { get }
 }

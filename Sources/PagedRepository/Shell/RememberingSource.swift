@@ -1,7 +1,8 @@
 import PageModel
 import Synchronization
 
-/// A source that keeps what it threw last, so that callers get their own error and not only what the ledger says of it.
+/// A source that keeps the last error it threw. Callers thus receive the original error, in addition to the failure in
+/// the ledger.
 ///
 /// State: that error, under a mutex.
 final class RememberingSource: RelayedSource {
@@ -10,7 +11,7 @@ final class RememberingSource: RelayedSource {
 
     init(_ source: any PageSource) { self.source = source }
 
-    /// The last error, if it was none of the engine's own kinds. Each success forgets it.
+    /// The last error, unless it was a `FetchFailure` or a cancellation. `nil` after a success.
     var cause: (any Error)? { thrown.withLock { $0 } }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {

@@ -1,10 +1,10 @@
 import PageModel
 
-/// Origins that count more items than they return: a result window (R24).
+/// Origins with a total larger than the number of items that they return: a result window (R24).
 extension SyncRun {
-    /// Whether the origin refuses two positions, or the last one, for good, and nothing behind them is held. They are then
-    /// no failures of their own: page one and the first of them, fetched once more, tell whether a result window ends
-    /// there.
+    /// Whether the origin permanently refuses two positions, or the last one, with no held item behind them. Such
+    /// refusals are no failures of single pages. Page one and the first refused position, fetched once more, show
+    /// whether a result window ends there.
     func isBehindWindow(_ failure: FetchFailure, _ target: FetchTarget) async throws(StorageError) -> Bool {
         if case .sweep(let range) = target, failure.refusesPlace,
             let window = try await storage.query(key)?.window, window <= range.upperBound
@@ -21,7 +21,7 @@ extension SyncRun {
             return false
         }
         pass.refused.insert(range.lowerBound)
-        // One page that is refused is a failure of its own, and the pages behind it are fetched.
+        // A single refused page is a failure of its own, and the pages behind it are fetched.
         let isLast = failure.httpStatus == 422 && range.upperBound >= total
         guard pass.refused.count > 1 || isLast || range.lowerBound == suspectedEnd, let first = pass.refused.min()
         else { return false }
@@ -34,9 +34,9 @@ extension SyncRun {
         return true
     }
 
-    /// Whether a list whose items end before its total was cut off by a window: the origin refuses the position, or
-    /// returns nothing there although the page before it is full and at least one more page is counted. Otherwise the
-    /// list ends there, and the total is wrong.
+    /// Whether a result window cut off a list whose items end before its total. The origin refuses the position, or
+    /// returns no item there although the previous page is full. At least one more full page must be counted. Otherwise
+    /// the list ends there, and the total is wrong.
     func isWindow(_ list: ListOutline, end: Int, total: Int) -> Bool {
         guard end > 0 else { return false }
         if let refused = pass.refused.min(), refused <= end { return true }
@@ -45,7 +45,7 @@ extension SyncRun {
         return source.access == .chain ? list.heldPages.count > 1 && last.count >= size : end % size == 0
     }
 
-    /// Remembers the window. The list is `limited` from now on, and nothing behind the window is asked for.
+    /// Stores the window. The list is `limited` from now on, and positions behind the window are not requested.
     func end(atWindow end: Int, _ total: Int?, _ list: ListOutline) async throws(StorageError) -> Bool {
         let count = total.map { "counts \($0) items" } ?? "refuses later positions"
         warn("the origin \(count) and returns only the first \(end)")
@@ -54,7 +54,7 @@ extension SyncRun {
 }
 
 extension FetchFailure {
-    /// Whether the origin says that the position cannot be asked for, rather than the list.
+    /// Whether the origin refuses the position, and not the list as a whole.
     fileprivate var refusesPlace: Bool {
         guard !isRetryable, failureClass == .refused, let status = httpStatus else { return false }
         return [400, 404, 416, 422].contains(status)

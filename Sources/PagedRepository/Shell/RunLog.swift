@@ -1,10 +1,10 @@
 import Logging
 import PageModel
 
-// What runs and engines say in the log. Messages, levels and keys are promised: Documentation/Observability.md.
+// The log messages of runs and engines. Messages, levels and keys are stable: see Documentation/Observability.md.
 //
-// R45: a list goes by its short id, an origin by the short id of its name, a failure by its class. No key, URL, payload
-// or item id, and no word of the origin, not even an error message, gets here.
+// The log contains no secrets (R45). A list appears as its short id, an origin as the short id of its name, a failure
+// as its class. Keys, URLs, payloads, item ids and texts from the origin, including its error messages, never appear.
 
 extension SyncRun {
     func tellBegun() {
@@ -41,7 +41,7 @@ extension SyncRun {
         logger.trace("left to others", metadata: ["offset": "\(target.offset)"])
     }
 
-    /// R18, R19, R25: what is held could not be mended.
+    /// Logs that the cached list could not be repaired, and is read again (R18, R19, R25).
     func tellReplaced() {
         logger.debug("the list is read anew", metadata: ["contradictions": "\(contradictions)"])
     }
@@ -62,7 +62,7 @@ extension SyncEngine {
 }
 
 extension Logger {
-    /// Says with every line which list it is about.
+    /// Returns a logger that adds the short id of the list to every message.
     func about(_ key: QueryKey) -> Logger {
         guard logLevel <= .debug else { return self }
         var logger = self
@@ -72,7 +72,7 @@ extension Logger {
 }
 
 extension FetchFailure {
-    /// Its class, in a word that is known.
+    /// The failure class as one of a fixed set of words.
     var word: String { Metric.Request(failureClass).rawValue }
 }
 

@@ -1,19 +1,19 @@
 import PageModel
 
 extension SyncRun {
-    /// Everything that can be fetched has been. Decides whether the list is whole, and tidies up behind it; false when
-    /// it has to be read once more from page one.
+    /// Decides whether the list is complete once no more pages can be fetched, and cleans up behind it. Returns false
+    /// when the list must be read again from page one.
     func settle() async throws(StorageError) -> Bool {
         guard let query, let list = try await storage.outline(of: query) else { return true }
         let record = list.record
         let reached = list.coverage.headEnd
-        // What this run has seen of the list's end says nothing of a total that somebody else brought meanwhile.
+        // Observations of this run about the end say nothing about a total that another writer has stored since.
         let isOwnTotal = record.total.count == pageOne.total.count
         if source.access.isRandom, let total = record.total.exactCount, reached < total,
             list.coverage.runs.count <= 1, pass.emptyFrom != nil, givenUp.isEmpty, missingTargets(of: list).isEmpty
         {
-            // The origin counts more than it gives, and has nothing at the places where the rest should be. It may have
-            // lost them just now: page one once more tells (R20).
+            // The total is larger than the number of returned items, and the remaining positions are empty. The origin
+            // may have lost the items just now, so page one is requested once more (R20).
             let overcount = Overcount(reached: reached, total: total)
             guard overcount == self.overcount, isOwnTotal else {
                 self.overcount = overcount
@@ -32,8 +32,8 @@ extension SyncRun {
         if source.access == .chain, let end = record.end, end == reached, let total = record.total.exactCount,
             total != end
         {
-            // The walk and the total disagree: the list changed meanwhile, or the total is wrong. Page one once more
-            // tells; a chain that was walked from its first page to its last, and counts as before, is whole (R24).
+            // The walk and the total disagree: the list has changed, or the total is wrong. Page one is requested once
+            // more. A chain walked from its first to its last page, with the same total as before, is complete (R24).
             if list.isAtWindow, isOwnTotal { return true }
             if passCount == 0 { return false }
             if isWalkedWhole(to: end), isOwnTotal {
@@ -47,26 +47,26 @@ extension SyncRun {
         }
         guard list.isComplete else { return true }
         try await forgetWhatIsMoot(in: 0..<Int.max, list)
-        // Without a total nothing would have told that the list moved between two of its pages: page one is asked once
-        // more, until it is what it was before the others were read.
+        // Without a total, a move of the list between two pages stays unnoticed. So page one is requested again, until
+        // it is the same as before the other pages were read.
         if source.access.isRandom, record.total.exactCount == nil, pass.newItems > 0 { return false }
         return try await finish(record.end == list.length ? [] : [.setEnd(list.length)], list)
     }
 
-    /// The list is whole: what older generations left behind, or what lies beyond its end, is gone for good (R19, R20).
+    /// Cleans up a complete list. Pages of older generations and items behind its end are removed (R19, R20).
     func finish(_ edits: [ListEdit], _ list: ListOutline) async throws(StorageError) -> Bool {
         let end = list.record.end ?? list.coverage.headEnd
         let leftovers = list.pages.contains { $0.generation < list.record.version.generation }
         let beyond = list.pages.contains { $0.range.upperBound > end } || list.ledger.contains { $0.offset > end }
         var edits = edits
         if case .estimate(end) = list.record.total, pageOne.total == .exact(end), edits.isEmpty {
-            // The origin counted wrong once, and counts right again: its total is a check digit as before (R17).
+            // The origin's total was wrong once, and is right again. It serves as a check as before (R17).
             edits.append(.setTotal(.exact(end)))
         }
         if leftovers { edits.append(.dropOlderGenerations) }
         if beyond { edits.append(.truncate(at: end)) }
         if edits.isEmpty { return true }
-        // A neighbour that has just heard how long the list is now knows better than what was read before.
+        // The commit requires an unchanged extent, because another writer may have stored a newer length of the list.
         let record = list.record
         let outcome = try await apply(
             CommitPlan(query: record.id, version: record.version, edits: edits, extent: record.extent))
@@ -78,7 +78,7 @@ extension SyncRun {
         if let state = try await stateToReport() { return report(ending, state) }
         var list: ListOutline?
         if let query { list = try await storage.outline(of: query) }
-        // What was not there when the run began was brought since.
+        // Pages that did not exist when the run began were stored since.
         let kept = storedSince.map { since in list?.heldPages.count { $0.validatedAt < since } ?? 0 } ?? 0
         let state = list.map { ListState($0) }
         var found = outcome(ending, state)
@@ -90,7 +90,7 @@ extension SyncRun {
         return report(found, list, state, kept: kept)
     }
 
-    /// Of a list whose pages were not read.
+    /// Returns the report of a list whose pages were not read.
     private func report(_ ending: FetchQueue.Ending, _ state: ListState) -> SyncReport {
         let held = state.holdings?.pages ?? 0
         let isHeadNew = state.pageOne.map { $0.summary.validatedAt >= storedSince ?? startedAt } ?? false

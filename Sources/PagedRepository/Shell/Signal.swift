@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Wakes one who waits; raised before somebody waits, it is remembered.
+/// Wakes one waiting task. A signal that is raised before the wait ends the next wait at once.
 ///
-/// State: whether it is raised, and who waits; under a mutex.
+/// State: whether the signal is raised, and the waiting task. One mutex guards both.
 final class Signal: Sendable {
     private struct State {
         var isRaised = false
@@ -23,7 +23,7 @@ final class Signal: Sendable {
         waiter?.resume()
     }
 
-    /// Returns once it is raised, or the task is cancelled.
+    /// Returns once the signal is raised, or the task is cancelled.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,16 +1,16 @@
 import PageModel
 import Synchronization
 
-/// Makes snapshots of lists from what is stored.
+/// Builds snapshots of stored lists.
 struct SnapshotBuilder<Value: Sendable>: Sendable {
     let storage: any PageStorage
     let codec: any ItemCodec<Value>
     let cache: DecodedPages<Value>
     let policy: FreshnessPolicy
-    /// More items than this are not decoded into one snapshot.
+    /// The maximum number of items in a snapshot.
     let itemLimit: Int
 
-    /// A snapshot, and the record that it was made from.
+    /// A snapshot, and the record that it was built from.
     struct Built {
         var snapshot: ListSnapshot<Value>
         var record: QueryRecord
@@ -18,10 +18,10 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         var readAt: Timestamp
     }
 
-    /// Nil when there is no such query. Activity and failure are left to the caller.
+    /// Builds a snapshot. Returns nil when no such query exists. The caller sets activity and failure.
     func build(_ query: QueryID) async throws(StorageError) -> Built? {
         let chosen = Chosen()
-        // R2, R39: outline and items come out of one transaction, and so do what is in memory and what is not.
+        // The outline and the items come from one transaction (R2, R39). The choice of pages to read is part of it.
         guard let reading = try await storage.list(of: query, reading: { chosen.choose(of: $0, self) }) else {
             return nil
         }
@@ -30,28 +30,30 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             snapshot: snapshot(reading.outline, pages), record: reading.outline.record, readAt: reading.outline.readAt)
     }
 
-    /// How old a list with this record is.
-    /// - Parameter now: the storage's time.
+    /// Returns the freshness of a list with this record.
+    /// - Parameters:
+    ///   - record: the record of the list.
+    ///   - now: the storage's time.
     func freshness(of record: QueryRecord, now: Timestamp) -> Freshness? {
         policy.freshness(of: record, now: now)
     }
 
     private struct Decoded {
         var summary: PageSummary
-        /// Nil: it has to be read.
+        /// The decoded page. `nil` means that the page must be read.
         var page: DecodedPage<Value>?
     }
 
-    /// What a snapshot is to hold, as it was chosen while the list was read.
+    /// The pages of a snapshot, chosen while the list is read.
     ///
-    /// State: the pages, under a mutex; the storage puts in, on whichever thread it reads, and the builder takes out
+    /// State: the pages, under a mutex. The storage sets them on the thread of the read, and the builder takes them
     /// afterwards.
     private final class Chosen: Sendable {
         private let state = Mutex<[Decoded]>([])
 
         var pages: [Decoded] { state.withLock { $0 } }
 
-        /// The positions of pages that are not in memory.
+        /// Chooses the pages. Returns the positions of those that are not in memory.
         func choose(of list: ListOutline, _ builder: SnapshotBuilder) -> [Range<Int>] {
             let pages = builder.known(list)
             state.withLock { $0 = pages }
@@ -67,7 +69,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         }
     }
 
-    /// As many pages as a snapshot takes; those that are in memory with their values.
+    /// Returns as many pages as fit into a snapshot, with the values of those that are in memory.
     private func known(_ list: ListOutline) -> [Decoded] {
         var wanted: [PageSummary] = []
         var items = 0
@@ -86,7 +88,7 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         return chosen.map { entry in
             guard entry.page == nil else { return entry }
             let page = entry.summary
-            // What the storage does not give is damaged: a miss of all its items (R7).
+            // A page that the storage does not return is damaged. All its items count as a miss (R7).
             guard let content = parts[page.offset], content.count == page.count else {
                 return Decoded(summary: page, page: DecodedPage(unusable: Array(0..<page.count)))
             }
@@ -145,7 +147,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
 }
 
 extension Array {
-    /// Adds what lies behind the last run: to it, where nothing is between them and both are held, or neither is.
+    /// Adds values behind the last segment. They extend it if no position is between them, and both or neither are
+    /// held.
     mutating func add<Value: Sendable>(_ values: [Value], at position: Int, isHeld: Bool)
     where Element == ListSnapshot<Value>.Run {
         if let last, last.range.upperBound == position, last.isHeld == isHeld {

@@ -1,15 +1,15 @@
 import PageModel
 
-/// R23: every page of the list once more, compared with what is held and mended where it differs. Its progress is kept
-/// in the store, so that it goes on where it was.
+/// Verifies every page of the list once, and repairs the pages that differ (R23). The progress is stored, so that a
+/// later run can continue.
 extension SyncRun {
-    /// Whether a sweep was asked for and has not come to its end in this run.
+    /// Whether a sweep was requested, and has not ended in this run.
     var sweepOutstanding: Bool { reconciliation != .swept }
 
-    /// Sweeps from where the last one stopped. Page one has just been confirmed.
+    /// Sweeps from where the last sweep stopped. Page one has just been confirmed.
     func sweep() async throws(StorageError) -> FetchQueue.Ending {
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
-        // Two that each go on with the other's sweep would sweep for ever.
+        // Otherwise two processes that continue each other's sweep would never stop.
         guard list.record.sweep != nil || sweeping.isBegun || !options.onlyFinishesSweeps else { return .drained }
         sweeping.isBegun = true
         sweeping.isRecorded = list.record.sweep != nil
@@ -27,7 +27,7 @@ extension SyncRun {
         sweeping.isDone = false
         sweeping.version = list.record.version
         while !sweeping.isDone, !pass.mustRestart {
-            // While the witness is not heard, the place in doubt is not asked for again.
+            // The doubted position is not requested again before page one is answered.
             queue.add(pass.awaitsWitness == nil ? sweepPositions(list).map { .sweep(question($0)) } : [.head])
             let ending = try await drive()
             sweeping.answers.removeAll()
@@ -38,16 +38,17 @@ extension SyncRun {
         return .drained
     }
 
-    /// A position that the origin can be asked for, at or before this one.
+    /// Returns the nearest position at or before this one that can be requested.
     private func aligned(_ position: Int) -> Int {
         if case .grid(let size) = source.access { position / size * size } else { position }
     }
 
-    /// One item is asked for again with each answer, where any offset can be asked for (R21).
+    /// The number of items that are requested again with each answer, for an origin that accepts any offset (R21).
     private var sweepOverlap: Int { if case .offsets = source.access, pageSize > 1 { 1 } else { 0 } }
     private var sweepStep: Int { if case .grid(let size) = source.access { size } else { pageSize - sweepOverlap } }
 
-    /// What is asked for next, all at once: up to where the origin counts to, and no more than one place beyond.
+    /// Returns the next positions to request, all at once. If the total is not passed yet, no position is greater than
+    /// it.
     private func sweepPositions(_ list: ListOutline) -> [Int] {
         let step = sweepStep
         let positions = (0..<max(1, options.concurrency)).map { sweeping.position + $0 * step }
@@ -56,12 +57,12 @@ extension SyncRun {
     }
 
     private func question(_ position: Int) -> Range<Int> {
-        // On a grid, what of the page has been swept already comes again.
+        // On a grid, positions of the page that are already swept arrive again.
         if case .grid(let size) = source.access { return aligned(position)..<aligned(position) + size }
         return max(0, position - sweepOverlap)..<position + sweepStep
     }
 
-    /// An answer of a sweep. Answers are laid in one behind the other, in whatever order they come.
+    /// Handles an answer of a sweep. Answers are applied in order of position, whatever their order of arrival.
     func sweepArrived(_ answer: PageAnswer, _ range: Range<Int>) async throws(StorageError) {
         if case .page(let page) = answer {
             sweeping.answers[range.lowerBound] = page
@@ -77,7 +78,7 @@ extension SyncRun {
 
     private func lay(_ page: FetchedPage) async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query) else {
-            // Purged: nothing more is to be laid in anywhere.
+            // The list was purged, so no further answer is applied.
             queue.clear()
             return pass.mustRestart = true
         }
@@ -96,7 +97,7 @@ extension SyncRun {
         var content = sighting.content
         let overlap = sweeping.position - start
         if overlap > 0, content.count > 0 {
-            // R21: the item before is where it was, or something came or went before it.
+            // The item before must be where it was. Otherwise items were inserted or removed before it (R21).
             guard content.count >= overlap, sighting.places[overlap - 1]?.position == sweeping.position - 1 else {
                 return try await listMovedInSweep(list)
             }
@@ -116,7 +117,7 @@ extension SyncRun {
         edits.append(.verify(sweeping.position - min(overlap, 1)..<after))
         if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
-        // A sweep is the proof: that the origin counts no more is none, and what it asks next tells.
+        // A reached total does not prove the end in a sweep. The next request shows it.
         let isShort =
             page.total.exactCount == nil && page.hasMore == nil
             && page.content.count < question(sweeping.position).count
@@ -126,17 +127,18 @@ extension SyncRun {
         guard try await commit(edits, [], list) else { return }
         sweeping.isRecorded = true
         announce(sweeping.position..<after, news: 0)
-        // Where a page was shorter than its place on the grid, what is left of it comes again.
+        // After a short page, the planned positions do not fit any more. The rest of a page on the grid arrives again.
         sweeping.position = after
         if after != aligned(after) || content.count < sweepStep { queue.clear() }
     }
 
-    /// Whoever only goes on with a sweep is done when another has come to its end (R31).
+    /// Whether another process has finished the sweep that this run only continues (R31).
     func isSweptByOthers(_ list: ListOutline) -> Bool {
         options.onlyFinishesSweeps && sweeping.isRecorded && list.record.sweep == nil
     }
 
-    /// Fewer items than page one has just brought, from an origin that is not known to count wrong: a bad minute (R20).
+    /// Whether the total is smaller than the number of items of page one, from an origin whose total was not wrong
+    /// before. Such an origin is failing (R20).
     private func contradictsPageOne(_ total: Int) -> Bool {
         switch pageOne.total {
         case .exact(let count): total < pageOne.count && count >= pageOne.count
@@ -145,12 +147,13 @@ extension SyncRun {
         }
     }
 
-    /// The last answer: nothing is held behind it any more. One answer alone does not take much away (R20).
+    /// Ends the sweep at `position`. Held items behind it are removed only if the total confirms the end, or a second
+    /// answer repeats it (R20).
     private func endSweep(
         at position: Int, _ list: ListOutline, _ edits: [ListEdit], _ page: FetchedPage
     ) async throws(StorageError) {
         if let window = list.record.window, window <= position, list.length > position {
-            // The origin returns nothing behind its result window: what is held there stays.
+            // The origin returns no items behind its result window, so held items there are kept.
             queue.clear()
             guard try await commit(edits + [.setWindow(position), .setSweep(nil)], [], list) else { return }
             sweeping.isDone = true
@@ -169,7 +172,7 @@ extension SyncRun {
         reconciled(.swept, list)
     }
 
-    /// R25: ids repeat. Each answer takes its place as the origin sent it.
+    /// Applies an answer in a list with repeated ids. Each answer is stored at its position as it was sent (R25).
     private func layUnaligned(_ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
         let start = question(sweeping.position).lowerBound
         let range = start..<start + page.content.count
@@ -196,15 +199,16 @@ extension SyncRun {
         if range.upperBound != aligned(range.upperBound) { queue.clear() }
     }
 
-    /// R25: a sweep of a list whose ids repeated looks again. Where no id repeats any more, the flag is taken back.
+    /// Removes the mark of repeated ids after a sweep. The storage refuses this while ids still repeat (R25).
     private func takeBackRepeats() async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query), list.record.allowsDuplicates else { return }
         _ = try await apply(
             CommitPlan(query: query, version: list.record.version, edits: [.setAllowsDuplicates(false)]))
     }
 
-    /// The list moved during the sweep, or is not as it was swept: page one is fetched again. The sweep continues where
-    /// the storage has set it back to, and from the start when it fails twice at one place (R31).
+    /// Handles a list that moved during the sweep, or differs from the swept one. Page one is fetched again. The sweep
+    /// continues at the position that the storage has set it back to. After two failures at one position, it starts
+    /// again (R31).
     private func listMovedInSweep(_ list: ListOutline) async throws(StorageError) {
         sweeping.failures[sweeping.position, default: 0] += 1
         if sweeping.failures[sweeping.position, default: 0] >= 2 {
@@ -235,7 +239,7 @@ extension SyncRun {
         }
         guard let query, let list = try await storage.outline(of: query) else { return .drained }
         guard sweeping.isAtEnd, list.isComplete || list.isAtWindow else {
-            // R23: a chain is swept when the walk has come to its end.
+            // A chain is swept only once the walk has reached its end (R23).
             return .drained
         }
         if try await commit([.setSweep(nil)], [], list) {

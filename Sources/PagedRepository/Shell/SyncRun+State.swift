@@ -1,125 +1,127 @@
 import PageModel
 
 extension SyncRun {
-    /// What holds from one asking of page one to the next.
+    /// The state from one request of page one to the next.
     struct Pass {
-        /// The list moved while it was read: what was planned is void, and page one is asked again.
+        /// Whether the list moved during the run. The plan is then void, and page one is requested again.
         var mustRestart = false
-        /// The list was read anew: what it held before comes again.
+        /// Whether this pass began a new generation. Items that arrive again are then no progress.
         var hasReplaced = false
-        /// Items behind page one that are new.
+        /// The number of new items in this pass.
         var newItems = 0
-        /// Positions that were asked for, and brought nothing that was not held.
+        /// Positions that were requested, and whose answers contained only held items.
         var fruitless: Set<Int> = []
-        /// Where an origin that counts more was found, twice, to have nothing; what lies behind is not asked for (R44).
+        /// The position from which an origin returned no items in two answers, although its total is larger. Positions
+        /// from there on are not requested (R44).
         var emptyFrom: Int?
-        /// Positions that the origin refused to return, for good.
+        /// Positions that the origin permanently refused to return.
         var refused: Set<Int> = []
-        /// Positions that answered once with less than is held, or is counted.
+        /// Positions whose answer once contained fewer items than are held or counted.
         var doubtful: Set<Int> = []
-        /// What was said at a place of where the list ends, and is not believed before page one has shown that the
-        /// origin is in its senses, and the place has said it again (R20).
+        /// Claims about the end of the list. A claim is believed after page one has arrived unchanged, and the position
+        /// has repeated the claim (R20).
         var witnessed: Set<Claim> = []
         struct Claim: Hashable {
             var place: Int
             var end: Int
         }
-        /// What is asked once more when page one has shown that the origin is in its senses (R20).
+        /// The fetch to repeat after page one has arrived unchanged (R20).
         var awaitsWitness: FetchTarget?
-        /// A list is walked again once at most.
+        /// Whether the list was walked again in this pass. It is walked again at most once.
         var hasRewalked = false
-        /// How far the walk has come without a break: others may take pages out of its way (R30).
+        /// How far the repeated walk has come without a break. Other owners may fetch pages on its way (R30).
         var walkedTo = 0
-        /// How far a walk has come without a break from page one, as it was answered in this pass, by what each answer
-        /// handed over.
+        /// How far a walk from this pass's page one has come without a break, each time by the cursor of the answer
+        /// before.
         var unbrokenTo: Int?
-        /// The origin counted differently from one answer to the next, or what had been walked past came again.
+        /// Whether the total differed between two answers, or items before the current position arrived again.
         var hasChanged = false
-        /// How many items the walk has received since page one.
+        /// The number of items that the walk has received, including page one.
         var received = 0
-        /// Items that the walk met again, behind their first place.
+        /// Items that arrived again in the walk, behind their first position.
         var repeats: Set<Repeat> = []
-        /// Items came again in this walk that no insert can have pushed there: its pages are not cut from one list.
+        /// Whether items arrived again in this walk that no insert can have moved there. The pages are then not parts
+        /// of one list.
         var isDisordered = false
-        /// Answers in a row without items, each under a new cursor.
+        /// The number of consecutive answers without items, each under a new cursor.
         var emptyAnswers = 0
-        /// How often the end of a chain was asked for again.
+        /// How often the end of a chain was requested again.
         var reopenings = 0
-        /// Nobody says whether the list has grown (R24): what lies at its end is asked for again. Until that is
-        /// answered the list ends where it did: nothing is taken away, and no end is announced twice (R14, R38).
+        /// Whether the end of the list must be checked, because no total shows whether the list has grown (R24). Until
+        /// then the list keeps its end. No item is removed, and no end is announced twice (R14, R38).
         var rechecksEnd = false
     }
 
-    /// An item that one walk met at two places.
+    /// An item that arrived at two positions in one walk.
     struct Repeat: Hashable {
         var key: UInt64
-        /// How many items the walk had received before it met the item again.
+        /// The number of items that the walk had received before the item arrived again.
         var received: Int
     }
 
-    /// An item that was received at one position while it is stored at another.
+    /// An item that arrived at one position while it is stored at another.
     struct Collision: Hashable {
         var key: UInt64
         var places: Set<Int>
     }
 
-    /// A walk from page one to the end of a chain, in which no answer contradicted another.
+    /// A walk from page one to the end of a chain in which no answer contradicted another.
     struct WholeWalk: Equatable {
-        /// Where the chain ended.
+        /// The end of the chain.
         var end: Int
-        /// What page one counted.
+        /// The total of page one. `nil` means unknown.
         var total: Int?
     }
 
-    /// A total that counts more items than the origin returned. It is believed to be wrong once page one, asked again
-    /// behind that, still counts as many.
+    /// A total that is larger than the number of returned items. It counts as wrong once a second page one repeats it.
     struct Overcount: Equatable {
         var reached: Int
         var total: Int
     }
 
-    /// An answer that showed that the list is not as it is held.
+    /// An answer that showed that the list differs from the cached one.
     struct Clue {
         var offset: Int
         var page: FetchedPage
-        /// Nothing follows it: that was said twice (R20).
+        /// Whether two answers said that no item follows (R20).
         var isEnd: Bool
     }
 
-    /// How a chain is walked through what is held (R22, R23).
+    /// How a walk of a chain passes through held items (R22, R23).
     enum TailWalk {
-        /// Until the list is as long as the origin counts.
+        /// The walk continues until the list is as long as the origin's total.
         case untilExplained
-        /// To the end.
+        /// The walk continues to the end.
         case whole
     }
 
-    /// What is known of the moment at which something was asked for.
+    /// The state at the time of a request.
     struct Asked {
         /// The storage's time.
         var at: Timestamp
-        /// What the list was then, where the answer is for a place in it (R4).
+        /// The version of the list, if the answer belongs to a position in it (R4).
         var under: ListVersion?
     }
 
-    /// A sweep under way (R23).
+    /// A sweep in progress (R23).
     struct SweepState {
-        /// The answers that wait for those before them, by position.
+        /// Answers that wait for earlier ones, by position.
         var answers: [Int: FetchedPage] = [:]
-        /// Everything before this position has been swept.
+        /// All positions before this one have been swept.
         var position = 0
         var isDone = false
-        /// What the list was after this sweep's last commit.
+        /// The version of the list after this sweep's last commit.
         var version: ListVersion?
-        /// Whether it is a walk: its progress is a cursor.
+        /// Whether the sweep is a walk of a chain, so that its progress is a cursor.
         var isChain = false
-        /// Whether this run has swept anything yet.
+        /// Whether this run has begun to sweep.
         var isBegun = false
-        /// Whether the progress of this sweep was in the store: if it is not any more, somebody else has finished it.
+        /// Whether the storage has recorded the progress of this sweep. If the record is gone later, another process
+        /// has finished the sweep.
         var isRecorded = false
-        /// Whether the walk of a chain has come to its end.
+        /// Whether the walk of a chain has reached its end.
         var isAtEnd = false
-        /// How often the sweep met another list than expected, by position.
+        /// How often the sweep found an unexpected list, by position.
         var failures: [Int: Int] = [:]
     }
 }

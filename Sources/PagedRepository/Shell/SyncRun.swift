@@ -2,9 +2,11 @@ import Logging
 import PageModel
 import Synchronization
 
-/// One run of a `ListSync`: carries out what `FetchQueue`, `HeadVerdict`, `Reconciler`, `Walk` and `LoadPlan` decide.
+/// One run of a `ListSync`. Carries out the decisions of `FetchQueue`, `HeadVerdict`, `Reconciler`, `Walk` and
+/// `LoadPlan`.
 ///
-/// Belongs to one task. Child tasks only fetch; everything else, the store included, is done here in order of arrival.
+/// Owned by one task. Child tasks only fetch. All other work, including writes to the storage, is done here in order of
+/// arrival.
 final class SyncRun {
     let storage: any PageStorage
     let source: any PageSource
@@ -17,116 +19,118 @@ final class SyncRun {
     let progress: @Sendable (SyncEvent) -> Void
 
     var queue: FetchQueue
-    /// Nil until an unknown query is registered.
+    /// The query in the storage. `nil` until an unknown query is registered.
     var query: QueryID?
-    /// How many items a full page of this origin has: see `fullPage`.
+    /// The number of items of a full page of this origin; see `fullPage`.
     var pageSize = 1
-    /// Whether a page of fewer items is a short one. Not, where all that is known of the size is a page that others
-    /// were joined to.
+    /// Whether `pageSize` is certain, so that a page with fewer items counts as short. False if it comes from a stored
+    /// page that may have been joined with others.
     var isPageSizeSure = true
     var pass = Pass()
     var sweeping = SweepState()
-    /// What came last of what is asked for by position.
+    /// The recently arrived pages that were requested by position.
     var recent = RecentPages()
-    /// What is known of the places that are asked for, as of this run's last commit or lease.
+    /// The outline around the requested positions, as of this run's last commit or lease.
     var vicinity: Vicinity?
-    /// Pages that are in flight as far as the queue goes, and whose leases were asked for with a commit: they are
-    /// fetched next, where they were granted, as soon as others have come.
+    /// Spans that count as in flight, and whose leases were requested with a commit. Those with a granted lease are
+    /// fetched as soon as other answers arrive.
     var reserved: (targets: [FetchTarget], granted: Set<Int>) = ([], [])
-    /// What this run last knew of the origin's page one.
+    /// The last known page one of the origin.
     var pageOne = (count: 0, next: PageCursor?.none, total: Total.unknown)
     var reconciliation: SyncReport.Reconciliation = .none
     var headFailure: FetchFailure?
-    /// Kept along for progress only; the store is the truth.
+    /// For progress events only. The storage has the true values.
     var heldItems = 0
     var knownLength: Int?
     var pagesFetched = 0
     var pagesUnchanged = 0
-    /// Answers that the origin forbids to keep.
+    /// The number of answers that the origin forbids storing.
     var pagesNotStored = 0
     var warnings: [String] = []
     /// Failed attempts in this run, by position.
     var attempts: [Int: Int] = [:]
-    /// Positions that had failed when this run began, as the ledger tells, and have not been had since.
+    /// Positions with a failure in the ledger when this run began that have not been fetched since.
     var failing: Set<Int> = []
-    /// Positions this run will not ask for again: they failed for good.
+    /// Positions that this run does not request again, because they failed permanently.
     var givenUp: Set<Int> = []
-    /// Somebody else has a page in flight that this run wanted (R30).
+    /// Whether another owner has a page in flight that this run wanted (R30).
     var isElsewhere = false
-    /// How often this run has waited for pages that others have in flight.
+    /// How often this run has waited for pages that other owners have in flight.
     var waitsForOthers = 0
-    /// When, and under what, the answer that is being handled was asked for.
+    /// The state at the time of the request whose answer is being handled.
     var asked: Asked
-    /// Whether the answer that is being handled has ended its lease by what it stored.
+    /// Whether a commit has ended the lease of the answer that is being handled.
     var hasEndedLease = false
-    /// What page one means is being found out: until then nobody else asks for it (R30).
+    /// Whether the run keeps the lease of page one during a reconciliation, so that no other owner requests page one
+    /// (R30).
     var keepsHeadLease = false
-    /// The leases that were granted to this run, and have not been seen to end, by position.
+    /// The leases that were granted to this run and have not ended as far as it knows, by position.
     var leases: [Int: LeaseToken] = [:]
-    /// Who this run is in its leases: what it does not renew ends, whatever else its process does.
+    /// The owner of this run's leases. A lease that this run does not renew ends, even if its process lives on.
     let owner: LeaseOwner
     private static let runs = Atomic(0)
-    /// How far the storage's clock is ahead of this run's, as its last grant showed.
+    /// How far the storage's clock is ahead of this run's clock, as of the last grant.
     var skew = Duration.zero
-    /// The storage's time when this run began; nil where the list was not known then.
+    /// The storage's time when this run began. `nil` means that the list was not known then.
     var storedSince: Timestamp?
     var restarts = 0
     var passCount = 0
     var driftsSeen = 0
-    /// Whether the origin answered anything, be it a refusal.
+    /// Whether the origin answered any request, possibly with an error status.
     var wasHeard = false
-    /// Behind this position the next page begins (`Work.next`).
+    /// The position behind which the next page begins (`Work.next`).
     var goal = 0
-    /// Whether the part of the list that was asked for is held.
+    /// Whether the requested part of the list is held.
     var isPartDone = false
-    /// The list never stood still for as long as it takes to read it: it is not called complete.
+    /// Whether the list kept changing while it was read. The list is then not reported as complete.
     var keptChanging = false
-    /// So many answers without an item that is new, for one place, prove that the origin ignores places (R24).
+    /// The number of consecutive answers without a new item that prove that the origin ignores positions (R24).
     static let sameAnswers = 3
-    /// How often an item that is stored at one place was received at another, by the two places.
+    /// How often an item arrived at one position while it is stored at another.
     var collisions: [Collision: Int] = [:]
     /// Keys that page one repeated in its last answer (R25).
     var repeatedInHead: Set<UInt64> = []
     /// The repeats of the last walk from page one to the end of the chain (R25).
     var lastRepeats: Set<Repeat> = []
-    /// The last such walk in which no answer contradicted another; nil once page one has changed.
+    /// The last such walk in which no answer contradicted another. `nil` once page one has changed.
     var wholeWalk: WholeWalk?
-    /// How many walks to the end of the chain met items again in disorder.
+    /// The number of walks to the end of the chain in which items arrived again in disorder.
     var disorderedWalks = 0
-    /// So many of them in one run show that the list has no order.
+    /// The number of such walks in one run that prove that the list has no order.
     static let disorderedWalks = 3
-    /// The origin repeats itself: nothing proves where its list ends.
+    /// Whether the origin repeats itself, so that the end of its list cannot be proven.
     var isUnproven = false
     /// The exact totals of this run's answers.
     var totals = TotalSeries()
     var pagesWithoutNews = 0
-    /// Where the last pass found nothing, although the origin counts more. One question tells whether it still does.
+    /// The position at which the last pass found no items, although the total is larger. One request checks whether
+    /// this is still so.
     var suspectedEnd: Int?
-    /// What the pass before found where it ended; see `settle`.
+    /// The mismatch at the end of the pass before; see `settle`.
     var overcount: Overcount?
-    /// How a chain is walked through what is held (R22, R23); nil when it is only gone on with.
+    /// How a walk of a chain passes through held items (R22, R23). `nil` means that the chain is only continued.
     var tailWalk: TailWalk?
-    /// Page one changed, and what it means is being found out.
+    /// The reconciliation in progress, after page one has changed.
     var reconciliationUnderWay: Reconciliation?
-    /// Answers of one reconciliation that contradicted each other, in this run (R18).
+    /// How often answers of one reconciliation contradicted each other, in this run (R18).
     var contradictions = 0
-    /// How often others brought pages while it was being found out what page one means.
+    /// How often other writers stored pages during a reconciliation.
     var secondLooks = 0
-    /// Something has shown that the list is not as it is held, whatever page one says.
+    /// Whether evidence other than page one shows that the cached list is wrong.
     var isSuspicious = false
-    /// Answers that showed that the list had moved: they tell the `Reconciler` where (R21).
+    /// Answers that showed that the list had moved. They show the `Reconciler` where (R21).
     var evidence: [Clue] = []
-    /// No more answers than this are kept as evidence.
+    /// The maximum number of answers that are kept as evidence.
     static let mostEvidence = 16
-    /// Page one makes the list shrink a lot, and has said so before (R20).
+    /// Whether page one makes the list shrink a lot, and a second answer has confirmed it (R20).
     var isShrinkConfirmed = false
-    /// Page one is asked for without its validator: a "not modified" would not answer the question (R16).
+    /// Whether page one is requested without its validator, because a "not modified" would not be sufficient (R16).
     var asksUnconditionally = false
-    /// What is known of the list without its pages, until page one is answered.
+    /// The facts about the list without its pages, until page one is answered.
     var glance: Glance?
-    /// The last thing that this run stored is that page one is as it was, by the list's state alone.
+    /// Whether the last commit of this run confirmed page one from the list's state alone.
     var isConfirmedAtAGlance = false
-    /// The list as it is at the end, where its pages were not read.
+    /// The final state of the list, if its pages were not read.
     var settledState: ListState?
     let startedAt: Timestamp
 
@@ -146,7 +150,7 @@ final class SyncRun {
         startedAt = clock.now()
         asked = Asked(at: startedAt)
         owner = LeaseOwner(String(SyncRun.runs.add(1, ordering: .relaxed).newValue))
-        // A sweep begins with page one itself.
+        // A sweep requests page one itself.
         asksUnconditionally = options.work == .sweep
         queue = FetchQueue(
             FetchQueue.Limits(
@@ -177,13 +181,13 @@ final class SyncRun {
         return try await ended(try await passes())
     }
 
-    /// Pages whose items cannot be read no longer count as held, and are fetched again.
+    /// Marks pages with unreadable items as not held, so that they are fetched again.
     private func giveUpDamaged(_ record: QueryRecord) async throws(StorageError) {
         let damage = try await storage.damage(of: record.id, thoroughly: options.checksStoredBytes)
         guard !damage.pages.isEmpty else { return }
         let count = damage.pages.reduce(0) { $0 + $1.count }
         warn("\(count) \(count == 1 ? "item is" : "items are") damaged in the store")
-        // Another process has changed the list meanwhile. The next run finds what is still damaged.
+        // The commit is refused if another process has changed the list. The next run finds the remaining damage.
         _ = try await storage.commit(
             CommitPlan(query: record.id, version: record.version, edits: damage.pages.map { .demote($0) }))
     }
@@ -194,8 +198,8 @@ final class SyncRun {
         return report
     }
 
-    /// Fetches page one, then what is missing, and starts again with page one when the list moved meanwhile. A pass that
-    /// stores new items is progress; of other passes there are `options.restarts` in a row at most.
+    /// Fetches page one, then the missing positions. Starts again with page one when the list moved meanwhile. A pass
+    /// that stores new items is progress. At most `options.restarts` consecutive passes may have none.
     private func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
             pass = Pass()
@@ -203,7 +207,7 @@ final class SyncRun {
             var ending = FetchQueue.Ending.drained
             if try await !adoptsHead() { ending = try await refreshHead() }
             guard ending == .drained, headFailure == nil, let query else { return ending }
-            // What a repair has moved is not the next page.
+            // A page that a repair has moved does not count as the next page.
             if passCount > 0 { goal = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0 }
             if options.work == .refresh { return ending }
             if try await hasNothingLeft() { return ending }
@@ -214,7 +218,7 @@ final class SyncRun {
                     return ending
                 }
                 if isDone(list) { return try await partlyDone(list, ending) }
-                // While the witness is not heard, the place in doubt is not asked for again.
+                // The doubted position is not requested again before page one is answered.
                 var targets: [FetchTarget] = pass.awaitsWitness == nil ? [] : [.head]
                 if targets.isEmpty, options.work.refreshesHead || tailWalk == .whole { targets = rewalk(of: list) }
                 if targets.isEmpty {
@@ -229,7 +233,7 @@ final class SyncRun {
                 ending = try await drive()
                 if tailWalk == .whole, !pass.mustRestart { tailWalk = nil }
                 if ending != .drained || headFailure != nil { return ending }
-                // The origin repeats itself: another pass would not prove more.
+                // The origin repeats itself, so another pass would prove no more.
                 if isUnproven { return ending }
                 if isElsewhere { await waitForOthers() }
             }
@@ -241,7 +245,7 @@ final class SyncRun {
             passCount += 1
             lastRepeats = pass.repeats
             suspectedEnd = pass.emptyFrom
-            // Progress is items: a list that moves faster than one pass still comes in.
+            // New items are progress. So a list that changes faster than one pass is still fetched.
             restarts = pass.newItems > 0 && !pass.hasReplaced ? 0 : restarts + 1
             guard restarts <= options.restarts else {
                 keptChanging = true
@@ -251,8 +255,8 @@ final class SyncRun {
         }
     }
 
-    /// A chain whose end is open, and whose last page hands over to nothing, is gone on with from the last one that
-    /// does: what is held behind it is walked through, and stays held if nothing comes of it (R14).
+    /// Returns the fetch that reopens a chain whose end is unknown and whose last page has no cursor. The walk
+    /// continues from the last page with a cursor. Held items behind it stay held, even without a result (R14).
     private func tail(of list: ListOutline) -> [FetchTarget] {
         guard source.access == .chain, !list.isComplete, givenUp.isEmpty, pass.reopenings < 2,
             let target = LoadPlan.tailWithoutCursor(of: list)
@@ -262,7 +266,7 @@ final class SyncRun {
         return [target]
     }
 
-    /// What to ask for now: what is missing, less what was asked for in vain.
+    /// Returns the fetches for missing positions, without those that were requested in vain.
     func missingTargets(of list: ListOutline) -> [FetchTarget] {
         let longest = max(options.retry.cap, options.retry.longestRetryAfter)
         let barred =
@@ -275,7 +279,7 @@ final class SyncRun {
         }
     }
 
-    /// Asks for page one; or, when somebody else is asking, takes what they bring (R30).
+    /// Requests page one. If another owner has it in flight, uses the answer that the owner stores (R30).
     private func refreshHead() async throws(StorageError) -> FetchQueue.Ending {
         while true {
             queue.add([.head])
@@ -284,8 +288,8 @@ final class SyncRun {
             await waitForOthers()
             if Task.isCancelled { return .stopped }
             guard let query, let list = try await storage.outline(of: query) else { return ending }
-            // Their answer serves, where the total tells the end; where only a short page does, its length has to be
-            // known. Not, where they asked before somebody knew better.
+            // The other owner's answer suffices if a total or a cursor shows the end. If only a short page does, this
+            // run must know its length. An answer from before an invalidation does not suffice.
             if let validatedAt = list.record.validatedAt, validatedAt >= storedSince ?? validatedAt,
                 !list.record.isInvalidated, options.work != .sweep,
                 list.record.total.exactCount != nil || source.access == .chain
@@ -297,7 +301,7 @@ final class SyncRun {
         }
     }
 
-    /// R45: whether the list is not somebody else's. What is stored with it, the source takes up.
+    /// Whether the record does not belong to another owner (R45). The source restores its state from the record.
     func isOurs(_ record: QueryRecord) -> Bool {
         do {
             try source.takeUp(record)
@@ -308,16 +312,16 @@ final class SyncRun {
         }
     }
 
-    /// A pause before looking again. Leases end with their owner, or after a while: nobody waits for ever.
+    /// Waits before the next look. Leases end with their owner or after their duration, so no run waits forever.
     func waitForOthers() async {
         isElsewhere = false
         waitsForOthers += 1
-        // From 50 ms on, doubling, up to 5 s: a lease may last for hours.
+        // The pause starts at 50 ms, doubles after every eight waits, and ends at 5 s. A lease may last for hours.
         let pause = min(Duration.milliseconds(50) * (1 << min(waitsForOthers / 8, 10)), .seconds(5))
         try? await clock.sleep(until: clock.now() + pause)
     }
 
-    // MARK: Words
+    // MARK: Progress
 
     func warn(_ text: String) {
         guard !warnings.contains(text) else { return }
@@ -325,7 +329,7 @@ final class SyncRun {
         progress(.warning(text))
     }
 
-    /// Tells whoever watches that a page was stored, which brought so many new items.
+    /// Reports a stored page with `news` new items.
     func announce(_ range: Range<Int>, news: Int) {
         heldItems += news
         pass.newItems += news

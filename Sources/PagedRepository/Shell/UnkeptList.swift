@@ -1,13 +1,13 @@
 import PageModel
 
-/// What a list shows of pages that are not kept: their items, in this process and for as long as the list is held.
+/// The unstored pages that a list shows. Their items exist in this process only, as long as the list is in use.
 struct UnkeptList<Value: Sendable>: Sendable {
     var pages: UnkeptPages
-    /// When page one came, where it is among them.
+    /// The time at which page one arrived, if it is one of these pages.
     let servedAt: Timestamp
-    /// Attempts at the page behind them that have failed, one after the other.
+    /// The number of consecutive failed attempts to fetch the next page.
     var attempts = 0
-    /// What was stored when the first of them came: of any other list they are no part.
+    /// The version of the stored list when the first of these pages arrived. They belong to no other list.
     private let version: ListVersion
     private let validatedAt: Timestamp?
     private var decoded: [DecodedPage<Value>] = []
@@ -21,8 +21,8 @@ struct UnkeptList<Value: Sendable>: Sendable {
 
     mutating func append(_ page: DecodedPage<Value>) { decoded.append(page) }
 
-    /// The list as it is shown: what is stored, and these pages behind it, or in its place. Nil when what is stored has
-    /// become another list, or its page one a newer one.
+    /// Returns the list to show: the stored items with these pages behind them or in their place. Returns nil when the
+    /// stored list has become another one, or has a newer page one.
     func laid(over stored: ListSnapshot<Value>) -> ListSnapshot<Value>? {
         let isWhole = pages.start == 0
         guard
@@ -36,7 +36,7 @@ struct UnkeptList<Value: Sendable>: Sendable {
             snapshot.version = stored.version
             snapshot.failingPages = stored.failingPages
             snapshot.validatedAt = servedAt
-            // It is not to be used again without asking, however young it is.
+            // Such a list must not be served without a request, however recent it is.
             snapshot.freshness = .stale
         }
         let behind = snapshot.runs.filter { $0.offset > 0 }.compactMap { $0.part(from: pages.end) }
@@ -44,7 +44,7 @@ struct UnkeptList<Value: Sendable>: Sendable {
         var position = pages.start
         for page in decoded {
             for stretch in page.stretches { snapshot.lay(stretch.values, at: position + stretch.index) }
-            // R12: where an item cannot be used, a hole stays.
+            // An unusable item stays a gap (R12).
             for index in page.unusable { snapshot.unusable.append(position + index..<position + index + 1) }
             position += page.count
         }
@@ -54,7 +54,7 @@ struct UnkeptList<Value: Sendable>: Sendable {
             !$0.isEmpty
         }
         snapshot.pagesLoaded += pages.pages
-        // G1: one behind the other by continuation alone.
+        // Only the order of the requests connects these pages, so their seams are inferred (G1).
         snapshot.inferredSeams += isWhole ? max(0, pages.pages - 1) : pages.pages
         snapshot.total = (pages.total == .unknown ? snapshot.total : pages.total).believed(reached: pages.end)
         snapshot.end = pages.isAtEnd ? pages.end : snapshot.total.exactCount
@@ -74,7 +74,7 @@ extension ListSnapshot {
 }
 
 extension ListSnapshot.Run {
-    /// What of it lies from `position` on; nil: nothing.
+    /// Returns the part of the segment from `position` on. Returns nil when no item is there.
     fileprivate func part(from position: Int) -> ListSnapshot.Run? {
         guard range.upperBound > position else { return nil }
         guard offset < position else { return self }

@@ -1,8 +1,10 @@
 import PageModel
 
-/// Lists whose pages hand over to the next: walked until they meet what is held (R22), or to the end (R23).
+/// Chains, where each page contains the cursor of the next one. They are walked until they meet held items (R22), or to
+/// the end (R23).
 extension SyncRun {
-    /// R22: page one of a chain does not explain what changed. It takes its place, and the walk goes on behind it.
+    /// Handles a page one of a chain that does not explain the changes (R22). The page is stored, and the walk
+    /// continues behind it.
     func walkFromHead(_ head: Sighting, _ page: FetchedPage, _ list: ListOutline) async throws(StorageError) {
         let walk = Walk(head, at: 0, runs: list.coverage.runs, keepsHole: true)
         var edits = walk.edits(head, list)
@@ -14,7 +16,7 @@ extension SyncRun {
             guard contradictions <= 2 else { return try await replace(with: page) }
             return askAgain()
         }
-        // No order was found in a list without a known end: that its items are known says nothing of where they follow.
+        // Without a proven end, no order was found in the list. Known items then do not show which items follow.
         if list.hasNoProvenEnd { tailWalk = .whole }
         try await settled(page, walk.hasMet ? .spliced : .shifted, list)
         if options.work == .refresh { return try await noteStaleTail() }
@@ -25,36 +27,36 @@ extension SyncRun {
         queue.add([.follow(next, offset: page.content.count)])
     }
 
-    /// R22: what a refresh alone cannot find out is said.
+    /// Reports a change that a refresh alone cannot locate (R22).
     private func noteStaleTail() async throws(StorageError) {
         guard let query, let list = try await storage.outline(of: query), !list.isExplained else { return }
         reconciled(.staleTail, list)
         warn("something behind page one is not as it was; a synchronisation without --refresh finds out what")
     }
 
-    /// What the page before `offset` handed over was answered.
+    /// Handles the answer for the cursor of the page before `offset`.
     func followerArrived(_ answer: PageAnswer, _ cursor: PageCursor, at offset: Int) async throws(StorageError) {
         guard let query, var list = try await surroundings(of: offset, query) else { return }
         if pass.rechecksEnd { list.record.end = nil }
         guard asked.under == list.record.version else {
-            // R4: somebody has moved the place meanwhile.
+            // Another writer has moved the position since the request (R4).
             pass.mustRestart = true
             return
         }
         guard case .page(var page) = answer else {
             return try await chainEnded(at: offset, cursor, list, edits: [])
         }
-        // R24: the origin's own word wins over a next that it hands over all the same.
+        // An explicit `hasMore` takes precedence over a next cursor (R24).
         if page.hasMore == false { page.next = nil }
         if page.next == cursor {
-            // R24: nothing, and the same way on again: the chain has come to its end.
+            // An empty page with the same cursor again is the end of the chain (R24).
             guard page.content.isEmpty else {
                 return try await originLoops("the origin's next page is the same page again", offset, list)
             }
             page.next = nil
         }
         guard !page.content.isEmpty else {
-            // R24: an exact total that is reached, and an empty page behind it, are the end, whatever is handed over.
+            // A reached exact total and an empty page behind it are the end, even with a next cursor (R24).
             if list.record.total.exactCount == offset, page.hasMore != true { page.next = nil }
             if page.next == nil { return try await chainEnded(at: offset, cursor, list, edits: []) }
             return try await nothingNew(page, at: offset, list)
@@ -63,8 +65,8 @@ extension SyncRun {
         pass.emptyAnswers = 0
         page.content = sighting.content
         guard sighting.places.contains(where: { $0.map { $0.position >= offset } ?? true }) else {
-            // R24: only what was read before; for ever, that is a loop. As the last page, it is a list in another
-            // order.
+            // All items of the answer were received before. Many such answers are a loop (R24). A last page of this
+            // kind shows a list in another order.
             if page.next == nil, list.pages.contains(where: { $0.range.upperBound > offset }) { return walkAllAgain() }
             if !sighting.isPushed(to: offset) { pass.isDisordered = true }
             return try await nothingNew(page, at: offset, list)
@@ -74,27 +76,26 @@ extension SyncRun {
         if !repeats.isEmpty { pass.isDisordered = true }
         pass.repeats.formUnion(repeats)
         pass.received += page.content.count
-        // R25: two walks met the same items again at the same places.
+        // Two walks received the same items again at the same positions (R25).
         if !repeats.isEmpty, hasRepeatedAlike(until: sighting.repeatsItems ? 1 : 3) {
             return try await repeatsIDs(at: offset, list)
         }
-        // An answer that repeats an id has to come twice, too.
+        // An answer that repeats an id must also arrive twice.
         if sighting.repeatsItems { return walkAllAgain() }
-        // What was fetched with the very cursor that this answer hands over follows it.
+        // A held page that was fetched with the cursor of this answer follows it.
         let next = list.heldPages.first { $0.offset >= offset && $0.cursorIn != nil && $0.cursorIn == page.next }
         let walk = Walk(sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
         let position = walk.position
-        // R20: what moves about while it is walked past may have gone by unseen. Such a walk proves nothing against a
-        // total.
+        // Items that move during the walk may have been missed. Such a walk does not disprove a total (R20).
         if position < offset { pass.hasChanged = true }
         let after = position + page.content.count
         var edits = walk.edits(sighting, list)
-        // Whether a total that the walk exceeds is a lie, or the list changed meanwhile, a second walk tells: see
+        // If the walk exceeds the total, either the total is false or the list has changed. A second walk decides; see
         // `settle`.
         if page.total != .unknown, page.total.count != list.record.total.count {
             edits.append(.setTotal(page.total))
             pass.hasChanged = true
-            // What page one's validator vouches for is another total.
+            // The validator of page one confirms the earlier total only.
             asksUnconditionally = true
         }
         if page.next == nil {
@@ -109,7 +110,7 @@ extension SyncRun {
         if pass.walkedTo == offset { pass.walkedTo = after }
         if pass.unbrokenTo == offset { pass.unbrokenTo = after }
         count(page, walk)
-        // R24: of a page of which nine items in ten were received before, no more is to be expected.
+        // A page with at least nine in ten items received before counts as a page without new items (R24).
         let isRepetition = repeats.count * 10 >= page.content.count * 9
         pagesWithoutNews = isRepetition && !sweeping.isChain ? pagesWithoutNews + 1 : 0
         guard pagesWithoutNews < options.loopGuard else {
@@ -126,12 +127,12 @@ extension SyncRun {
         queue.add([.follow(next, offset: after)])
     }
 
-    /// R22: the walk ends where it has met the list, unless the total says that something behind is not as it was. A
-    /// list that is not whole is gone on with where it breaks off.
+    /// Whether the walk continues. It ends where it has met held items, unless the total shows a change behind them
+    /// (R22). An incomplete list is continued at its first gap.
     private func walksOn(_ walk: Walk, at position: Int, _ query: QueryID) async throws(StorageError) -> Bool {
         guard tailWalk != .whole else { return true }
         guard walk.hasMet else {
-            // What is held there has not been met: it is walked through all the same.
+            // The answer has not met the items that are held at this position. The walk continues through them.
             let there = try await storage.excerpt(of: query, position..<position + 1)
             if there?.coverage.count ?? 0 > 0 { tailWalk = .untilExplained }
             return true
@@ -146,15 +147,15 @@ extension SyncRun {
         if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
     }
 
-    /// The pages at `offset` and the run behind it, which may be far away.
+    /// Reads the pages at `offset` and the segment behind it, which may be far away.
     private func surroundings(of offset: Int, _ query: QueryID) async throws(StorageError) -> ListOutline? {
         let near = try await storage.excerpt(of: query, max(0, offset - 1)..<offset + 4 * pageSize)
         if let near, near.coverage.runs.contains(where: { $0.upperBound > offset }) { return near }
         return try await storage.excerpt(of: query, max(0, offset - 1)..<Int.max)
     }
 
-    /// Returns the items of the answer that were received before in this walk, or earlier in the same answer. Items that
-    /// an insert has pushed into this page, or that an inclusive cursor returns again, do not count.
+    /// Returns the items of the answer that were received before in this walk, or earlier in the same answer. Items
+    /// that an insert has pushed into this page, or that an inclusive cursor returns again, do not count.
     private func repeats(in sighting: Sighting, at offset: Int) -> Set<Repeat> {
         if !sighting.repeatsItems, sighting.isPushed(to: offset) { return [] }
         var keys: Set<UInt64> = []
@@ -168,27 +169,29 @@ extension SyncRun {
         return repeats
     }
 
-    /// Whether this walk has met the same items again as the walk before, at the same places, as far as it has come.
-    /// - Parameter count: how many items at least. A list without an order repeats single items alike by chance.
+    /// Whether this walk, as far as it has come, received the same items again at the same positions as the walk
+    /// before.
+    /// - Parameter count: the minimum number of such items. A list without an order repeats single items alike by
+    ///   chance.
     private func hasRepeatedAlike(until count: Int) -> Bool {
         pass.repeats.count >= count && pass.repeats == lastRepeats.filter { $0.received < pass.received }
     }
 
-    /// R25: the ids of an unchanged list repeat. The list is read again from page one, and its pages are stored as the
-    /// origin sends them.
+    /// Marks the list as one with repeated ids (R25). The list is read again from page one, and its pages are stored as
+    /// they arrive.
     func repeatsIDs(at offset: Int, _ list: ListOutline) async throws(StorageError) {
         warn("the origin repeats item ids; repeated items are kept")
         let ledger: [LedgerEdit] = [.forgotten(offset: offset, lease: leases[offset])]
         if try await commit([.setAllowsDuplicates(true)], ledger, list) { walkAllAgain() }
     }
 
-    /// R25: ids repeat; pages are stored as they come.
+    /// Stores a page of a list with repeated ids as it arrived (R25).
     private func followUnaligned(
         _ page: FetchedPage, _ cursor: PageCursor, at offset: Int, _ list: ListOutline
     ) async throws(StorageError) {
         var edits: [ListEdit] = []
         let after = offset + page.content.count
-        // R6: a page that is stored as it was received stays.
+        // A page that equals the stored one is kept (R6).
         let isSame = list.heldPages.contains {
             $0.range == offset..<after && $0.fingerprint == page.content.fingerprint
         }
@@ -236,13 +239,13 @@ extension ListOutline {
             && heldPages.last.map { $0.cursorOut == nil && $0.offset > 0 } ?? false
     }
 
-    /// Where it ends, and how long it is, are two things: somebody stopped half way through finding out why.
+    /// Whether the end and the total differ. A run was then stopped before it found the reason.
     var contradictsItself: Bool {
         guard let end = record.end, let total = record.total.exactCount, !isAtWindow else { return false }
         return end != total
     }
 
-    /// One run, as long as the origin counts; where it does not count, one run to a known end.
+    /// Whether the list is one segment up to its known end, and the end equals the total if there is one.
     var isExplained: Bool {
         guard let end = record.end, coverage.runs.count <= 1, coverage.headEnd == end else { return false }
         return isAtWindow || record.total.exactCount.map { $0 == end } ?? true
@@ -250,9 +253,9 @@ extension ListOutline {
 }
 
 extension Sighting {
-    /// Whether the items of the answer that the walk has received before are the ones just before `offset`, in order, at
-    /// the head of the answer. An insert during the walk pushes items into the next page like that. Items that arrive
-    /// again in any other way show that the pages are not cut from one list. True where no item arrives again.
+    /// Whether the repeated items of the answer are at its head, in order, and are the ones just before `offset`. An
+    /// insert during the walk pushes items into the next page like that. Items that arrive again in any other way show
+    /// that the pages are not parts of one list. True if no item arrives again.
     func isPushed(to offset: Int) -> Bool {
         let again = places.map { $0.flatMap { $0.position < offset ? $0.position : nil } }
         let count = again.count { $0 != nil }
@@ -263,13 +266,14 @@ extension Sighting {
 extension Walk {
     var isSame: Bool { step == .same }
 
-    /// For the commit: the answer in its place, and what it proves.
+    /// Returns the edits that store the answer at its position, and mark its seams as verified.
     func edits(_ sighting: Sighting, _ list: ListOutline) -> [ListEdit] {
         let count = sighting.content.count
         let range = position..<position + count
         switch step {
         case .same:
-            // R6: the page is as it was; the way on from it may be another. Where it is not one page, it becomes one.
+            // The items are unchanged, but the next cursor may differ (R6). If several pages hold them, they become one
+            // page.
             let page = sighting.write(0..<count, at: position, evidence: .inferred)
             let isPage = list.heldPages.contains { $0.range == range }
             return [isPage ? .put(page) : .rearrange(.replacing(range, with: page)), .verify(range)]
@@ -278,7 +282,7 @@ extension Walk {
         }
     }
 
-    /// Where the list ends now, if it was known before.
+    /// Returns the end of the list after this answer. Returns nil when the end was not known before.
     func end(_ list: ListOutline) -> Int? {
         guard case .changed(let rearrangement) = step else { return list.record.end }
         guard let end = list.record.end, let tail = rearrangement.kept()?.last else { return nil }

@@ -1,15 +1,16 @@
 import PageModel
 
-/// Reads windows of lists. One that was read just now, and of whose list nothing was told since, is served from memory.
+/// Reads windows of lists. A window that was read recently is served from memory, if no change of its list was reported
+/// since.
 struct WindowReader<Value: Sendable>: Sendable {
     private let storage: any PageStorage
     private let builder: SnapshotBuilder<Value>
     private let clock: any SyncClock
     private let kept: BoundedCache<WindowKey, KeptWindow>
-    /// What lists were when they were read last, so that they need not be looked for.
+    /// The query ids of lists that were read recently, so that no lookup is needed.
     private let queries: BoundedCache<QueryKey, QueryID>
 
-    /// - Parameter budget: bytes of payloads whose windows are kept.
+    /// - Parameter budget: the maximum number of payload bytes in cached windows.
     init(_ builder: SnapshotBuilder<Value>, clock: any SyncClock, queries: BoundedCache<QueryKey, QueryID>, budget: Int)
     {
         storage = builder.storage
@@ -19,8 +20,9 @@ struct WindowReader<Value: Sendable>: Sendable {
         kept = BoundedCache(budget: budget)
     }
 
-    /// The items of the list at `range`; nil when nothing of it is known, or it is somebody else's (R45).
-    /// - Parameter source: for whom it is read.
+    /// Returns the items of the list at `range`. Returns nil when no item of the list is stored, or when the list
+    /// belongs to another owner (R45).
+    /// - Parameter source: the source of the reader.
     func window(
         of list: QueryKey, _ range: Range<Int>, for source: any PageSource
     ) async throws(StorageError) -> ItemWindow<Value>? {
@@ -32,7 +34,7 @@ struct WindowReader<Value: Sendable>: Sendable {
             switch try await read(key, query, source) {
             case .window(let window): return window
             case .another: return nil
-            // Purged, and maybe there anew.
+            // The query was purged, and the list may have been stored again.
             case .gone: break
             }
         }
@@ -54,18 +56,19 @@ struct WindowReader<Value: Sendable>: Sendable {
 
     private enum Reading {
         case window(ItemWindow<Value>)
-        /// There is no such query.
+        /// No such query exists.
         case gone
-        /// It is another list, or somebody else's.
+        /// The query is another list, or belongs to another owner.
         case another
     }
 
-    /// R45: whose the list is says the record that comes with the items, and no earlier one.
+    /// Reads the window. The record that comes with the items decides whose list it is, and no earlier record does
+    /// (R45).
     private func read(_ key: WindowKey, _ query: QueryID, _ source: any PageSource) async throws(StorageError)
         -> Reading
     {
         let now = clock.now()
-        // Asked for before: what is committed while the window is read makes another number.
+        // The change count is read first. A commit during the read then results in another count.
         let count = storage.changeCount(of: query)
         guard let (window, record, bytes, storedAt) = try await builder.window(query, key.range) else { return .gone }
         guard record.key == key.list, (try? source.takeUp(record)) != nil else { return .another }
@@ -76,7 +79,7 @@ struct WindowReader<Value: Sendable>: Sendable {
         return .window(window)
     }
 
-    /// What a window costs that holds next to nothing.
+    /// The cost of a window in addition to its payload, in bytes.
     private static var overhead: Int { 1_024 }
 }
 
@@ -85,12 +88,12 @@ private struct WindowKey: Hashable {
     var range: Range<Int>
 }
 
-/// A window that was read just now. One object, which does not say of what values it is: to find it, nothing has to be
-/// known of their type, and what is generic is looked up each time.
+/// A window that was read recently. It is an object without a type parameter. A lookup then needs no type metadata,
+/// which generic code would look up each time.
 private final class KeptWindow: Sendable {
     let record: QueryRecord
     let mark: ReadMark
-    /// Who was allowed to see it.
+    /// The source that was allowed to read the list.
     let source: any PageSource
     private let items: any AnyObject & Sendable
 
@@ -107,14 +110,14 @@ private final class KeptWindow: Sendable {
         self.source = source
     }
 
-    /// The window, which is one of these values: a reader's cache holds no others.
+    /// Returns the window. Its values have this type, because the cache of a reader contains no other type.
     func window<Value>(of type: Value.Type) -> ItemWindow<Value> {
         unsafeDowncast(items, to: Items<Value>.self).window
     }
 }
 
 extension PageSource {
-    /// Whether both are one object. Values are never known to be.
+    /// Whether both sources are the same object. Sources that are values never count as the same.
     fileprivate func isSame(as other: any PageSource) -> Bool {
         guard type(of: self) is AnyClass, type(of: other) is AnyClass else { return false }
         return (self as AnyObject) === (other as AnyObject)
