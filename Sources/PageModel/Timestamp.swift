@@ -14,10 +14,10 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// Returns the moment `duration` later. A sum outside the range of `Int64` becomes `Int64.max` milliseconds.
+    /// Returns the moment `duration` later. A sum outside the range of `Int64` becomes the bound on its side.
     public static func + (moment: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = moment.milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
-        return Timestamp(milliseconds: overflow ? .max : sum)
+        return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
     /// Returns how much later `left` is than `right`; negative when `left` is earlier. A difference outside the range

@@ -76,6 +76,13 @@ public struct SyncOptions: Hashable, Sendable {
     /// Options with all defaults.
     public init() {}
 
+    /// The options with a number of concurrent fetches that a run can use.
+    var bounded: SyncOptions {
+        var options = self
+        options.concurrency = min(max(1, concurrency), 64)
+        return options
+    }
+
     /// Whether the run only continues sweeps that the storage has recorded. A sweep that another process has finished
     /// is then not started again (R31).
     var onlyFinishesSweeps = false
@@ -187,6 +194,9 @@ public struct SyncReport: Hashable, Sendable {
     /// The number of answers that the origin forbids storing. They were reported as events, and not stored. A run with
     /// such an answer is `incomplete`.
     public var pagesNotStored = 0
+    /// The number of items that the origin counts and leaves out of its pages, as far as its total shows (R53). 0 for a
+    /// list that is not complete, and for one without hidden items.
+    public var hiddenItems = 0
     /// The number of answers that showed that the list had moved during the run (R21).
     public var driftsSeen = 0
     /// Whether the origin answered any request, possibly with an error status.

@@ -7,49 +7,11 @@ import Synchronization
 /// State: the lists, guarded by one mutex. A transaction works on a copy of them. Its changes are published while the
 /// mutex is held, so that notices arrive in the order of the commits.
 public final class MemoryStorage: PageStorage {
-    private struct State: Sendable {
-        var lists: [QueryID: MemoryList] = [:]
-        /// Never reused, so that plans for a purged query cannot apply to another.
-        var nextID: Int64 = 1
-        /// Never reused, even after a lease has ended (R30).
-        var nextToken: Int64 = 1
-        let bound: JournalBound
-        var stamps: any RandomNumberGenerator & Sendable
-        /// The changes of the running transaction.
-        var news: [ChangeSet] = []
-
-        var inOrder: [MemoryList] { lists.values.sorted { $0.record.id.rawValue < $1.record.id.rawValue } }
-
-        func list(_ key: QueryKey) -> MemoryList? { lists.values.first { $0.record.key.isSame(as: key) } }
-
-        /// Notes the time of reads since the last writing transaction (R40).
-        mutating func stampReads(at now: Timestamp) {
-            for query in lists.keys { lists[query]?.stampReads(at: now) }
-        }
-
-        /// Gives a list its next version (R51).
-        mutating func advance(_ query: QueryID, at now: Timestamp) {
-            lists[query]?.advance(stamp: stamps.next(), at: now)
-        }
-
-        mutating func tell(_ changes: [Change], of query: QueryID) {
-            guard !changes.isEmpty else { return }
-            let record = lists[query]?.record
-            news.append(
-                ChangeSet(
-                    query: query, version: record?.version, contentVersion: record?.contentVersion, changes: changes))
-        }
-
-        mutating func tellLedger(_ offsets: [Int], of query: QueryID) {
-            tell(offsets.isEmpty ? [] : [.ledger(offsets)], of: query)
-        }
-    }
-
     /// The name in the leases (R30). It lives as long as this object.
     private let owner: String
     /// The source of every stored time (R52).
     package let clock: any StorageClock
-    private let state: Mutex<State>
+    private let state: Mutex<MemoryState>
     private let hub = NoticeHub()
 
     /// An empty storage.
@@ -65,7 +27,7 @@ public final class MemoryStorage: PageStorage {
     ) {
         self.owner = owner
         self.clock = clock ?? ProcessClock()
-        state = Mutex(State(bound: journal, stamps: stamps))
+        state = Mutex(MemoryState(bound: journal, stamps: stamps))
     }
 
     private var moment: StorageMoment { StorageMoment(clock) }
@@ -292,7 +254,7 @@ public final class MemoryStorage: PageStorage {
 
     /// Runs one transaction at one moment, as a whole or not at all.
     private func write<Value: Sendable>(
-        _ body: (inout State, StorageMoment) throws(StorageError) -> Value
+        _ body: (inout MemoryState, StorageMoment) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         try state.withLock { state throws(StorageError) in
             var draft = state
@@ -307,12 +269,5 @@ public final class MemoryStorage: PageStorage {
             hub.publish(news)
             return value
         }
-    }
-}
-
-extension QueryKey {
-    /// Compares byte for byte, because Swift's `==` treats canonically equivalent texts as equal.
-    fileprivate func isSame(as other: QueryKey) -> Bool {
-        scope.utf8.elementsEqual(other.scope.utf8) && text.utf8.elementsEqual(other.text.utf8)
     }
 }

@@ -73,7 +73,7 @@ struct ItemSourceListTests {
     }
 
     @Test(
-        "A last page of any size is the end, and at most one position behind it is requested (C17, C18, C19)",
+        "A last page of any size is the end, and at most two positions behind it are requested (C17, C18, C19)",
         arguments:
             Style.allCases, [0, 1, 9, 10, 11, 19, 20, 21])
     func lastPages(style: Style, count: Int) async throws {
@@ -84,7 +84,8 @@ struct ItemSourceListTests {
             #expect(report.list?.record.end == count)
             #expect(try await bench.songs == box.songs)
             let pages = max(1, (count + 9) / 10)
-            #expect(Set(box.places.filter { $0 >= max(count, 1) }).count <= 1)
+            // Without a total, the page behind a short page is requested, too (R53).
+            #expect(Set(box.places.filter { $0 >= max(count, 1) }).count <= (counts ? 1 : 2))
             // Without a total, the engine does not trust a single answer. The engine fetches page one and the end once
             // more.
             #expect(box.places.count <= pages + (counts ? 1 : 3), "\(style) \(count) \(counts): \(box.places)")

@@ -73,6 +73,55 @@ extension ListSyncTests {
         #expect(try await bench.held == origin.names)
     }
 
+    @Test("A load during inserts keeps the answers that showed the drift, and counts each answer once (R21)")
+    func feed() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<300))
+        origin.before { number, names in
+            if number % 5 == 0 { names.insert("n\(number)", at: 0) }
+        }
+        let report = try await sync(bench, origin) { $0.concurrency = 4 }
+        #expect(report.outcome == .complete)
+        #expect(try await bench.held == origin.names)
+        // A download without a cache takes 31 requests.
+        #expect(origin.requests.count <= 31 * 3 / 2 + 4, "\(origin.requests.count) requests")
+        #expect(report.pagesFetched + report.pagesUnchanged <= origin.requests.count, "\(report.pagesFetched)")
+    }
+
+    @Test("A wrong total in one answer leaves no evidence for a later change (R21)")
+    func glitch() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<60))
+        // Request 3 counts one item more, from a list that never exists again.
+        let glitch = Mutex(false)
+        origin.state.withLock { state in
+            state.total = { count in .exact(glitch.withLock { $0 } ? count + 1 : count) }
+        }
+        origin.before { number, names in
+            glitch.withLock { $0 = number == 3 }
+            if number == 3 { names.swapAt(40, 41) }
+            if number == 4 { names.swapAt(40, 41) }
+            if number == 6 { names.insert("new", at: 0) }
+        }
+        let report = try await sync(bench, origin) { $0.concurrency = 1 }
+        #expect(report.outcome == .complete)
+        #expect(try await bench.held == origin.names)
+    }
+
+    @Test("A sweep with the largest number of concurrent fetches requests no more than the list has")
+    func mostFetches() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<48))
+        _ = try await sync(bench, origin) { $0.concurrency = .max }
+        let before = origin.requests.count
+        let report = try await sync(bench, origin) {
+            $0.concurrency = .max
+            $0.work = .sweep
+        }
+        #expect(report.outcome == .complete && report.reconciliation == .swept)
+        #expect(origin.requests.count - before <= 10)
+    }
+
     /// Use `PAGECACHE_SEEDS=5000 swift test --filter simulation` for a longer simulation.
     private static let seeds = ProcessInfo.processInfo.environment["PAGECACHE_SEEDS"].flatMap { UInt64($0) } ?? 150
 

@@ -20,6 +20,8 @@ final class ListOrigin: PageSource {
         var size: Int
         /// Returns the total for a number of items. `nil` means that the origin gives no total.
         var total: (@Sendable (Int) -> Total)? = { .exact($0) }
+        /// Items that answers leave out, although pages are cut as if they were there (R53).
+        var hidden: Set<String> = []
         /// Runs before each answer with the number of the request. The closure may change the list, or throw.
         var before: (@Sendable (Int, inout [String]) throws -> Void)?
     }
@@ -55,7 +57,8 @@ final class ListOrigin: PageSource {
             let isChain = state.access == .chain
             return .page(
                 FetchedPage(
-                    content: named(state.names[range]), total: state.total?(state.names.count) ?? .unknown,
+                    content: named(state.names[range].filter { !state.hidden.contains($0) }),
+                    total: state.total?(state.names.count) ?? .unknown,
                     next: isChain && range.upperBound < state.names.count
                         ? state.names[range].last.map { PageCursor($0) } : nil))
         }

@@ -3,12 +3,12 @@ public import PagedRepositoryTesting
 extension Campaign {
     /// The kinds of origin whose lives the tests compare with their expected outcome.
     public static let provenKinds: [OriginKind] = [
-        .overlapping, .large, .sizes, .sprouting, .uncounted, .firstContact, .sweeps, .rewritten, .clocks,
+        .hidden, .overlapping, .large, .sizes, .sprouting, .uncounted, .firstContact, .sweeps, .rewritten, .clocks,
     ]
 
     /// Lives that failed once and succeed now, by the kind of their origin.
     public static let mended = lives(of: [
-        (.hidden, [82]),  // Outcome: incomplete for ever.
+        (.hidden, [0, 1, 14, 28, 82, 136, 199, 856]),  // G2, R14: short pages in the middle.
         (.feed, [5, 8, 11, 22, 25]),  // Economy: dropped answers, second walks, needless audits.
         (.overlapping, [9, 20, 63]),  // G3, R23: an overlap of pages of two items was taken for a loop.
         (.large, [37, 112]),  // R25: an item that an insert pushed into the next page marked the list for ever.
@@ -27,7 +27,7 @@ extension Campaign {
     /// Lives that fail, by the kind of their origin. A life moves to `mended` when it succeeds. No test runs these
     /// lives.
     public static let knownRed = lives(of: [
-        (.hidden, [0, 1, 14, 28, 136]),  // Short pages in the middle, where places are asked for by number.
+        (.hidden, [321, 660]),  // R14: budgets of pages that end each walk before it is whole.
         (.endless, [1, 14]),  // The last page comes again: more requests than needed; a total that is reached.
         (.shuffled, [2, 8, 33, 82]),  // Another order in each answer: too many requests; `complete`.
         (.replicas, [0, 7, 17]),  // R14, G4: a replica that is a change behind, for 100 requests.

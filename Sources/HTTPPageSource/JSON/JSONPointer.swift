@@ -4,7 +4,7 @@ public struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     public static let whole = JSONPointer(tokens: [])
 
     /// The reference tokens, unescaped.
-    let tokens: [String]
+    package let tokens: [String]
 
     init(tokens: [String]) {
         self.tokens = tokens

@@ -90,12 +90,6 @@ struct SourceDescription: Codable, Hashable, Sendable {
         self = known
     }
 
-    /// Returns nil when the stored description is provisional, or the settings have changed since.
-    init?(usable json: String, saying: String?) {
-        self.init(json: json)
-        if isProvisional == true || !fits(saying) { return nil }
-    }
-
     /// Whether page one needs another HEAD. After five unanswered ones, HEAD is no longer sent: each one may cost the
     /// time of a whole request.
     var awaitsHead: Bool { (1..<5).contains(unansweredHeads ?? 0) }

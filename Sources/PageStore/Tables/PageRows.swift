@@ -84,9 +84,10 @@ struct PageRows {
 }
 
 extension PageSummary {
-    /// Returns whether the page holds a position in `range`. An empty page meets every range that begins at or before
-    /// its offset.
+    /// Returns whether the page holds a position in `range`. An empty page meets the ranges with its offset, and the
+    /// empty range that begins there.
     func meets(_ range: Range<Int>) -> Bool {
-        count == 0 && offset >= range.lowerBound || self.range.overlaps(range)
+        if count == 0 { return offset == range.lowerBound || range.contains(offset) }
+        return self.range.overlaps(range)
     }
 }

@@ -43,7 +43,8 @@ struct HeadVerdict: Equatable {
     }
 
     private static func isDoubtful(_ answer: FetchedPage, _ end: Int?, _ cached: Cached) -> Bool {
-        if answer.content.isEmpty, cached.readableEnd > 0 { return true }
+        // An empty page one that names the next page does not say that the list is empty.
+        if answer.content.isEmpty, cached.readableEnd > 0 { return answer.next == nil }
         if let end, end < cached.readableEnd, end * 2 < cached.readableEnd { return true }
         // An estimate never removes items, so it casts no doubt. A total that is known to be wrong would be doubted
         // again at every refresh.

@@ -204,6 +204,9 @@ extension SyncRun {
         case .sweep(let range):
             return PageRequest(.offset(range.lowerBound), size: options.pageSize)
         case .follow(let cursor, _):
+            if hidesItems, let position = PositionCursor(cursor)?.offset(source.access) {
+                return PageRequest(.offset(position), size: options.pageSize)
+            }
             return PageRequest(.cursor(cursor), size: options.pageSize)
         }
     }

@@ -37,6 +37,7 @@ extension SyncRun {
     func begin(with state: ListState) {
         glance = Glance(state: state)
         storedSince = state.readAt
+        restoreHiding(state.pageOne.map { [$0.summary] } ?? [])
         skew = state.readAt - clock.now()
         let isLoaded = state.record.validatedAt != nil
         progress(.opened(held: state.holdings?.held.count ?? 0, length: isLoaded ? state.length : nil))
@@ -112,6 +113,7 @@ extension SyncRun {
 
     private func unchanged(_ list: ListOutline, _ holdings: ListHoldings) {
         pagesUnchanged += 1
+        evidence = []
         isConfirmedAtAGlance = true
         reconciled(.unchanged, held: holdings.held.count, length: list.record.end ?? list.record.total.count)
     }

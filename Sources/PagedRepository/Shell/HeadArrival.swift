@@ -9,7 +9,8 @@ extension SyncRun {
             headFailure = FetchFailure(.refused, "the origin has no page one", isRetryable: false)
         case .notModified(let total, let validator):
             try await headConfirmed(total, validator)
-        case .page(let page):
+        case .page(let answer):
+            let page = stepped(answer)
             asksUnconditionally = false
             if page.content.count > 0 { pageSize = fullPage(page.content.count, isWhole: end(of: page) != nil) }
             isPageSizeSure = true
@@ -84,8 +85,14 @@ extension SyncRun {
             }
             // Another owner may have begun the list while page one was in flight.
             guard isOurs(list.record) else { return }
+            // Another total shows a change that page one need not show.
+            if hidesItems, list.record.validatedAt != nil,
+                headTotal.exactCount.map({ $0 != list.record.total.count }) ?? false
+            {
+                tailWalk = .whole
+            }
             var page = page.trusted(against: list)
-            if source.access.isRandom, list.contradictsItself { isSuspicious = true }
+            if access.isRandom, list.contradictsItself { isSuspicious = true }
             if repeatsForTheFirstTime(page, list) { return askAgain() }
             isShrinkConfirmed = doubt(page, list) == .isOver
             let cached = try await cached(for: &page, list)
@@ -129,7 +136,7 @@ extension SyncRun {
 
     /// Returns where the list ends according to page one itself, or nil when it does not say.
     func end(of page: FetchedPage) -> Int? {
-        guard case .end(let position) = EndOfList.decide(page, at: 0, full: nil, access: source.access) else {
+        guard case .end(let position) = EndOfList.decide(page, at: 0, full: nil, access: access) else {
             return nil
         }
         return position
@@ -154,6 +161,9 @@ extension SyncRun {
         if list.heldPages.contains(where: { $0.range == all && $0.count > 0 }) {
             // The page is stored again, so that it has the newest validator and cursor.
             edits = [.put(write(page))]
+        } else if hidesItems, page.next != nil, page.content.count > 0 {
+            // The cursor of page one shows later runs that the origin hides items (R53).
+            edits = [.splice(all, write(page))]
         }
         edits.append(.verify(all))
         // A different count is no change if the known total is an estimate. The newest count is the best estimate.
@@ -167,7 +177,11 @@ extension SyncRun {
                 edits.append(.splice(0..<page.content.count, write(page)))
             } else {
                 end = list.record.end
-                if page.total.exactCount == nil || list.record.total.exactCount == nil { pass.rechecksEnd = true }
+                // A total that counts hidden items still shows whether the list has grown.
+                let countsAlike = headTotal.exactCount.map { $0 == list.record.total.count } ?? false
+                if !countsAlike, page.total.exactCount == nil || list.record.total.exactCount == nil {
+                    pass.rechecksEnd = true
+                }
             }
         }
         return try await commitHead(edits + [.setEnd(end)], page, list, restingOn: premise)
@@ -228,8 +242,12 @@ extension SyncRun {
             warn("the origin says twice that the list has shrunk to \(now) \(now == 1 ? "item" : "items")")
         }
         witness(isSame: !isNews && !page.total.contradicts(pageOne.total))
+        if page.content.identities != lastHead || page.total.contradicts(pageOne.total) { misplaced = 0 }
+        lastHead = page.content.identities
+        // Page one has explained the drift, or there was none.
+        evidence = []
         pageOne = (page.content.count, page.next, page.total)
-        if source.access == .chain { walkBegins(behind: page, isNews: isNews) }
+        if access == .chain { walkBegins(behind: page, isNews: isNews) }
         isSuspicious = false
         if isNews { pagesFetched += 1 }
         reconciled(finding, try await storage.outline(of: list.record.id) ?? list)

@@ -92,6 +92,7 @@ extension SyncRun {
         queue.landed(landing.target)
         attempts[landing.target.offset] = nil
         failing.remove(landing.target.offset)
+        noteLength(answer, landing.target)
         tellAnswered(answer, landing.target)
     }
 

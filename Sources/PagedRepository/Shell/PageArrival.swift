@@ -20,6 +20,20 @@ extension SyncRun {
         }
         let start = range.lowerBound - overlap
         let arrived = start..<start + page.content.count
+        if pass.looks[start] != nil {
+            // Known items show only that the origin repeats itself behind the end (R24).
+            let keys = Set(page.content.identities.map(\.key))
+            if try await storage.locate(keys, in: query).count < keys.count { return walkByPosition() }
+            guard let list = try await storage.outline(of: query) else { return }
+            _ = try await isNothingBehind(start, list)
+            return
+        }
+        // Page one lacks items, so the size of the grid is wrong, and pages would be passed over.
+        if case .grid(let size) = source.access, page.content.count > size { return walkByPosition() }
+        if isShort(page, at: start) {
+            if isShortAgain(page, at: start) { queue.addFirst(.span(range, overlap: overlap)) }
+            return
+        }
         guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
         guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start, isCounted: true) }
         let missing = list.coverage.gaps(in: arrived)
@@ -43,7 +57,12 @@ extension SyncRun {
                 pass.doubtful.insert(range.lowerBound)
                 return queue.addFirst(.span(range, overlap: overlap))
             }
-            edits.append(.setEnd(position))
+            if isEndByLength(page, at: position, list) {
+                lookBehind(end: position, start: start)
+                if list.record.end != nil { edits.append(.setEnd(nil)) }
+            } else {
+                edits.append(.setEnd(position))
+            }
         } else if let end = list.record.end, arrived.upperBound > end {
             edits.append(.setEnd(nil))
         }
@@ -74,7 +93,11 @@ extension SyncRun {
         _ page: FetchedPage, _ arrived: Range<Int>, of range: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
     ) {
         pagesFetched += 1
-        if missing.isEmpty { pass.fruitless.insert(range.lowerBound) }
+        if missing.isEmpty {
+            pass.fruitless.insert(range.lowerBound)
+        } else {
+            furthest = max(furthest, arrived.upperBound)
+        }
         if case .grid(let size) = source.access, missing.isEmpty, page.content.count < size,
             list.record.total.exactCount ?? 0 > arrived.upperBound
         {
@@ -160,12 +183,15 @@ extension SyncRun {
     ///   - isCounted: whether only the total has changed. If page one explains the new total, the rest of the list is
     ///     not in doubt. Defaults to false.
     func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
+        if !isCounted, source.access.isRandom, !hidesItems {
+            misplaced += 1
+            if misplaced >= SyncRun.mostMisplaced || isIrregular && misplaced > 1 { return walkByPosition() }
+        }
         evidence = page.content.isEmpty && !isEnd ? [] : [Clue(offset: offset, page: page, isEnd: isEnd)]
         pass.mustRestart = true
         if !isCounted { isSuspicious = true }
         driftsSeen += 1
         queue.clear()
-        pagesFetched += 1
         logger.debug("the list moved while it was read")
     }
 
@@ -176,7 +202,6 @@ extension SyncRun {
             evidence.count < SyncRun.mostEvidence
         else { return }
         evidence.append(Clue(offset: offset, page: page, isEnd: false))
-        pagesFetched += 1
     }
 
     /// Handles an empty answer, or a refusal behind the end. Without other evidence, it is the end of the list (R24).
@@ -184,6 +209,11 @@ extension SyncRun {
         _ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
+        if try await isNothingBehind(range.lowerBound - overlap, list) { return }
+        if case .page(let page) = answer, page.hasMore == true, isShort(page, at: range.lowerBound - overlap) {
+            if isShortAgain(page, at: range.lowerBound - overlap) { queue.addFirst(.span(range, overlap: overlap)) }
+            return
+        }
         // The known items before the position are missing too (R21).
         guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
             return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)
@@ -194,8 +224,12 @@ extension SyncRun {
                 pass.doubtful.insert(range.lowerBound)
                 return queue.addFirst(.span(range, overlap: overlap))
             }
+            // Items behind the position were returned, so the origin hides those before them (R53).
+            if furthest > range.lowerBound { return walkByPosition() }
             pass.emptyFrom = min(range.lowerBound, pass.emptyFrom ?? .max)
             queue.clear(from: range.lowerBound)
+        } else if furthest > range.lowerBound, access.isRandom, list.record.total.exactCount == nil {
+            return walkByPosition()
         } else if list.record.total.exactCount == nil,
             list.pages.contains(where: { $0.range.upperBound > range.lowerBound }),
             !isWitnessed(range.lowerBound, end: range.lowerBound)
@@ -210,6 +244,13 @@ extension SyncRun {
                 FetchedPage(content: PageContent(), total: pageOne.total), at: range.lowerBound, isEnd: true)
         }
         pass.fruitless.insert(range.lowerBound)
+        if case .page(let page) = answer, list.coverage.headEnd == range.lowerBound,
+            isEndByLength(page, at: range.lowerBound, list)
+        {
+            // The known items before the position arrived alone, so the answer is no empty page.
+            lookBehind(end: range.lowerBound, start: range.lowerBound - overlap)
+            return
+        }
         var edits: [ListEdit] = []
         if list.record.total.exactCount == nil, list.coverage.headEnd == range.lowerBound {
             edits = [.setEnd(range.lowerBound)]

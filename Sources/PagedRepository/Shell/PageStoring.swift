@@ -47,6 +47,11 @@ extension SyncRun {
                 listMoved(page, at: start)
                 return .notStored
             }
+            if times > 3, isIrregular, source.access.isRandom, !hidesItems {
+                // Where pages lack items, positions do not count the items before them (R53).
+                walkByPosition()
+                return .notStored
+            }
             if times > 3 {
                 warn("the origin repeats item ids; repeated items are kept")
                 plan.edits.insert(.setAllowsDuplicates(true), at: 0)

@@ -24,7 +24,7 @@ extension SyncRun {
         case .positions(let range):
             let known = range.clamped(
                 to: 0..<max(range.lowerBound, list.record.end ?? list.record.total.exactCount ?? .max))
-            return source.access.isRandom ? coverage.gaps(in: known).isEmpty : coverage.headEnd >= known.upperBound
+            return access.isRandom ? coverage.gaps(in: known).isEmpty : coverage.headEnd >= known.upperBound
         }
     }
 
@@ -46,7 +46,7 @@ extension SyncRun {
             let end = list.coverage.headEnd
             return Array(missing.filter { $0.covers(end) }.prefix(1))
         case .positions(let range):
-            guard source.access.isRandom else { return missing }
+            guard access.isRandom else { return missing }
             return missing.filter { target in
                 guard case .span(let span, _) = target else { return true }
                 return span.overlaps(range)

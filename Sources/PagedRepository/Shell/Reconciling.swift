@@ -21,10 +21,10 @@ extension SyncRun {
         guard !list.record.allowsDuplicates, !head.repeatsItems, source.access != .single else {
             return try await replace(with: page)
         }
-        let isChain = source.access == .chain
+        let isChain = access == .chain
         var isGrid = false
         var size = pageSize
-        if case .grid(let grid) = source.access {
+        if case .grid(let grid) = access {
             isGrid = true
             size = grid
         }
@@ -52,6 +52,7 @@ extension SyncRun {
                 clue.page, at: clue.offset, list.record.id, isEnd: clue.isEnd, asked: clue.offset..<clue.offset)
             sighting.isWitnessed = clue.isEnd
             machine.learn(clue: sighting, total: clue.page.total)
+            pagesFetched += 1
         }
         reconciliationUnderWay = Reconciliation(machine: machine, page: page, list: list)
         try await carryOn()
@@ -83,7 +84,10 @@ extension SyncRun {
             contradictions += 1
             // The reconciliation starts over at most twice (R18). Then the list is read again, and stays readable
             // meanwhile.
-            guard contradictions <= 2 else { return try await replace(with: work.page) }
+            guard contradictions <= 2 else {
+                if isIrregular, source.access.isRandom, !hidesItems { return walkByPosition() }
+                return try await replace(with: work.page)
+            }
             askAgain()
         case .replaced:
             try await replace(with: work.page)

@@ -16,6 +16,17 @@ extension SyncRun {
         guard case .span(let range, _) = target, failure.refusesPlace, range.lowerBound > 0, let query,
             let list = try await storage.outline(of: query)
         else { return false }
+        if let look = pass.looks[range.lowerBound] {
+            // Behind a supposed end, a refusal is no failure. It shows that nothing can be fetched there.
+            queue.landed(target)
+            if failure.httpStatus == 422, let end = look, list.coverage.headEnd == end {
+                _ = try await self.end(atWindow: end, nil, list)
+            } else {
+                _ = try await isNothingBehind(range.lowerBound, list)
+            }
+            try await record([.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])], for: query)
+            return true
+        }
         let total = list.record.total.exactCount ?? .max
         guard range.lowerBound < total, !list.heldPages.contains(where: { $0.offset >= range.lowerBound }) else {
             return false
@@ -38,7 +49,7 @@ extension SyncRun {
     /// returns no item there although the previous page is full. At least one more full page must be counted. Otherwise
     /// the list ends there, and the total is wrong.
     func isWindow(_ list: ListOutline, end: Int, total: Int) -> Bool {
-        guard end > 0 else { return false }
+        guard end > 0, !hidesItems else { return false }
         if let refused = pass.refused.min(), refused <= end { return true }
         let size = max(pageSize, 1)
         guard total - end >= size, let last = list.heldPages.last, last.range.upperBound == end else { return false }

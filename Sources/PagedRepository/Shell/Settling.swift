@@ -9,7 +9,7 @@ extension SyncRun {
         let reached = list.coverage.headEnd
         // Observations of this run about the end say nothing about a total that another writer has stored since.
         let isOwnTotal = record.total.count == pageOne.total.count
-        if source.access.isRandom, let total = record.total.exactCount, reached < total,
+        if access.isRandom, let total = record.total.exactCount, reached < total,
             list.coverage.runs.count <= 1, pass.emptyFrom != nil, givenUp.isEmpty, missingTargets(of: list).isEmpty
         {
             // The total is larger than the number of returned items, and the remaining positions are empty. The origin
@@ -23,13 +23,13 @@ extension SyncRun {
             warn("the origin counts \(total) items but gives \(reached)")
             return try await finish([.setTotal(.estimate(total)), .setEnd(reached)], list)
         }
-        if source.access.isRandom, record.total.exactCount == nil, let refused = pass.refused.min(), refused <= reached,
+        if access.isRandom, record.total.exactCount == nil, let refused = pass.refused.min(), refused <= reached,
             missingTargets(of: list).isEmpty
         {
             guard passCount > 0 else { return false }
             return try await end(atWindow: reached, nil, list)
         }
-        if source.access == .chain, let end = record.end, end == reached, let total = record.total.exactCount,
+        if access == .chain, let end = record.end, end == reached, let total = record.total.exactCount,
             total != end
         {
             // The walk and the total disagree: the list has changed, or the total is wrong. Page one is requested once
@@ -107,6 +107,9 @@ extension SyncRun {
         report.state = state
         report.driftsSeen = driftsSeen
         report.pagesNotStored = pagesNotStored
+        if hidesItems, state?.isComplete == true, let end = state?.record.end, let total = state?.record.total.count {
+            report.hiddenItems = max(0, total - end)
+        }
         report.wasHeard = wasHeard
         return report
     }

@@ -14,7 +14,7 @@ extension SyncRun {
         sweeping.isBegun = true
         sweeping.isRecorded = list.record.sweep != nil
         sweeping.answers.removeAll()
-        switch source.access {
+        switch access {
         case .single:
             return .drained
         case .chain:
@@ -51,7 +51,7 @@ extension SyncRun {
     /// it.
     private func sweepPositions(_ list: ListOutline) -> [Int] {
         let step = sweepStep
-        let positions = (0..<max(1, options.concurrency)).map { sweeping.position + $0 * step }
+        let positions = (0..<options.concurrency).map { sweeping.position + $0 * step }
         guard let total = list.record.total.exactCount, total >= sweeping.position else { return positions }
         return positions.prefix(1) + positions.dropFirst().filter { $0 <= total }
     }
@@ -92,6 +92,12 @@ extension SyncRun {
         if let now = page.total.exactCount, now != list.record.total.exactCount ?? now || contradictsPageOne(now) {
             return try await listMovedInSweep(list)
         }
+        if try await isShortInSweep(page, start, list) {
+            if sweeping.short.updateValue(page.content.identities, forKey: start) == page.content.identities {
+                return walkByPosition()
+            }
+            return queue.addFirst(.sweep(question(sweeping.position)))
+        }
         var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
         if sighting.repeatsItems { return try await listMovedInSweep(list) }
         var content = sighting.content
@@ -119,7 +125,7 @@ extension SyncRun {
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
         // A reached total does not prove the end in a sweep. The next request shows it.
         let isShort =
-            page.total.exactCount == nil && page.hasMore == nil
+            page.total.exactCount == nil && page.hasMore == nil && list.record.end == after
             && page.content.count < question(sweeping.position).count
         if page.hasMore == false || isShort { return try await endSweep(at: after, list, edits, page) }
         edits.append(.setEnd(walk.end(list)))
@@ -130,6 +136,25 @@ extension SyncRun {
         // After a short page, the planned positions do not fit any more. The rest of a page on the grid arrives again.
         sweeping.position = after
         if after != aligned(after) || content.count < sweepStep { queue.clear() }
+    }
+
+    /// Whether an answer is shorter than requested although the list continues behind it: the origin says or counts so,
+    /// or items are held or were returned behind it (R53).
+    private func isShortInSweep(
+        _ page: FetchedPage, _ start: Int, _ list: ListOutline
+    ) async throws(StorageError) -> Bool {
+        let after = start + page.content.count
+        guard !hidesItems, page.content.count < question(sweeping.position).count, page.hasMore != false,
+            list.record.window ?? .max > after
+        else { return false }
+        if page.hasMore == true { return true }
+        if let total = page.knowing(list.record.total).total.exactCount { return after < total }
+        if list.heldPages.contains(where: { $0.range.upperBound > after && $0.offset > start }) { return true }
+        // Earlier items that come again show only that the origin repeats itself behind the end (R24).
+        let behind = sweeping.answers.filter { $0.key > start }.flatMap { $0.value.content.identities.map(\.key) }
+        guard !behind.isEmpty else { return false }
+        let places = try await storage.locate(Set(behind), in: list.record.id)
+        return behind.contains { places[$0].map { $0.position >= after } ?? true }
     }
 
     /// Whether another process has finished the sweep that this run only continues (R31).
@@ -215,6 +240,8 @@ extension SyncRun {
             sweeping.failures = [:]
             _ = try await commit([.setSweep(nil)], [], list)
         }
+        misplaced += 1
+        if isIrregular && misplaced > 1 || misplaced > SyncRun.mostMisplaced, !hidesItems { return walkByPosition() }
         pass.mustRestart = true
         isSuspicious = true
         queue.clear()
@@ -226,6 +253,7 @@ extension SyncRun {
             start = (progress.position, cursor)
         }
         tailWalk = .whole
+        (pass.wasShort, pass.sawHidden) = (false, false)
         sweeping.isChain = true
         sweeping.isAtEnd = pageOne.next == nil
         defer {
@@ -244,6 +272,7 @@ extension SyncRun {
         }
         if try await commit([.setSweep(nil)], [], list) {
             try await takeBackRepeats()
+            if let list = try await storage.outline(of: list.record.id) { try await takeBackHiding(list) }
             reconciled(.swept, list)
         }
         return .drained

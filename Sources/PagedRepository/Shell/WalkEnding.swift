@@ -132,7 +132,7 @@ extension SyncRun {
     /// Returns the fetch that walks a list without gaps again from page one. Returns an empty array unless a new walk
     /// is required, or the end of the list does not match the total.
     func rewalk(of list: ListOutline) -> [FetchTarget] {
-        guard source.access == .chain, !pass.hasRewalked, let next = pageOne.next,
+        guard access == .chain, !pass.hasRewalked, let next = pageOne.next,
             let end = list.record.end ?? (tailWalk == .whole ? .max : nil), end > pageOne.count
         else { return [] }
         if tailWalk != .whole {

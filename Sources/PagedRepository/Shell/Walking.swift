@@ -46,6 +46,15 @@ extension SyncRun {
         guard case .page(var page) = answer else {
             return try await chainEnded(at: offset, cursor, list, edits: [])
         }
+        if hidesItems, let position = PositionCursor(cursor) {
+            guard
+                let rest = try await stepped(
+                    page, from: position, at: offset, query, known: list.record.total)
+            else {
+                return movedWhileStepping()
+            }
+            page = rest
+        }
         // An explicit `hasMore` takes precedence over a next cursor (R24).
         if page.hasMore == false { page.next = nil }
         if page.next == cursor {

@@ -8,23 +8,11 @@ struct FieldPointer: Hashable {
     let text: String
     private let tokens: [[UInt8]]
 
-    /// Returns nil when `text` is not empty and does not start with a slash, or when it has an invalid `~` escape.
+    /// Returns nil when `text` is no JSON Pointer: see `JSONPointer`.
     init?(_ text: String) {
+        guard let pointer = JSONPointer(text) else { return nil }
         self.text = text
-        guard !text.isEmpty else {
-            tokens = []
-            return
-        }
-        guard text.hasPrefix("/") else { return nil }
-        var tokens: [[UInt8]] = []
-        for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            // Both escapes are decoded in one pass. Decoding `~0` first would turn `~01` into a slash (RFC 6901, 4).
-            let pieces = part.split(separator: "~", omittingEmptySubsequences: false)
-            guard pieces.dropFirst().allSatisfy({ $0.hasPrefix("0") || $0.hasPrefix("1") }) else { return nil }
-            let rest = pieces.dropFirst().map { ($0.hasPrefix("0") ? "~" : "/") + $0.dropFirst() }
-            tokens.append(Array((pieces[0] + rest.joined()).utf8))
-        }
-        self.tokens = tokens
+        tokens = pointer.tokens.map { Array($0.utf8) }
     }
 
     /// Parses several pointers separated by commas: `/id,/owner/name`. Returns nil when one is invalid.

@@ -1,0 +1,108 @@
+import PageModel
+
+/// The passes of a run: page one, then all missing positions, until the list stands still.
+extension SyncRun {
+    /// Fetches page one, then the missing positions. Starts again with page one when the list moved meanwhile. A pass
+    /// that stores new items is progress. At most `options.restarts` consecutive passes may have none.
+    func passes() async throws(StorageError) -> FetchQueue.Ending {
+        while true {
+            pass = Pass()
+            if tailWalk == .untilExplained { tailWalk = nil }
+            var ending = FetchQueue.Ending.drained
+            if try await !adoptsHead() { ending = try await refreshHead() }
+            guard ending == .drained, headFailure == nil, let query else { return ending }
+            // A page that a repair has moved does not count as the next page.
+            if passCount > 0 { goal = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0 }
+            if options.work == .refresh { return ending }
+            if try await hasNothingLeft() { return ending }
+            while !pass.mustRestart, var list = try await storage.outline(of: query) {
+                if pass.rechecksEnd { list.record.end = nil }
+                guard list.heldPages.count < options.pagesPerQuery else {
+                    warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
+                    return ending
+                }
+                if isDone(list) { return try await partlyDone(list, ending) }
+                // The doubted position is not requested again before page one is answered.
+                var targets: [FetchTarget] = pass.awaitsWitness == nil ? [] : [.head]
+                if targets.isEmpty, options.work.refreshesHead || tailWalk == .whole { targets = rewalk(of: list) }
+                if targets.isEmpty {
+                    targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list)
+                }
+                if targets.isEmpty { targets = looksBehind(list) }
+                if targets.isEmpty { targets = tail(of: list) }
+                if targets.isEmpty {
+                    if !options.work.refreshesHead, !pass.mustRestart { return try await partlyDone(list, ending) }
+                    break
+                }
+                queue.add(targets)
+                ending = try await drive()
+                if tailWalk == .whole, !pass.mustRestart { tailWalk = nil }
+                if ending != .drained || headFailure != nil { return ending }
+                // The origin repeats itself, so another pass would prove no more.
+                if isUnproven { return ending }
+                if isElsewhere { await waitForOthers() }
+            }
+            if !pass.mustRestart, try await settle() {
+                guard options.work == .sweep, sweepOutstanding else { return ending }
+                ending = try await sweep()
+                if ending != .drained || !pass.mustRestart { return ending }
+            }
+            passCount += 1
+            lastRepeats = pass.repeats
+            suspectedEnd = pass.emptyFrom
+            // New items are progress. So a list that changes faster than one pass is still fetched.
+            restarts = pass.newItems > 0 && !pass.hasReplaced ? 0 : restarts + 1
+            guard restarts <= options.restarts else {
+                keptChanging = true
+                warn("the list kept changing while it was read; it may have holes")
+                return ending
+            }
+        }
+    }
+
+    /// Returns the fetch that reopens a chain whose end is unknown and whose last page has no cursor. The walk
+    /// continues from the last page with a cursor. Held items behind it stay held, even without a result (R14).
+    private func tail(of list: ListOutline) -> [FetchTarget] {
+        guard access == .chain, !list.isComplete, givenUp.isEmpty, pass.reopenings < 2,
+            let target = LoadPlan.tailWithoutCursor(of: list)
+        else { return [] }
+        pass.reopenings += 1
+        if tailWalk == nil { tailWalk = .untilExplained }
+        return [target]
+    }
+
+    /// Returns the fetches for missing positions, without those that were requested in vain.
+    func missingTargets(of list: ListOutline) -> [FetchTarget] {
+        let longest = max(options.retry.cap, options.retry.longestRetryAfter)
+        let barred =
+            options.honorsLedger
+            ? LoadPlan.barred(list.ledger, now: list.readAt, pause: options.retry.cap, longest: longest) : []
+        let overlap = min(options.overlap, source.largestOverlap ?? .max)
+        return LoadPlan.targets(for: list, access: access, size: pageSize, overlap: overlap).filter {
+            !pass.fruitless.contains($0.offset) && $0.offset < pass.emptyFrom ?? .max && !barred.contains($0.offset)
+                && $0.offset <= suspectedEnd ?? .max
+        }
+    }
+
+    /// Requests page one. If another owner has it in flight, uses the answer that the owner stores (R30).
+    private func refreshHead() async throws(StorageError) -> FetchQueue.Ending {
+        while true {
+            queue.add([.head])
+            let ending = try await drive()
+            guard isElsewhere, ending == .drained else { return ending }
+            await waitForOthers()
+            if Task.isCancelled { return .stopped }
+            guard let query, let list = try await storage.outline(of: query) else { return ending }
+            // The other owner's answer suffices if a total or a cursor shows the end. If only a short page does, this
+            // run must know its length. An answer from before an invalidation does not suffice.
+            if let validatedAt = list.record.validatedAt, validatedAt >= storedSince ?? validatedAt,
+                !list.record.isInvalidated, options.work != .sweep,
+                list.record.total.exactCount != nil || access == .chain
+            {
+                if let head = list.heldPages.first(where: { $0.offset == 0 }) { adopt(head, list) }
+                reconciled(.unchanged, list)
+                return ending
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import PageModel
+
+/// The state of a `MemoryStorage`: all lists, and the numbers that are given out once.
+struct MemoryState: Sendable {
+    var lists: [QueryID: MemoryList] = [:]
+    /// Never reused, so that plans for a purged query cannot apply to another.
+    var nextID: Int64 = 1
+    /// Never reused, even after a lease has ended (R30).
+    var nextToken: Int64 = 1
+    let bound: JournalBound
+    var stamps: any RandomNumberGenerator & Sendable
+    /// The changes of the running transaction.
+    var news: [ChangeSet] = []
+
+    var inOrder: [MemoryList] { lists.values.sorted { $0.record.id.rawValue < $1.record.id.rawValue } }
+
+    func list(_ key: QueryKey) -> MemoryList? { lists.values.first { $0.record.key.isSame(as: key) } }
+
+    /// Notes the time of reads since the last writing transaction (R40).
+    mutating func stampReads(at now: Timestamp) {
+        for query in lists.keys { lists[query]?.stampReads(at: now) }
+    }
+
+    /// Gives a list its next version (R51).
+    mutating func advance(_ query: QueryID, at now: Timestamp) {
+        lists[query]?.advance(stamp: stamps.next(), at: now)
+    }
+
+    mutating func tell(_ changes: [Change], of query: QueryID) {
+        guard !changes.isEmpty else { return }
+        let record = lists[query]?.record
+        news.append(
+            ChangeSet(
+                query: query, version: record?.version, contentVersion: record?.contentVersion, changes: changes))
+    }
+
+    mutating func tellLedger(_ offsets: [Int], of query: QueryID) {
+        tell(offsets.isEmpty ? [] : [.ledger(offsets)], of: query)
+    }
+}
+
+extension QueryKey {
+    /// Compares byte for byte, because Swift's `==` treats canonically equivalent texts as equal.
+    fileprivate func isSame(as other: QueryKey) -> Bool {
+        scope.utf8.elementsEqual(other.scope.utf8) && text.utf8.elementsEqual(other.text.utf8)
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import PageModel
+import PageStore
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+/// Origins that leave items out of pages in the middle of the list (R53).
+@Suite("Hidden items")
+struct HiddenItemsTests {
+    private let clock = ManualClock()
+
+    private func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
+
+    /// What the total of an origin counts.
+    enum Count: CaseIterable {
+        case all, shown, none
+    }
+
+    private func origin(_ access: PagingAccess, hiding hidden: Set<String>, _ count: Count) -> ListOrigin {
+        let origin = ListOrigin(names(0..<60), access: access)
+        origin.state.withLock { state in
+            state.hidden = hidden
+            switch count {
+            case .all: break
+            case .shown: state.total = { .exact($0 - hidden.count) }
+            case .none: state.total = nil
+            }
+        }
+        return origin
+    }
+
+    private func sync(
+        _ bench: SyncBench, _ origin: ListOrigin, _ work: SyncOptions.Work = .everything
+    ) async throws -> SyncReport {
+        var options = SyncOptions()
+        options.work = work
+        return try await ListSync(
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
+        ).run()
+    }
+
+    private static let cases: [(PagingAccess, Count)] = [.offsets, .grid(size: 10)].flatMap { access in
+        Count.allCases.map { (access, $0) }
+    }
+
+    @Test(
+        "Short pages in the middle end no list: every visible item is held, and the next sync takes a few requests",
+        arguments: cases)
+    func shortPages(access: PagingAccess, count: Count) async throws {
+        let bench = try await SyncBench(clock)
+        let hidden = Set(["i13", "i14", "i27", "i41", "i44", "i49"])
+        let origin = origin(access, hiding: hidden, count)
+        let report = try await sync(bench, origin)
+        let shown = origin.names.filter { !hidden.contains($0) }
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(try await bench.held == shown)
+        #expect(report.list?.record.end == shown.count && report.list?.gaps == [])
+        #expect(report.hiddenItems == (count == .all ? hidden.count : 0))
+        #expect(report.warnings.contains { $0.contains("leaves items out") })
+        #expect(origin.requests.count <= 30)
+        let before = origin.requests.count
+        #expect(try await sync(bench, origin).outcome == .complete)
+        // Without a total, the end is looked at: the last page, and two empty ones behind it.
+        #expect(origin.requests.count - before <= (count == .none ? 5 : 4))
+    }
+
+    @Test("An empty page in the middle ends no list whose total counts more", arguments: [Count.all, .shown])
+    func emptyPage(count: Count) async throws {
+        let bench = try await SyncBench(clock)
+        let hidden = Set(names(20..<40))
+        for access in [PagingAccess.offsets, .grid(size: 10)] {
+            let origin = origin(access, hiding: hidden, count)
+            #expect(try await sync(bench, origin).outcome == .complete)
+            #expect(try await bench.held == names(0..<20) + names(40..<60))
+        }
+    }
+
+    @Test("Hiding and inserting more items later removes and adds exactly these", arguments: cases)
+    func changes(access: PagingAccess, count: Count) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = origin(access, hiding: Set(names(30..<33)), count)
+        _ = try await sync(bench, origin)
+        origin.state.withLock { state in
+            state.names.insert("new", at: 0)
+            state.hidden = Set(names(30..<33) + names(12..<14))
+            if count == .shown { state.total = { .exact($0 - 5) } }
+        }
+        for work in [SyncOptions.Work.everything, .sweep] { _ = try await sync(bench, origin, work) }
+        let hidden = origin.state.withLock(\.hidden)
+        #expect(try await bench.held == origin.names.filter { !hidden.contains($0) })
+    }
+
+    @Test("Once no item is hidden any more, a sweep makes pages requestable by position again", arguments: cases)
+    func takenBack(access: PagingAccess, count: Count) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = origin(access, hiding: Set(names(25..<28)), count)
+        _ = try await sync(bench, origin)
+        func hides() async throws -> Bool {
+            let list = try await bench.store.query(bench.key)
+            let outline = try await bench.store.outline(of: try #require(list).id)
+            return outline?.heldPages.first?.cursorOut != nil
+        }
+        #expect(try await hides())
+        origin.state.withLock { state in
+            state.hidden = []
+            if count == .shown { state.total = { .exact($0) } }
+        }
+        #expect(try await sync(bench, origin, .sweep).outcome == .complete)
+        #expect(try await bench.held == origin.names)
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await !hides())
+    }
+
+    @Test("A page that is short once, because of a fault, changes nothing")
+    func fault() async throws {
+        let bench = try await SyncBench(clock)
+        let origin = ListOrigin(names(0..<60))
+        let good = origin.names
+        origin.before { number, names in names = number == 3 ? Array(good.dropLast(3)) : good }
+        #expect(try await sync(bench, origin).outcome == .complete)
+        #expect(try await bench.held == good)
+    }
+
+    @Test("Pages that are limited by their bytes are short, and no item is passed over", arguments: [Count.all, .none])
+    func pagesByBytes(count: Count) async throws {
+        /// Returns at most seven items for some offsets, and ten for others.
+        final class Weighed: PageSource {
+            let origin: ListOrigin
+            init(_ origin: ListOrigin) { self.origin = origin }
+            var access: PagingAccess { origin.access }
+            var usage: SourceUsage { origin.usage }
+            func fetch(_ request: PageRequest) async throws -> PageAnswer {
+                guard case .page(var page) = try await origin.fetch(request) else { return .pastEnd }
+                if case .offset(let offset) = request.target, offset % 3 == 0, page.content.count > 7 {
+                    page.content = page.content.slice(0..<7)
+                }
+                return .page(page)
+            }
+        }
+        let bench = try await SyncBench(clock)
+        let origin = origin(.offsets, hiding: [], count)
+        for work in [SyncOptions.Work.everything, .everything, .sweep] {
+            var options = SyncOptions()
+            options.work = work
+            let report = try await ListSync(
+                storage: bench.store, source: Weighed(origin), key: bench.key, options: options, clock: clock,
+                chance: { 0.5 }
+            ).run()
+            #expect(
+                report.outcome == .complete, "\(work) \(report.warnings)")
+            #expect(try await bench.held == origin.names)
+        }
+    }
+}
