@@ -90,7 +90,9 @@ extension HTTPPageSource {
             guard let next = try reader.next(behind: contact.content).flatMap({ OriginURL($0.text) }) else {
                 return .failed("no token")
             }
-            return try await compare(next, draft, contact) { ProbeFinding.following($0, $1) }
+            return try await compare(next, draft, contact, reading: trial, from: next) {
+                ProbeFinding.following($0, $1)
+            }
         case .keyset(let name, let key):
             var trial = draft.description
             trial.key = key
@@ -103,8 +105,9 @@ extension HTTPPageSource {
     }
 
     /// Requests the offset of page one's last item. An origin that counts from 1 returns one more item of page one. A
-    /// list that has grown by one item meanwhile gives the same answer. A second request for page one tells the two
-    /// cases apart.
+    /// list that has grown by one item meanwhile gives the same answer, and so does a page one that lacks an item. A
+    /// second request for page one tells the first two apart, and one for offset 1 the third: only an origin that counts
+    /// from 1 answers it with page one.
     private func judgeOffset(
         _ name: String, _ first: Int, _ draft: DetectionDraft, _ contact: FirstContact
     ) async throws -> Verdict {
@@ -117,12 +120,16 @@ extension HTTPPageSource {
             return ProbeFinding.offset(one, two)
         }
         guard case .proved = verdict, first == 0, overlap == 2 else { return verdict }
-        guard left(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
-        switch try await compare(contact.answer.url, draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
-        case .failed(ProbeFinding.pageOne.detail): return .proved(first: 1)
-        case .failed, .proved: return .proved(first: 0)
-        case .interrupted(let detail): return .interrupted(detail)
+        url.set(name, "1")
+        for again in [contact.answer.url, url] {
+            guard left(contact) > 0 else { return .failed("not tried whether it counts from 0 or from 1") }
+            switch try await compare(again, draft, contact, { $0 == $1 ? .pageOne : .somethingElse }) {
+            case .failed(ProbeFinding.pageOne.detail): continue
+            case .failed, .proved: return .proved(first: 0)
+            case .interrupted(let detail): return .interrupted(detail)
+            }
         }
+        return .proved(first: 1)
     }
 
     /// Finds the number of page one, and whether the parameter numbers pages at all. A page with other items is not
@@ -167,8 +174,14 @@ extension HTTPPageSource {
         }
     }
 
+    /// Requests `url`, and compares the answer with page one.
+    /// - Parameters:
+    ///   - trial: how to read the next page from the answer. An answer without items that leads to another page than
+    ///     `url` proves a cursor, too: its items are hidden (R53). Defaults to nil: such an answer proves nothing.
+    ///   - next: the page that was requested.
     private func compare(
-        _ url: OriginURL, _ draft: DetectionDraft, _ contact: FirstContact, _ find: ([UInt64], [UInt64]) -> ProbeFinding
+        _ url: OriginURL, _ draft: DetectionDraft, _ contact: FirstContact, reading trial: SourceDescription? = nil,
+        from next: OriginURL? = nil, _ find: ([UInt64], [UInt64]) -> ProbeFinding
     ) async throws -> Verdict {
         switch try await ask(url, contact) {
         case .spent: return .failed("not tried")
@@ -180,12 +193,25 @@ extension HTTPPageSource {
                 limits: configuration.limits)
             guard let content = try? reader.content() else { return .failed("brought no items") }
             let finding = find(contact.content.identities.map(\.key), content.identities.map(\.key))
+            if finding == .nothing, let trial, try leads(answer, on: trial, from: next, contact) {
+                return .proved(first: nil)
+            }
             guard finding == .proved else { return .failed(finding.detail) }
             let total = PageReader.total(of: answer, draft.description).total
             return ProbeFinding.isFiltered(draft.evidence.total, total)
                 ? .failed("brought another list, of \(total.count ?? 0) items")
                 : .proved(first: nil)
         }
+    }
+
+    /// Whether an answer without items names a further page, other than the requested one and page one.
+    private func leads(
+        _ answer: Answer, on trial: SourceDescription, from url: OriginURL?, _ contact: FirstContact
+    ) throws -> Bool {
+        let reader = PageReader(
+            answer: answer, description: trial, base: contact.answer.url, isFirst: false, limits: configuration.limits)
+        guard let next = try reader.next(behind: PageContent()).flatMap({ OriginURL($0.text) }) else { return false }
+        return next != url && next != contact.answer.url
     }
 
     private func name(of candidate: Candidate) -> String {

@@ -42,6 +42,63 @@ struct ProbingTests {
                 Explained("paging", "offset as an offset", .failed, detail: "brought page one again")))
     }
 
+    @Test(
+        "An offset is found although page one lacks items (R53)",
+        arguments: [Set(0..<1), Set(0..<9), Set(0..<19), [7], [18], [5, 18]])
+    func hiddenInPageOne(hidden: Set<Int>) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, 45)
+            let shown = (start..<min(start + 20, 45)).filter { !hidden.contains($0) }
+            return .json("[\(shown.map { objects($0..<$0 + 1) }.joined(separator: ","))]")
+        }
+        let source = try scripted("http://h/api", origin)
+        _ = try await source.first()
+        #expect(source.access == .offsets, "\(source.explanation.map(\.description))")
+        #expect(try await source.page(.offset(20)).content.ids.first == "20", "counted from 0")
+        #expect(origin.requests.count <= 8)
+    }
+
+    @Test(
+        "An offset is found although the page behind page one is hidden, or limited to one item (R53)",
+        arguments: [0, 1])
+    func nothingBehindPageOne(most: Int) async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let start = min(url.number("offset") ?? 0, 65)
+            let shown = (start..<min(start + 20, 65)).filter { most > 0 || !(20..<40).contains($0) }
+            return .json("[\(shown.prefix(start == 19 ? 1 : 20).map { objects($0..<$0 + 1) }.joined(separator: ","))]")
+        }
+        let source = try scripted("http://h/api", origin)
+        _ = try await source.first()
+        #expect(source.access == .offsets)
+    }
+
+    @Test("A cursor is found although the second page is empty, if that page names a third one (R53)")
+    func emptySecondPage() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            let page = url.value(of: "cursor").flatMap { Int($0.dropFirst()) } ?? 0
+            let items = page == 1 ? "" : objects(page * 20..<page * 20 + 20)
+            return .json(#"{"items":[\#(items)],"has_more":\#(page < 3),"next_cursor":"c\#(page + 1)"}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        _ = try await source.first()
+        #expect(source.access == .chain, "\(source.explanation.map(\.description))")
+    }
+
+    @Test("A parameter that selects nothing is no cursor, whatever token comes with the empty answer")
+    func emptyFilter() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            // Every parameter filters the list, and an empty list has the same token.
+            let items = url.value(of: "cursor") == nil ? objects(0..<20) : ""
+            return .json(#"{"items":[\#(items)],"next_cursor":"c1"}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        _ = try await source.first()
+        #expect(
+            source.explanation.contains {
+                $0.description.contains("cursor for the token") && $0.description.contains("nothing")
+            })
+    }
+
     @Test("A filter parameter is not mistaken for a page number")
     func filter() async throws {
         let origin = ScriptedOrigin { url, _ in

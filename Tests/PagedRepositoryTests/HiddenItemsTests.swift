@@ -62,8 +62,8 @@ struct HiddenItemsTests {
         #expect(origin.requests.count <= 30)
         let before = origin.requests.count
         #expect(try await sync(bench, origin).outcome == .complete)
-        // Without a total, the end is looked at: the last page, and two empty ones behind it.
-        #expect(origin.requests.count - before <= (count == .none ? 5 : 4))
+        // Without a total, the end is looked at: the last page and item, and two empty pages behind them.
+        #expect(origin.requests.count - before <= (count == .none ? 6 : 4))
     }
 
     @Test("An empty page in the middle ends no list whose total counts more", arguments: [Count.all, .shown])
@@ -121,6 +121,21 @@ struct HiddenItemsTests {
         origin.before { number, names in names = number == 3 ? Array(good.dropLast(3)) : good }
         #expect(try await sync(bench, origin).outcome == .complete)
         #expect(try await bench.held == good)
+    }
+
+    @Test(
+        "An answer that has only the last received item is no empty page, and a sweep removes nothing behind it",
+        arguments: Count.allCases)
+    func lastItemAlone(count: Count) async throws {
+        let bench = try await SyncBench(clock)
+        let hidden = Set(names(3..<5) + names(20..<34))
+        let origin = origin(.offsets, hiding: hidden, count)
+        let shown = origin.names.filter { !hidden.contains($0) }
+        for work in [SyncOptions.Work.everything, .sweep, .everything] {
+            let report = try await sync(bench, origin, work)
+            #expect(report.outcome == .complete, "\(work) \(report.warnings)")
+            #expect(try await bench.held == shown)
+        }
     }
 
     @Test("Pages that are limited by their bytes are short, and no item is passed over", arguments: [Count.all, .none])

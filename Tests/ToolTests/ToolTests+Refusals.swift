@@ -91,7 +91,9 @@ extension ToolTests {
             ] as [(String, Int32)] {
                 let ended = try await Tool.run(["sync", "\(root)/items", "--store", path])
                 #expect(ended.status == status, "\(path): \(ended.errors)")
-                #expect(ended.errors.split(separator: "\n").count == 1, "\(path): \(ended.errors)")
+                // On a busy machine, a line of progress may come first: one is printed every five seconds.
+                let lines = ended.errors.split(separator: "\n").filter { !$0.hasSuffix(" requests") }
+                #expect(lines.count == 1, "\(path): \(ended.errors)")
             }
             #expect(try String(contentsOfFile: text, encoding: .utf8) == "my notes")
             #expect(folder.contents == ["notes.txt"])

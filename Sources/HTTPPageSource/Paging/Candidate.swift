@@ -35,12 +35,15 @@ enum ProbeFinding: Equatable {
     /// Judges the answer to an offset one short of page one's length. The answer must begin with the last item of page
     /// one and continue with other items. Only a real offset does that, and one that need not be a multiple of the page
     /// size (R21). When the list has grown at its head meanwhile, the answer begins with two or more items of page one.
+    /// So it does when page one lacks items: then it may begin with all of them (R53). The last item alone proves an
+    /// offset, too: the items behind it are hidden, or the origin limits an answer by its bytes.
     static func offset(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)
         let again = second.prefix { known.contains($0) }
+        if first.count > 1, second == [first.last] { return .proved }
         if again.count == second.count { return .pageOne }
-        let isBehind = first.count == 1 ? again.isEmpty : again.last == first.last && again.count < first.count
+        let isBehind = again.isEmpty ? first.count == 1 : again.last == first.last
         return isBehind && second.dropFirst(again.count).allSatisfy { !known.contains($0) } ? .proved : .somethingElse
     }
 

@@ -60,11 +60,11 @@ extension SyncRun {
     func stepped(_ page: FetchedPage) -> FetchedPage {
         guard access == .chain, hidesItems else { return page }
         headTotal = page.total
-        var page = page
+        var page = withItsEnd(page)
         let count = page.content.count
         span = max(span, count)
         let next = PositionCursor.first(source.access).next(received: count, new: count, span: max(span, 1))
-        page.next = goesOn(page, behind: next, after: count) ? next.cursor : nil
+        page.next = goesOn(page, behind: next, after: count, received: count) ? next.cursor : nil
         return page
     }
 
@@ -82,7 +82,7 @@ extension SyncRun {
         let before = try await storage.window(of: query, max(0, offset - identities.count)..<offset)
         let held = (before?.parts ?? []).filter(\.isHeld).flatMap { $0.content.identities.map(\.key) }
         let again = cursor.repeats(identities.map(\.key), behind: held)
-        var page = page
+        var page = withItsEnd(page)
         let received = identities.count
         // Behind all counted positions, an answer of known items only is the last page again, or the first one (R24).
         let isBehind = page.total.count.map { cursor.offset(source.access) ?? 0 >= $0 } ?? true
@@ -106,23 +106,40 @@ extension SyncRun {
         if again > 1 || pass.wasShort && received > again { pass.sawHidden = true }
         pass.wasShort = pass.wasShort || received < span
         let after = offset + received - again
-        page.next = goesOn(page.knowing(known), behind: next, after: after) ? next.cursor : nil
+        pass.knownAnswers = received > 0 && received == again ? pass.knownAnswers + 1 : 0
+        page.next = goesOn(page.knowing(known), behind: next, after: after, received: received) ? next.cursor : nil
+        pass.voidAnswers = received == 0 ? pass.voidAnswers + 1 : 0
+        return page
+    }
+
+    /// Returns the page with an explicit end, if earlier answers said that more items follow and this one does not.
+    private func withItsEnd(_ page: FetchedPage) -> FetchedPage {
+        if page.hasMore == true { saidMore = true }
+        guard page.hasMore == nil, saidMore else { return page }
+        var page = page
+        page.hasMore = false
         return page
     }
 
     /// Whether the list continues behind an answer. A total may count the hidden items or not. So the list goes on
     /// until as many items were received, or two pages behind the counted positions were empty. Without a total, two
     /// empty pages in a row are the end.
-    private func goesOn(_ page: FetchedPage, behind next: PositionCursor, after count: Int) -> Bool {
+    private func goesOn(
+        _ page: FetchedPage, behind next: PositionCursor, after count: Int, received: Int
+    ) -> Bool {
         if let hasMore = page.hasMore { return hasMore }
-        guard let total = page.total.count else { return !page.content.isEmpty || pass.emptyAnswers == 0 }
         if page.total.exactCount == count { return false }
-        if count >= total { return !page.content.isEmpty }
-        guard page.content.isEmpty, let position = next.offset(source.access) else { return true }
-        let size = if case .grid(let grid) = source.access { grid } else { max(span, 1) }
+        if received > 0 {
+            // The last received item arrives again with as many requests as a page has positions. More often, the
+            // origin repeats its last page (R24).
+            return pass.knownAnswers <= span + 1
+        }
+        guard let total = page.total.count else { return pass.voidAnswers == 0 }
+        guard count < total, let position = next.offset(source.access) else { return false }
         // Items behind the counted positions show that the total counts the visible items only.
-        if pass.isBehindTotal { return pass.emptyAnswers < options.loopGuard }
-        return position < total + 2 * size || pass.emptyAnswers == 0
+        if pass.isBehindTotal { return pass.voidAnswers < options.loopGuard }
+        let size = if case .grid(let grid) = source.access { grid } else { max(span, 1) }
+        return position < total + 2 * size || pass.voidAnswers == 0
     }
 
     /// Requests pages by position again if a walk from page one to the end has found no page that lacks items (R53).

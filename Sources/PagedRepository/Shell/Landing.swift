@@ -56,7 +56,7 @@ extension SyncRun {
         var batch = SpanBatch(vicinity, SpanBatch.Rules(access: source.access, fullPage: fullPage), at: storageTime)
         for landing in landings {
             guard case .span(let range, let overlap) = landing.target, case .success(.page(let page)) = landing.result,
-                mayStore(page),
+                mayStore(page), page.content.count >= fullPage ?? 0,
                 batch.add(
                     page, to: range, overlap: overlap, under: landing.asked.under, lease: leases[range.lowerBound],
                     &recent)

@@ -35,6 +35,9 @@ extension SyncRun {
             return
         }
         guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
+        if let full = fullPage, page.content.count < full, arrived.upperBound < list.record.total.exactCount ?? 0 {
+            isIrregular = true
+        }
         guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start, isCounted: true) }
         let missing = list.coverage.gaps(in: arrived)
         let identities = page.content.identities

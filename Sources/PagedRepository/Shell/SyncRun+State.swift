@@ -18,6 +18,9 @@ extension SyncRun {
         var refused: Set<Int> = []
         /// Answers that were shorter than a page although the list continues behind them, by position (R53).
         var short: [Int: [ItemIdentity]] = [:]
+        /// The number of consecutive answers by position without any item, and with known items only.
+        var voidAnswers = 0
+        var knownAnswers = 0
         /// Whether the walk has received new items behind all positions that the total counts.
         var isBehindTotal = false
         /// Whether a page of the walk had fewer items than another one.

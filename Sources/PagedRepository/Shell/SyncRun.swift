@@ -142,6 +142,8 @@ final class SyncRun {
     var provenEnd: Int?
     /// The largest number of items that an answer had.
     var span = 0
+    /// Whether an answer of an origin that hides items said that more items follow.
+    var saidMore = false
     /// Whether an answer had another number of items than page one, in the middle of the list.
     var isIrregular = false
     /// How often answers did not fit the held items, while page one stayed as it was.
