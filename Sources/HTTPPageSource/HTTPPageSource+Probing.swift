@@ -119,6 +119,17 @@ extension HTTPPageSource {
             overlap = ProbeFinding.overlap(one, two)
             return ProbeFinding.offset(one, two)
         }
+        if case .failed(ProbeFinding.lastItem.detail) = verdict {
+            if draft.evidence.hasMore == true || draft.evidence.total.exactCount ?? 0 > count {
+                return .proved(first: nil)
+            }
+            // The items behind may be hidden, or the origin limits an answer by its bytes. Then a later offset has some.
+            guard left(contact) > 0 else { return verdict }
+            url.set(name, String(2 * count - 1 + first))
+            return try await compare(url, draft, contact) { one, two in
+                two.isEmpty ? .nothing : two.contains { Set(one).contains($0) } ? .pageOne : .proved
+            }
+        }
         guard case .proved = verdict, first == 0, overlap == 2 else { return verdict }
         url.set(name, "1")
         for again in [contact.answer.url, url] {

@@ -28,6 +28,8 @@ enum ProbeFinding: Equatable {
     case proved
     /// The answer is page one again: the origin ignores the parameter.
     case pageOne
+    /// The answer is the last item of page one alone: the list ends there, or goes on where no item is visible.
+    case lastItem
     /// The answer has items, but not the expected ones.
     case somethingElse
     case nothing
@@ -35,13 +37,12 @@ enum ProbeFinding: Equatable {
     /// Judges the answer to an offset one short of page one's length. The answer must begin with the last item of page
     /// one and continue with other items. Only a real offset does that, and one that need not be a multiple of the page
     /// size (R21). When the list has grown at its head meanwhile, the answer begins with two or more items of page one.
-    /// So it does when page one lacks items: then it may begin with all of them (R53). The last item alone proves an
-    /// offset, too: the items behind it are hidden, or the origin limits an answer by its bytes.
+    /// So it does when page one lacks items: then it may begin with all of them (R53).
     static func offset(_ first: [UInt64], _ second: [UInt64]) -> ProbeFinding {
         guard !second.isEmpty else { return .nothing }
         let known = Set(first)
         let again = second.prefix { known.contains($0) }
-        if first.count > 1, second == [first.last] { return .proved }
+        if first.count > 1, second == [first.last] { return .lastItem }
         if again.count == second.count { return .pageOne }
         let isBehind = again.isEmpty ? first.count == 1 : again.last == first.last
         return isBehind && second.dropFirst(again.count).allSatisfy { !known.contains($0) } ? .proved : .somethingElse
@@ -73,6 +74,7 @@ enum ProbeFinding: Equatable {
         switch self {
         case .proved: "brought the items that follow"
         case .pageOne: "brought page one again"
+        case .lastItem: "brought the last item of page one only"
         case .somethingElse: "brought other items than those that follow"
         case .nothing: "brought nothing"
         }
