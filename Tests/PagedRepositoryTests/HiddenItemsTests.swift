@@ -33,6 +33,10 @@ struct HiddenItemsTests {
 
     private func sync(
         _ bench: SyncBench, _ origin: ListOrigin, _ work: SyncOptions.Work = .everything
+    ) async throws -> SyncReport { try await run(bench, origin, work) }
+
+    private func run(
+        _ bench: SyncBench, _ origin: any PageSource, _ work: SyncOptions.Work = .everything
     ) async throws -> SyncReport {
         var options = SyncOptions()
         options.work = work
@@ -92,6 +96,18 @@ struct HiddenItemsTests {
         #expect(try await bench.held == origin.names.filter { !hidden.contains($0) })
     }
 
+    @Test(
+        "A plain sync finds an insert in the middle by the total alone, whether it counts hidden items or not",
+        arguments: cases.filter { $0.1 != .none })
+    func insertInTheMiddle(access: PagingAccess, count: Count) async throws {
+        let bench = try await SyncBench(clock)
+        let origin = origin(access, hiding: Set(names(30..<33)), count)
+        _ = try await sync(bench, origin)
+        origin.names.insert("new", at: 45)
+        _ = try await sync(bench, origin)
+        #expect(try await bench.held == origin.names.filter { !names(30..<33).contains($0) })
+    }
+
     @Test("Once no item is hidden any more, a sweep makes pages requestable by position again", arguments: cases)
     func takenBack(access: PagingAccess, count: Count) async throws {
         let bench = try await SyncBench(clock)
@@ -113,14 +129,20 @@ struct HiddenItemsTests {
         #expect(try await !hides())
     }
 
-    @Test("A page that is short once, because of a fault, changes nothing")
+    @Test("A page that is short once, because of a fault, does not make the origin one that hides items")
     func fault() async throws {
-        let bench = try await SyncBench(clock)
-        let origin = ListOrigin(names(0..<60))
-        let good = origin.names
-        origin.before { number, names in names = number == 3 ? Array(good.dropLast(3)) : good }
-        #expect(try await sync(bench, origin).outcome == .complete)
-        #expect(try await bench.held == good)
+        for access in [PagingAccess.offsets, .grid(size: 10)] {
+            let bench = try await SyncBench(clock)
+            let origin = ListOrigin(names(0..<60), access: access)
+            let faulty = EditedOrigin(origin) { number, _, page in
+                if number == 3 { page.content = page.content.slice(0..<6) }
+            }
+            let report = try await run(bench, faulty)
+            #expect(report.outcome == .complete)
+            #expect(!report.warnings.contains { $0.contains("leaves items out") })
+            #expect(try await bench.held == origin.names)
+            #expect(try await bench.list?.heldPages.first?.cursorOut == nil)
+        }
     }
 
     @Test(
@@ -140,32 +162,38 @@ struct HiddenItemsTests {
 
     @Test("Pages that are limited by their bytes are short, and no item is passed over", arguments: [Count.all, .none])
     func pagesByBytes(count: Count) async throws {
-        /// Returns at most seven items for some offsets, and ten for others.
-        final class Weighed: PageSource {
-            let origin: ListOrigin
-            init(_ origin: ListOrigin) { self.origin = origin }
-            var access: PagingAccess { origin.access }
-            var usage: SourceUsage { origin.usage }
-            func fetch(_ request: PageRequest) async throws -> PageAnswer {
-                guard case .page(var page) = try await origin.fetch(request) else { return .pastEnd }
-                if case .offset(let offset) = request.target, offset % 3 == 0, page.content.count > 7 {
-                    page.content = page.content.slice(0..<7)
-                }
-                return .page(page)
-            }
-        }
         let bench = try await SyncBench(clock)
         let origin = origin(.offsets, hiding: [], count)
+        let limited = EditedOrigin(origin) { _, request, page in
+            if case .offset(let offset) = request.target, offset % 3 == 0, page.content.count > 7 {
+                page.content = page.content.slice(0..<7)
+            }
+        }
         for work in [SyncOptions.Work.everything, .everything, .sweep] {
-            var options = SyncOptions()
-            options.work = work
-            let report = try await ListSync(
-                storage: bench.store, source: Weighed(origin), key: bench.key, options: options, clock: clock,
-                chance: { 0.5 }
-            ).run()
+            let report = try await run(bench, limited, work)
             #expect(
                 report.outcome == .complete, "\(work) \(report.warnings)")
             #expect(try await bench.held == origin.names)
         }
+    }
+}
+
+/// An origin whose answers are changed by a function of the request and its number.
+private final class EditedOrigin: PageSource {
+    private let origin: ListOrigin
+    private let edit: @Sendable (Int, PageRequest, inout FetchedPage) -> Void
+
+    init(_ origin: ListOrigin, _ edit: @escaping @Sendable (Int, PageRequest, inout FetchedPage) -> Void) {
+        self.origin = origin
+        self.edit = edit
+    }
+
+    var access: PagingAccess { origin.access }
+    var usage: SourceUsage { origin.usage }
+
+    func fetch(_ request: PageRequest) async throws -> PageAnswer {
+        guard case .page(var page) = try await origin.fetch(request) else { return .pastEnd }
+        edit(origin.requests.count, request, &page)
+        return .page(page)
     }
 }

@@ -33,6 +33,13 @@ struct Sighting: Equatable {
 
     var range: Range<Int> { offset..<offset + content.count }
 
+    /// The place of each held item, by its key.
+    var placesByKey: [UInt64: ItemPlace] {
+        Dictionary(
+            zip(identities, places).compactMap { identity, place in place.map { (identity.key, $0) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+
     /// Whether an id repeats. Such an answer cannot be aligned (R25).
     var repeatsItems: Bool { Set(identities.map(\.key)).count < identities.count }
 

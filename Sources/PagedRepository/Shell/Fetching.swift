@@ -64,6 +64,7 @@ extension SyncRun {
         let left = leases.sorted { $0.key < $1.key }.map { LedgerEdit.released(offset: $0.key, lease: $0.value) }
         leases = [:]
         keepsHeadLease = false
+        keptLease = nil
         if let query, !left.isEmpty {
             do throws(StorageError) {
                 try await record(left, for: query)
@@ -104,8 +105,10 @@ extension SyncRun {
         var askedAt = storageTime
         if let query, !pages.isEmpty {
             // Leases are taken before the request, so that a crash leaves a record of the pages in flight (R31). This
-            // run may hold the lease of page one already.
-            granted = keepsHeadLease ? pages.filter { $0 == .head } : []
+            // run may hold a lease already.
+            granted = pages.filter {
+                $0 == .head ? keepsHeadLease : $0.offset == keptLease && leases[$0.offset] != nil
+            }
             let open = pages.filter { !granted.contains($0) }
             if !open.isEmpty {
                 var request = leaseRequest(open)

@@ -59,7 +59,8 @@ extension SyncRun {
     /// that the list must be read.
     private func takeGlance() -> (state: ListState, list: ListOutline, holdings: ListHoldings, premise: PagePremise)? {
         defer { glance = nil }
-        guard let glance, !isSuspicious, let list = glance.head, !list.contradictsItself, let premise = glance.premise,
+        guard let glance, !isSuspicious, !hidesItems || !positionWalk.countsOtherwise(than: glance.state.record.total),
+            let list = glance.head, !list.contradictsItself, let premise = glance.premise,
             let holdings = glance.state.holdings, holdings.olderPages == 0,
             list.ledger.allSatisfy({ $0.failure == nil })
         else { return nil }

@@ -10,7 +10,7 @@ extension SyncRun {
         case .notModified(let total, let validator):
             try await headConfirmed(total, validator)
         case .page(let answer):
-            let page = stepped(answer)
+            let page = withPositionCursor(answer)
             asksUnconditionally = false
             if page.content.count > 0 { pageSize = fullPage(page.content.count, isWhole: end(of: page) != nil) }
             isPageSizeSure = true
@@ -86,9 +86,7 @@ extension SyncRun {
             // Another owner may have begun the list while page one was in flight.
             guard isOurs(list.record) else { return }
             // Another total shows a change that page one need not show.
-            if hidesItems, list.record.validatedAt != nil,
-                headTotal.exactCount.map({ $0 != list.record.total.count }) ?? false
-            {
+            if hidesItems, list.record.validatedAt != nil, positionWalk.countsOtherwise(than: list.record.total) {
                 tailWalk = .whole
             }
             var page = page.trusted(against: list)
@@ -177,9 +175,9 @@ extension SyncRun {
                 edits.append(.splice(0..<page.content.count, write(page)))
             } else {
                 end = list.record.end
-                // A total that counts hidden items still shows whether the list has grown.
-                let countsAlike = headTotal.exactCount.map { $0 == list.record.total.count } ?? false
-                if !countsAlike, page.total.exactCount == nil || list.record.total.exactCount == nil {
+                if page.total.exactCount == nil || list.record.total.exactCount == nil,
+                    !positionWalk.countsAlike(list.record.total)
+                {
                     pass.rechecksEnd = true
                 }
             }

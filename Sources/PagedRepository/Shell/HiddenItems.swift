@@ -2,7 +2,7 @@ import PageModel
 
 /// Origins that leave items out of their pages, for example because the caller may not see them (R53). A short page in
 /// the middle of such a list is no end, and the positions behind it do not count the items before them. So the pages
-/// are requested one after the other, and their items are stored without holes.
+/// are requested one after the other, and their items are stored without holes: see `PositionWalk`.
 extension SyncRun {
     /// How the pages of this list are requested.
     var access: PagingAccess { hidesItems && source.access.isRandom ? .chain : source.access }
@@ -23,128 +23,40 @@ extension SyncRun {
         walkAllAgain()
     }
 
-    /// Notes an answer that has more items than page one. Page one then lacks items, or the list was shorter.
-    func noteLength(_ answer: PageAnswer, _ target: FetchTarget) {
-        guard case .span = target, case .page(let page) = answer, let full = fullPage, page.content.count > full else {
-            return
-        }
-        isIrregular = true
+    /// Returns page one with the cursor of the next page, if the list is walked by position.
+    func withPositionCursor(_ page: FetchedPage) -> FetchedPage {
+        hidesItems && source.access.isRandom ? positionWalk.head(page, source.access) : page
     }
 
-    /// Whether an answer is shorter than a page although the list continues behind it: the origin says so, or has
-    /// returned items behind it in this pass.
-    /// - Parameters:
-    ///   - page: the answer.
-    ///   - start: the requested position.
-    func isShort(_ page: FetchedPage, at start: Int) -> Bool {
-        guard source.access.isRandom, !hidesItems, let full = fullPage, page.content.count < full else { return false }
-        let after = start + page.content.count
-        // A page behind which nothing is counted is the last one, whatever its links say.
-        if let total = page.total.exactCount, total <= after { return false }
-        return page.hasMore == true || furthest > after
-    }
-
-    /// Handles a short answer in the middle. The first one may be a fault, so the request is repeated.
-    /// - Returns: whether the request must be repeated. If the answer is the same again, the origin hides items.
-    func isShortAgain(_ page: FetchedPage, at start: Int) -> Bool {
-        let identities = page.content.identities
-        isIrregular = true
-        if pass.short.updateValue(identities, forKey: start) == identities {
-            walkByPosition()
-            return false
-        }
-        return true
-    }
-
-    /// Adds the cursor of the next page to page one.
-    func stepped(_ page: FetchedPage) -> FetchedPage {
-        guard access == .chain, hidesItems else { return page }
-        headTotal = page.total
-        var page = withItsEnd(page)
-        let count = page.content.count
-        span = max(span, count)
-        let next = PositionCursor.first(source.access).next(received: count, new: count, span: max(span, 1))
-        page.next = goesOn(page, behind: next, after: count, received: count) ? next.cursor : nil
-        return page
-    }
-
-    /// Returns the items of an answer that had not been received before, with the cursor of the next page. Returns nil
-    /// when the answer shows that the list has moved.
-    /// - Parameters:
-    ///   - page: the answer.
-    ///   - cursor: the request.
-    ///   - offset: the number of items received before.
-    ///   - known: the total that the list has.
-    func stepped(
-        _ page: FetchedPage, from cursor: PositionCursor, at offset: Int, _ query: QueryID, known: Total
+    /// Returns the new items of an answer to a request by position, with the cursor of the next page. Returns nil when
+    /// the answer shows that the list has moved.
+    func newItems(
+        of page: FetchedPage, behind cursor: PositionCursor, at offset: Int, _ list: ListOutline
     ) async throws(StorageError) -> FetchedPage? {
-        let identities = page.content.identities
-        let before = try await storage.window(of: query, max(0, offset - identities.count)..<offset)
+        let (query, keys) = (list.record.id, page.content.identities.map(\.key))
+        let before = try await storage.window(of: query, max(0, offset - keys.count)..<offset)
         let held = (before?.parts ?? []).filter(\.isHeld).flatMap { $0.content.identities.map(\.key) }
-        let again = cursor.repeats(identities.map(\.key), behind: held)
-        var page = withItsEnd(page)
-        let received = identities.count
-        // Behind all counted positions, an answer of known items only is the last page again, or the first one (R24).
-        let isBehind = page.total.count.map { cursor.offset(source.access) ?? 0 >= $0 } ?? true
-        if isBehind, received > 0, page.hasMore == nil {
-            let places = try await storage.locate(Set(identities.map(\.key)), in: query)
-            if again == 0, identities.allSatisfy({ places[$0.key].map { $0.position < offset } ?? false }) {
-                page.content = PageContent()
-                page.next = nil
-                return page
-            }
-            if received > again, page.total.count != nil { pass.isBehindTotal = true }
+        let repeated = cursor.repeats(keys, behind: held)
+        var isKnown = false
+        if repeated == 0, !keys.isEmpty {
+            let places = try await storage.locate(Set(keys), in: query)
+            isKnown = keys.allSatisfy { places[$0].map { $0.position < offset } ?? false }
         }
-        if case .offset(_, repeatsLast: true) = cursor, again == 0 { return nil }
-        span = max(span, received)
-        let next = cursor.next(received: received, new: received - again, span: span)
-        if again > 0 {
-            page.content = page.content.slice(again..<received)
-            page.validator = nil
-        }
-        // The last page may be short. Any other short page, or an item from farther back, shows that items are hidden.
-        if again > 1 || pass.wasShort && received > again { pass.sawHidden = true }
-        pass.wasShort = pass.wasShort || received < span
-        let after = offset + received - again
-        pass.knownAnswers = received > 0 && received == again ? pass.knownAnswers + 1 : 0
-        page.next = goesOn(page.knowing(known), behind: next, after: after, received: received) ? next.cursor : nil
-        pass.voidAnswers = received == 0 ? pass.voidAnswers + 1 : 0
-        return page
+        return positionWalk.follow(
+            PositionWalk.Answer(page: page, cursor: cursor, offset: offset, repeated: repeated, isKnown: isKnown),
+            known: list.record.total, source.access)
     }
 
-    /// Returns the page with an explicit end, if earlier answers said that more items follow and this one does not.
-    private func withItsEnd(_ page: FetchedPage) -> FetchedPage {
-        if page.hasMore == true { saidMore = true }
-        guard page.hasMore == nil, saidMore else { return page }
-        var page = page
-        page.hasMore = false
-        return page
-    }
-
-    /// Whether the list continues behind an answer. A total may count the hidden items or not. So the list goes on
-    /// until as many items were received, or two pages behind the counted positions were empty. Without a total, two
-    /// empty pages in a row are the end.
-    private func goesOn(
-        _ page: FetchedPage, behind next: PositionCursor, after count: Int, received: Int
-    ) -> Bool {
-        if let hasMore = page.hasMore { return hasMore }
-        if page.total.exactCount == count { return false }
-        if received > 0 {
-            // The last received item arrives again with as many requests as a page has positions. More often, the
-            // origin repeats its last page (R24).
-            return pass.knownAnswers <= span + 1
-        }
-        guard let total = page.total.count else { return pass.voidAnswers == 0 }
-        guard count < total, let position = next.offset(source.access) else { return false }
-        // Items behind the counted positions show that the total counts the visible items only.
-        if pass.isBehindTotal { return pass.voidAnswers < options.loopGuard }
-        let size = if case .grid(let grid) = source.access { grid } else { max(span, 1) }
-        return position < total + 2 * size || pass.voidAnswers == 0
+    /// Walks the list again after an answer has shown that it moved during the walk.
+    func movedDuringPositionWalk() {
+        driftsSeen += 1
+        contradictions += 1
+        walkAllAgain()
     }
 
     /// Requests pages by position again if a walk from page one to the end has found no page that lacks items (R53).
     func takeBackHiding(_ list: ListOutline) async throws(StorageError) {
-        guard hidesItems, !pass.sawHidden, pageOne.count >= span, pageOne.count > 0,
+        guard hidesItems, !positionWalk.sawHidden, pageOne.count >= positionWalk.span, pageOne.count > 0,
             let end = list.record.end, isWalkedWhole(to: end), list.isComplete,
             let first = list.heldPages.first, first.offset == 0, PositionCursor(first.cursorOut) != nil,
             let content = try await storage.window(of: list.record.id, first.range)?.parts.first?.content,
@@ -155,6 +67,69 @@ extension SyncRun {
         if try await commit([.demote(first.range), .put(page)], [], list) { hidesItems = false }
         pass.mustRestart = false
     }
+
+    // MARK: Recognition
+
+    /// The number of items of a page that lacks none, as far as the answers of this run show it. Page one itself may
+    /// lack items. `nil` means that it is not known for sure.
+    private var wholePage: Int? { fullPage.map { max($0, longest) } }
+
+    /// Notes the length of an answer to a request for a whole page.
+    func noteLength(_ answer: PageAnswer, _ target: FetchTarget) {
+        guard case .page(let page) = answer, let whole = wholePage else { return }
+        switch target {
+        case .span, .sweep: break
+        case .probe(let range): if range.count < pageSize { return }
+        case .head, .follow: return
+        }
+        longest = max(longest, page.content.count)
+        let after = target.offset + page.content.count
+        if page.content.count < whole, page.total.exactCount ?? 0 > after || furthest > after {
+            shortPlaces.insert(target.offset)
+        }
+    }
+
+    /// Whether the answers of this run differ in length in the middle of the list. One short answer may be a fault.
+    var isIrregular: Bool { longest > fullPage ?? .max || shortPlaces.count > 1 }
+
+    /// Counts an answer whose items arrive at later positions than they are stored, while page one stays as it was.
+    ///
+    /// Hidden items move all items of an answer by the same distance. A list that repeats single ids (R25) does not.
+    /// - Parameter shifts: how far behind its stored place each known item of the answer arrived.
+    /// - Returns: whether there were so many that the origin's positions do not count the returned items.
+    func isShiftedAgain(_ shifts: [Int]) -> Bool {
+        guard access.isRandom, let first = shifts.first, shifts.allSatisfy({ $0 > 0 }),
+            isIrregular || shifts.count > 1 && shifts.allSatisfy({ $0 == first })
+        else { return false }
+        misplaced += 1
+        return misplaced >= (isIrregular ? 2 : 3)
+    }
+
+    /// Whether an answer is shorter than a page although the list continues behind it: the origin says so, or has
+    /// returned items behind it in this run. Items that are held behind it count if the origin counts them, too.
+    /// - Parameters:
+    ///   - page: the answer.
+    ///   - start: the requested position.
+    func isShort(_ page: FetchedPage, at start: Int) -> Bool {
+        guard access.isRandom, let whole = wholePage, page.content.count < whole else { return false }
+        let after = start + page.content.count
+        // A page behind which nothing is counted is the last one, whatever its links say.
+        if let total = page.total.exactCount { return total > after && max(furthest, heldEnd) > after }
+        return page.hasMore == true || furthest > after
+    }
+
+    /// Handles an answer that is short in the middle. The first one may be a fault, so the request is repeated. The same
+    /// answer again shows that the origin hides items.
+    func lookAgain(at page: FetchedPage, from start: Int, _ target: FetchTarget) {
+        let identities = page.content.identities
+        if pass.short.updateValue(identities, forKey: start) == identities {
+            walkByPosition()
+        } else {
+            queue.addFirst(target)
+        }
+    }
+
+    // MARK: Looks behind an end
 
     /// Whether only the length of an answer says that the list ends behind it, and the list did not end there before.
     func isEndByLength(_ page: FetchedPage, at position: Int, _ list: ListOutline) -> Bool {
@@ -167,31 +142,8 @@ extension SyncRun {
     func lookBehind(end: Int, start: Int) {
         var position = start + pageSize
         if case .grid(let grid) = source.access { position = start / grid * grid + grid }
-        pass.looks.updateValue(end, forKey: position)
+        pass.looks[position] = Pass.Look(end: end)
         queue.add([.span(position..<position + pageSize, overlap: 0)])
-    }
-
-    /// Handles an empty answer behind a supposed end.
-    /// - Returns: whether the position was requested for that reason.
-    func isNothingBehind(_ start: Int, _ list: ListOutline) async throws(StorageError) -> Bool {
-        guard let look = pass.looks[start] else { return false }
-        pass.fruitless.insert(start)
-        guard let end = look, list.coverage.headEnd == end, list.record.end != end else { return true }
-        provenEnd = end
-        _ = try await apply(
-            CommitPlan(
-                query: list.record.id, version: list.record.version, edits: [.setEnd(end)],
-                ledger: [.forgotten(offset: start, lease: leases[start])]))
-        return true
-    }
-
-    /// Handles an answer that shows that the list has moved since its pages were received.
-    func movedWhileStepping() {
-        driftsSeen += 1
-        contradictions += 1
-        // Items that arrive again and again are no progress.
-        if contradictions > options.restarts { pass.newItems = 0 }
-        walkAllAgain()
     }
 
     /// Returns requests behind positions that came back empty although the total counts them. Items behind them show
@@ -209,11 +161,35 @@ extension SyncRun {
         let few = stride(from: first, to: min(behind, first + SyncRun.mostLooks * size), by: size)
         for position in Array(few) + [max(first, behind - size), behind, behind + size]
         where position < Total.largest - size {
-            pass.looks.updateValue(nil, forKey: position)
+            pass.looks[position] = Pass.Look(end: nil)
         }
         return pass.looks.keys.sorted().map { .span($0..<$0 + size, overlap: 0) }
     }
 
     /// The number of pages that are looked at directly behind the end, besides the last ones.
     private static let mostLooks = 3
+
+    /// Handles the answer to a request behind a supposed end.
+    func looked(
+        _ answer: PageAnswer, at start: Int, _ look: Pass.Look, _ query: QueryID
+    ) async throws(StorageError) {
+        if case .page(let page) = answer {
+            // Known items show only that the origin repeats itself behind the end (R24).
+            let keys = Set(page.content.identities.map(\.key))
+            if try await storage.locate(keys, in: query).count < keys.count { return walkByPosition() }
+        }
+        guard let list = try await storage.outline(of: query) else { return }
+        try await nothingBehind(look, at: start, list)
+    }
+
+    /// Sets the end of the list after a request behind it has returned no new item.
+    func nothingBehind(_ look: Pass.Look, at start: Int, _ list: ListOutline) async throws(StorageError) {
+        pass.fruitless.insert(start)
+        guard let end = look.end, list.coverage.headEnd == end, list.record.end != end else { return }
+        provenEnd = end
+        _ = try await apply(
+            CommitPlan(
+                query: list.record.id, version: list.record.version, edits: [.setEnd(end)],
+                ledger: [.forgotten(offset: start, lease: leases[start])]))
+    }
 }

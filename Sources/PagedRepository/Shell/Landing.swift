@@ -41,15 +41,15 @@ extension SyncRun {
             let together = try await storeTogether(rest)
             if together == 0 { try await handle(first) }
             for landing in rest.prefix(max(together, 1)) {
-                let isKept = keepsHeadLease && landing.target.offset == 0
-                if landing.target.isPage, !isKept { leases[landing.target.offset] = nil }
+                if landing.target.isPage, !keepsLease(at: landing.target.offset) { leases[landing.target.offset] = nil }
             }
-            if !keepsHeadLease, !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leases[0] = nil }
+            if !keepsLease(at: 0), !queue.inFlight.contains(where: { $0.isPage && $0.offset == 0 }) { leases[0] = nil }
             rest.removeFirst(max(together, 1))
         }
     }
 
-    /// Stores the first answers in one transaction, as many as possible; see `SpanBatch`.
+    /// Stores the first answers in one transaction, as many as possible; see `SpanBatch`. A page that is shorter than
+    /// page one is handled alone (R53).
     /// - Returns: the number of handled answers. 0 means that the first answer must be handled alone.
     private func storeTogether(_ landings: ArraySlice<Landing>) async throws(StorageError) -> Int {
         guard let vicinity, !pass.mustRestart else { return 0 }
@@ -74,6 +74,7 @@ extension SyncRun {
     }
 
     private func handle(_ landing: Landing) async throws(StorageError) {
+        if landing.target.offset == keptLease { keptLease = nil }
         switch landing.result {
         case .success(let answer):
             if case .page(let page) = answer, let failure = EndOfList.contradiction(in: page, access: source.access) {
@@ -111,8 +112,11 @@ extension SyncRun {
         }
         if landing.target == .head, !hasEndedLease, reconciliationUnderWay != nil { keepsHeadLease = true }
         // An answer that was not committed releases its lease here. Otherwise this run would wait for itself.
-        if !hasEndedLease, !keepsHeadLease || landing.target != .head { try await release(landing.target) }
+        if !hasEndedLease, !keepsLease(at: landing.target.offset) { try await release(landing.target) }
     }
+
+    /// Whether the lease at this position outlives the answer that is being handled.
+    func keepsLease(at offset: Int) -> Bool { offset == 0 && keepsHeadLease || offset == keptLease }
 
     private func handle(_ error: any Error, at target: FetchTarget) async throws(StorageError) {
         if error is CancellationError || Task.isCancelled {

@@ -14,30 +14,19 @@ extension SyncRun {
     {
         guard let query else { return }
         guard !pass.mustRestart else { return keepAsEvidence(answer, at: range.lowerBound - overlap) }
+        let start = range.lowerBound - overlap
+        if let look = pass.looks[start] { return try await looked(answer, at: start, look, query) }
+        if case .page(let page) = answer {
+            // Page one lacks items, so the size of the grid is wrong, and pages would be passed over.
+            if case .grid(let size) = source.access, page.content.count > size { return walkByPosition() }
+            if isShort(page, at: start) { return lookAgain(at: page, from: start, .span(range, overlap: overlap)) }
+        }
         guard case .page(let page) = answer, page.content.count > overlap else {
             guard try await isStillThere(query) else { return }
             return try await nothingThere(answer, range, overlap, query)
         }
-        let start = range.lowerBound - overlap
         let arrived = start..<start + page.content.count
-        if pass.looks[start] != nil {
-            // Known items show only that the origin repeats itself behind the end (R24).
-            let keys = Set(page.content.identities.map(\.key))
-            if try await storage.locate(keys, in: query).count < keys.count { return walkByPosition() }
-            guard let list = try await storage.outline(of: query) else { return }
-            _ = try await isNothingBehind(start, list)
-            return
-        }
-        // Page one lacks items, so the size of the grid is wrong, and pages would be passed over.
-        if case .grid(let size) = source.access, page.content.count > size { return walkByPosition() }
-        if isShort(page, at: start) {
-            if isShortAgain(page, at: start) { queue.addFirst(.span(range, overlap: overlap)) }
-            return
-        }
         guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
-        if let full = fullPage, page.content.count < full, arrived.upperBound < list.record.total.exactCount ?? 0 {
-            isIrregular = true
-        }
         guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start, isCounted: true) }
         let missing = list.coverage.gaps(in: arrived)
         let identities = page.content.identities
@@ -165,6 +154,7 @@ extension SyncRun {
         guard pagesWithoutNews < SyncRun.sameAnswers else {
             return try await originIgnoresOffsets(at: range.lowerBound)
         }
+        if isShiftedAgain(page.content.shifts(at: offset, places)) { return walkByPosition() }
         listMoved(page, at: offset)
     }
 
@@ -186,10 +176,6 @@ extension SyncRun {
     ///   - isCounted: whether only the total has changed. If page one explains the new total, the rest of the list is
     ///     not in doubt. Defaults to false.
     func listMoved(_ page: FetchedPage, at offset: Int, isEnd: Bool = false, isCounted: Bool = false) {
-        if !isCounted, source.access.isRandom, !hidesItems {
-            misplaced += 1
-            if misplaced >= SyncRun.mostMisplaced || isIrregular && misplaced > 1 { return walkByPosition() }
-        }
         evidence = page.content.isEmpty && !isEnd ? [] : [Clue(offset: offset, page: page, isEnd: isEnd)]
         pass.mustRestart = true
         if !isCounted { isSuspicious = true }
@@ -212,11 +198,6 @@ extension SyncRun {
         _ answer: PageAnswer, _ range: Range<Int>, _ overlap: Int, _ query: QueryID
     ) async throws(StorageError) {
         guard let list = try await storage.outline(of: query) else { return }
-        if try await isNothingBehind(range.lowerBound - overlap, list) { return }
-        if case .page(let page) = answer, page.hasMore == true, isShort(page, at: range.lowerBound - overlap) {
-            if isShortAgain(page, at: range.lowerBound - overlap) { queue.addFirst(.span(range, overlap: overlap)) }
-            return
-        }
         // The known items before the position are missing too (R21).
         guard try await hasKnown(answer, before: range.lowerBound, overlap, query) else {
             return listMoved(FetchedPage(content: PageContent()), at: range.lowerBound)

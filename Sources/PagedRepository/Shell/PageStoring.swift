@@ -27,9 +27,7 @@ extension SyncRun {
         if case .duplicates(let held) = outcome {
             let identities = page.content.identities
             let places = try await storage.locate(Set(identities.map(\.key)), in: query)
-            let shifts = identities.enumerated().compactMap { index, identity in
-                places[identity.key].map { start + index - $0.position }
-            }.filter { $0 != 0 }
+            let shifts = page.content.shifts(at: start, places).filter { $0 != 0 }
             if shifts.isEmpty, mayLookAgain { return .changed }
             let times = note(identities, at: start, places)
             let isKnownWhole = places.count == identities.count
@@ -44,11 +42,11 @@ extension SyncRun {
             // A page whose items are all stored elsewhere removes no item from its position (G6). A page that repeats
             // some items must arrive twice (R25).
             if isKnownWhole || times < 2 {
-                listMoved(page, at: start)
+                if isShiftedAgain(shifts) { walkByPosition() } else { listMoved(page, at: start) }
                 return .notStored
             }
-            if times > 3, isIrregular, source.access.isRandom, !hidesItems {
-                // Where pages lack items, positions do not count the items before them (R53).
+            // Where pages lack items, positions do not count the items before them (R53).
+            if times > 3, isShiftedAgain(shifts) {
                 walkByPosition()
                 return .notStored
             }
@@ -85,5 +83,17 @@ extension SyncRun {
             most = max(most, collisions[collision] ?? 0)
         }
         return most
+    }
+}
+
+extension PageContent {
+    /// How far behind its place each held item of an answer is, in order.
+    /// - Parameters:
+    ///   - start: the position of the answer's first item.
+    ///   - places: the places of the held items, by key.
+    func shifts(at start: Int, _ places: [UInt64: ItemPlace]) -> [Int] {
+        identities.enumerated().compactMap { index, identity in
+            places[identity.key].map { start + index - $0.position }
+        }
     }
 }

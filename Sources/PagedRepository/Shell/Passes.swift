@@ -7,6 +7,7 @@ extension SyncRun {
     func passes() async throws(StorageError) -> FetchQueue.Ending {
         while true {
             pass = Pass()
+            positionWalk.restart()
             if tailWalk == .untilExplained { tailWalk = nil }
             var ending = FetchQueue.Ending.drained
             if try await !adoptsHead() { ending = try await refreshHead() }
@@ -17,6 +18,7 @@ extension SyncRun {
             if try await hasNothingLeft() { return ending }
             while !pass.mustRestart, var list = try await storage.outline(of: query) {
                 if pass.rechecksEnd { list.record.end = nil }
+                heldEnd = list.coverage.runs.last?.upperBound ?? 0
                 guard list.heldPages.count < options.pagesPerQuery else {
                     warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
                     return ending
@@ -51,13 +53,24 @@ extension SyncRun {
             lastRepeats = pass.repeats
             suspectedEnd = pass.emptyFrom
             // New items are progress. So a list that changes faster than one pass is still fetched.
-            restarts = pass.newItems > 0 && !pass.hasReplaced ? 0 : restarts + 1
+            restarts = try await hasProgressed(query) ? 0 : restarts + 1
             guard restarts <= options.restarts else {
                 keptChanging = true
                 warn("the list kept changing while it was read; it may have holes")
                 return ending
             }
         }
+    }
+
+    /// Whether the pass has stored new items. A walk by position also moves items that are held, so for such a list only
+    /// a larger number of held items is progress.
+    private func hasProgressed(_ query: QueryID) async throws(StorageError) -> Bool {
+        guard pass.newItems > 0, !pass.hasReplaced else { return false }
+        guard hidesItems, let held = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.count else {
+            return true
+        }
+        defer { mostHeld = max(mostHeld, held) }
+        return held > mostHeld
     }
 
     /// Returns the fetch that reopens a chain whose end is unknown and whose last page has no cursor. The walk

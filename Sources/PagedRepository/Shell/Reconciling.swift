@@ -85,7 +85,7 @@ extension SyncRun {
             // The reconciliation starts over at most twice (R18). Then the list is read again, and stays readable
             // meanwhile.
             guard contradictions <= 2 else {
-                if isIrregular, source.access.isRandom, !hidesItems { return walkByPosition() }
+                if isIrregular, misplaced > 0, access.isRandom { return walkByPosition() }
                 return try await replace(with: work.page)
             }
             askAgain()

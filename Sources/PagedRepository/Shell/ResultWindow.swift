@@ -19,10 +19,10 @@ extension SyncRun {
         if let look = pass.looks[range.lowerBound] {
             // Behind a supposed end, a refusal is no failure. It shows that nothing can be fetched there.
             queue.landed(target)
-            if failure.httpStatus == 422, let end = look, list.coverage.headEnd == end {
+            if failure.httpStatus == 422, let end = look.end, list.coverage.headEnd == end {
                 _ = try await self.end(atWindow: end, nil, list)
             } else {
-                _ = try await isNothingBehind(range.lowerBound, list)
+                try await nothingBehind(look, at: range.lowerBound, list)
             }
             try await record([.forgotten(offset: range.lowerBound, lease: leases[range.lowerBound])], for: query)
             return true

@@ -93,10 +93,7 @@ extension SyncRun {
             return try await listMovedInSweep(list)
         }
         if try await isShortInSweep(page, start, list) {
-            if sweeping.short.updateValue(page.content.identities, forKey: start) == page.content.identities {
-                return walkByPosition()
-            }
-            return queue.addFirst(.sweep(question(sweeping.position)))
+            return lookAgain(at: page, from: start, .sweep(question(sweeping.position)))
         }
         var sighting = try await sighting(page, at: start, query, isEnd: false, asked: start..<start)
         if sighting.repeatsItems { return try await listMovedInSweep(list) }
@@ -105,15 +102,12 @@ extension SyncRun {
         if overlap > 0, content.count > 0 {
             // The item before must be where it was. Otherwise items were inserted or removed before it (R21).
             guard content.count >= overlap, sighting.places[overlap - 1]?.position == sweeping.position - 1 else {
-                return try await listMovedInSweep(list)
+                return try await listMovedInSweep(list, sighting)
             }
             content = content.slice(overlap..<content.count)
         }
         if content.isEmpty { return try await endSweep(at: sweeping.position, list, [], page) }
-        let places = Dictionary(
-            zip(sighting.identities, sighting.places).compactMap { identity, place in place.map { (identity.key, $0) }
-            },
-            uniquingKeysWith: { first, _ in first })
+        let places = sighting.placesByKey
         sighting = Sighting(offset: sweeping.position, content: content, places: places, isEnd: false)
         let walk = Walk(sighting, at: sweeping.position, runs: list.coverage.runs, keepsHole: false)
         guard walk.position == sweeping.position else { return try await listMovedInSweep(list) }
@@ -144,7 +138,7 @@ extension SyncRun {
         _ page: FetchedPage, _ start: Int, _ list: ListOutline
     ) async throws(StorageError) -> Bool {
         let after = start + page.content.count
-        guard !hidesItems, page.content.count < question(sweeping.position).count, page.hasMore != false,
+        guard page.content.count < question(sweeping.position).count, page.hasMore != false,
             list.record.window ?? .max > after
         else { return false }
         if page.hasMore == true { return true }
@@ -234,14 +228,15 @@ extension SyncRun {
     /// Handles a list that moved during the sweep, or differs from the swept one. Page one is fetched again. The sweep
     /// continues at the position that the storage has set it back to. After two failures at one position, it starts
     /// again (R31).
-    private func listMovedInSweep(_ list: ListOutline) async throws(StorageError) {
+    private func listMovedInSweep(_ list: ListOutline, _ sighting: Sighting? = nil) async throws(StorageError) {
         sweeping.failures[sweeping.position, default: 0] += 1
         if sweeping.failures[sweeping.position, default: 0] >= 2 {
             sweeping.failures = [:]
             _ = try await commit([.setSweep(nil)], [], list)
         }
-        misplaced += 1
-        if isIrregular && misplaced > 1 || misplaced > SyncRun.mostMisplaced, !hidesItems { return walkByPosition() }
+        if let sighting, isShiftedAgain(sighting.content.shifts(at: sighting.offset, sighting.placesByKey)) {
+            return walkByPosition()
+        }
         pass.mustRestart = true
         isSuspicious = true
         queue.clear()
@@ -253,7 +248,7 @@ extension SyncRun {
             start = (progress.position, cursor)
         }
         tailWalk = .whole
-        (pass.wasShort, pass.sawHidden) = (false, false)
+        positionWalk.restart()
         sweeping.isChain = true
         sweeping.isAtEnd = pageOne.next == nil
         defer {

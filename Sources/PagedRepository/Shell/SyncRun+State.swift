@@ -18,20 +18,15 @@ extension SyncRun {
         var refused: Set<Int> = []
         /// Answers that were shorter than a page although the list continues behind them, by position (R53).
         var short: [Int: [ItemIdentity]] = [:]
-        /// The number of consecutive answers by position without any item, and with known items only.
-        var voidAnswers = 0
-        var knownAnswers = 0
-        /// Whether the walk has received new items behind all positions that the total counts.
-        var isBehindTotal = false
-        /// Whether a page of the walk had fewer items than another one.
-        var wasShort = false
-        /// Whether a page of the walk lacked items.
-        var sawHidden = false
         /// Whether positions behind the supposed end were requested to see whether the origin hides items.
         var hasLookedBehind = false
-        /// Positions that were requested to see whether the list ends before them, and the supposed end if an empty
-        /// answer proves it.
-        var looks: [Int: Int?] = [:]
+        /// The requests behind a supposed end, by position.
+        var looks: [Int: Look] = [:]
+        /// A request behind a supposed end.
+        struct Look {
+            /// The end of the list if the answer is empty. `nil` if the total decides.
+            var end: Int?
+        }
         /// Positions whose answer once contained fewer items than are held or counted.
         var doubtful: Set<Int> = []
         /// Claims about the end of the list. A claim is believed after page one has arrived unchanged, and the position
@@ -137,8 +132,6 @@ extension SyncRun {
         var isRecorded = false
         /// Whether the walk of a chain has reached its end.
         var isAtEnd = false
-        /// Answers that were shorter than requested although the list continues behind them, by position (R53).
-        var short: [Int: [ItemIdentity]] = [:]
         /// How often the sweep found an unexpected list, by position.
         var failures: [Int: Int] = [:]
     }

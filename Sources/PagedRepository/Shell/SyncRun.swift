@@ -64,6 +64,9 @@ final class SyncRun {
     /// Whether the run keeps the lease of page one during a reconciliation, so that no other owner requests page one
     /// (R30).
     var keepsHeadLease = false
+    /// The position whose lease the run keeps from an answer without items to the next request, which has the same
+    /// position. Another owner would otherwise begin the same requests between two of them (R30).
+    var keptLease: Int?
     /// The leases that were granted to this run and have not ended as far as it knows, by position.
     var leases: [Int: LeaseToken] = [:]
     /// The owner of this run's leases. A lease that this run does not renew ends, even if its process lives on.
@@ -134,24 +137,24 @@ final class SyncRun {
     var settledState: ListState?
     /// Whether the origin leaves items out of its pages, so that they are requested one after the other (R53).
     var hidesItems = false
-    /// The total in the last page one of an origin that hides items, as the origin stated it.
-    var headTotal = Total.unknown
+    /// The requests one after the other to an origin that hides items.
+    var positionWalk = PositionWalk()
     /// The position behind the last item that was returned in this run.
     var furthest = 0
     /// The end of the list that an empty page behind it has proven in this run.
     var provenEnd: Int?
-    /// The largest number of items that an answer had.
-    var span = 0
-    /// Whether an answer of an origin that hides items said that more items follow.
-    var saidMore = false
-    /// Whether an answer had another number of items than page one, in the middle of the list.
-    var isIrregular = false
+    /// The largest number of items held at the end of a pass of a walk by position.
+    var mostHeld = 0
+    /// The largest number of items that an answer to a request for a whole page had, page one excepted.
+    var longest = 0
+    /// The position behind the last held item, as of the last plan.
+    var heldEnd = 0
+    /// The positions of answers that had fewer items than page one, although the list continues behind them.
+    var shortPlaces: Set<Int> = []
     /// How often answers did not fit the held items, while page one stayed as it was.
     var misplaced = 0
     /// The items of page one in its last answer.
     var lastHead: [ItemIdentity] = []
-    /// This many such answers show that the origin's positions do not count the returned items.
-    static let mostMisplaced = 3
     let startedAt: Timestamp
 
     init(

@@ -106,6 +106,7 @@ extension SyncRun {
             let count = max(pagesWithoutNews, pass.emptyAnswers)
             return try await originLoops("\(count) pages in a row brought nothing new", offset, list)
         }
+        keptLease = offset
         queue.add([.follow(next, offset: offset)])
     }
 

@@ -47,11 +47,8 @@ extension SyncRun {
             return try await chainEnded(at: offset, cursor, list, edits: [])
         }
         if hidesItems, let position = PositionCursor(cursor) {
-            guard
-                let rest = try await stepped(
-                    page, from: position, at: offset, query, known: list.record.total)
-            else {
-                return movedWhileStepping()
+            guard let rest = try await newItems(of: page, behind: position, at: offset, list) else {
+                return movedDuringPositionWalk()
             }
             page = rest
         }

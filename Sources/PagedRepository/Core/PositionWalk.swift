@@ -1,0 +1,122 @@
+import PageModel
+
+/// The walk through the pages of an origin with hidden items, requested one after the other by position (R53). A pure
+/// decision: which request follows an answer, and whether the list ends behind it.
+struct PositionWalk: Equatable {
+    /// An answer to a request by position.
+    struct Answer {
+        var page: FetchedPage
+        /// The request.
+        var cursor: PositionCursor
+        /// The number of items received before it.
+        var offset: Int
+        /// The number of its first items that are the last received ones, in their order.
+        var repeated: Int
+        /// Whether it has items, and all of them were received before, none of them as the last ones.
+        var isKnown: Bool
+    }
+
+    /// The largest number of items that an answer had.
+    private(set) var span = 0
+    /// The total of the last page one, as the origin stated it.
+    private(set) var headTotal = Total.unknown
+    /// Whether a page lacked items since `restart()`.
+    private(set) var sawHidden = false
+    /// Whether an answer said that more items follow.
+    private var saidMore = false
+    /// Whether a page had fewer items than another one.
+    private var wasShort = false
+    /// Whether new items were received behind all positions that the total counts. The total then counts visible items
+    /// only.
+    private var isBehindTotal = false
+    /// The number of consecutive answers without items.
+    private var emptyAnswers = 0
+    /// The number of consecutive answers with known items only.
+    private var knownAnswers = 0
+
+    /// Forgets what the walk has seen of the list. Another walk begins.
+    mutating func restart() {
+        (sawHidden, wasShort, isBehindTotal) = (false, false, false)
+        (emptyAnswers, knownAnswers) = (0, 0)
+    }
+
+    /// Returns page one with the cursor of the next page.
+    mutating func head(_ page: FetchedPage, _ access: PagingAccess) -> FetchedPage {
+        headTotal = page.total
+        var page = withItsEnd(page)
+        let count = page.content.count
+        span = max(span, count)
+        let next = PositionCursor.first(access).next(received: count, new: count, span: span)
+        page.next = goesOn(page, behind: next, after: count, received: count, access) ? next.cursor : nil
+        return page
+    }
+
+    /// Returns the items of an answer that had not been received before, with the cursor of the next page. Returns nil
+    /// when the answer shows that the list has moved: the last received item had to arrive again, and did not.
+    /// - Parameter known: the total that the list has.
+    mutating func follow(_ answer: Answer, known: Total, _ access: PagingAccess) -> FetchedPage? {
+        var page = withItsEnd(answer.page)
+        let received = page.content.count
+        // Behind all counted positions, known items are the last page again, or the first one (R24).
+        let isBehind = page.total.count.map { answer.cursor.offset(access) ?? 0 >= $0 } ?? true
+        if isBehind, answer.isKnown, page.hasMore == nil {
+            page.content = PageContent()
+            page.next = nil
+            return page
+        }
+        if case .offset(_, repeatsLast: true) = answer.cursor, answer.repeated == 0 { return nil }
+        let new = received - answer.repeated
+        if isBehind, new > 0, page.total.count != nil { isBehindTotal = true }
+        // The last page may be short. Any other short page, or an item from farther back, shows that items are hidden.
+        if answer.repeated > 1 || wasShort && new > 0 { sawHidden = true }
+        span = max(span, received)
+        wasShort = wasShort || received < span
+        knownAnswers = received > 0 && new == 0 ? knownAnswers + 1 : 0
+        let next = answer.cursor.next(received: received, new: new, span: span)
+        let isMore = goesOn(page.knowing(known), behind: next, after: answer.offset + new, received: received, access)
+        emptyAnswers = received == 0 ? emptyAnswers + 1 : 0
+        if answer.repeated > 0 {
+            page.content = page.content.slice(answer.repeated..<received)
+            page.validator = nil
+        }
+        page.next = isMore ? next.cursor : nil
+        return page
+    }
+
+    /// Whether page one counts another number of items than the list. Page one itself may be the same then.
+    func countsOtherwise(than total: Total) -> Bool { headTotal.exactCount.map { $0 != total.count } ?? false }
+
+    /// Whether page one counts as many items as the list. A total that counts hidden items still shows whether the list
+    /// has grown.
+    func countsAlike(_ total: Total) -> Bool { headTotal.exactCount.map { $0 == total.count } ?? false }
+
+    /// Returns the page with an explicit end, if earlier answers said that more items follow and this one does not.
+    private mutating func withItsEnd(_ page: FetchedPage) -> FetchedPage {
+        if page.hasMore == true { saidMore = true }
+        guard page.hasMore == nil, saidMore else { return page }
+        var page = page
+        page.hasMore = false
+        return page
+    }
+
+    /// Whether the list continues behind an answer. A total may count the hidden items or not. So the list goes on
+    /// until as many items were received, or two pages behind the counted positions were empty. Without a total, two
+    /// empty pages in a row are the end.
+    private func goesOn(
+        _ page: FetchedPage, behind next: PositionCursor, after count: Int, received: Int, _ access: PagingAccess
+    ) -> Bool {
+        if let hasMore = page.hasMore { return hasMore }
+        if page.total.exactCount == count { return false }
+        // The last received item arrives again with as many requests as a page has positions. More answers of this kind
+        // show that the origin repeats its last page (R24).
+        if received > 0 { return knownAnswers <= span + 1 }
+        guard let total = page.total.count else { return emptyAnswers == 0 }
+        guard count < total, let position = next.offset(access) else { return false }
+        if isBehindTotal { return emptyAnswers < PositionWalk.mostEmptyAnswers }
+        let size = if case .grid(let grid) = access { grid } else { max(span, 1) }
+        return position < total + 2 * size || emptyAnswers == 0
+    }
+
+    /// This many empty pages in a row end the walk to a total that counts visible items only.
+    private static let mostEmptyAnswers = 20
+}

@@ -1,0 +1,120 @@
+import PageModel
+import Testing
+
+@testable import PagedRepository
+
+/// The decisions about an origin that hides items: the next request, and the end of the list (R53).
+@Suite("Walks by position")
+struct PositionWalkTests {
+    private func page(_ range: Range<Int>, total: Total = .unknown, hasMore: Bool? = nil) -> FetchedPage {
+        FetchedPage(content: named(range), total: total, hasMore: hasMore)
+    }
+
+    /// Returns the answer to the request of `cursor`.
+    private func answer(
+        _ page: FetchedPage, _ cursor: PageCursor?, at offset: Int, repeated: Int = 0, isKnown: Bool = false
+    ) throws -> PositionWalk.Answer {
+        PositionWalk.Answer(
+            page: page, cursor: try #require(PositionCursor(cursor)), offset: offset, repeated: repeated,
+            isKnown: isKnown)
+    }
+
+    @Test("Known items at the head of an answer are removed, and the next request begins with the last item")
+    func knownItems() throws {
+        var walk = PositionWalk()
+        let head = walk.head(page(0..<10), .offsets)
+        #expect(head.next == PageCursor("position 9 again"))
+        let next = try walk.follow(answer(page(9..<17), head.next, at: 10, repeated: 1), known: .unknown, .offsets)
+        #expect(next?.content == named(10..<17) && next?.next == PageCursor("position 16 again"))
+        #expect(walk.span == 10)
+    }
+
+    @Test("An answer without the last received item shows that the list has moved")
+    func moved() throws {
+        var walk = PositionWalk()
+        let head = walk.head(page(0..<10), .offsets)
+        #expect(try walk.follow(answer(page(11..<20), head.next, at: 10), known: .unknown, .offsets) == nil)
+    }
+
+    @Test("Without a total, one empty page is not the end, and two in a row are")
+    func emptyPages() throws {
+        var walk = PositionWalk()
+        let head = walk.head(page(0..<10), .grid(size: 10))
+        let first = try walk.follow(answer(page(0..<0), head.next, at: 10), known: .unknown, .grid(size: 10))
+        #expect(first?.next == PageCursor("page 2"))
+        let second = try walk.follow(answer(page(0..<0), first?.next, at: 10), known: .unknown, .grid(size: 10))
+        #expect(second != nil && second?.next == nil)
+    }
+
+    @Test("An answer with the last received item alone is no empty page")
+    func lastItemAlone() throws {
+        var walk = PositionWalk()
+        var next = walk.head(page(0..<10), .offsets).next
+        for _ in 0..<9 {
+            let page = try walk.follow(
+                answer(page(9..<10), next, at: 10, repeated: 1), known: .unknown, .offsets)
+            #expect(page?.content.isEmpty == true)
+            next = page?.next
+            #expect(next != nil)
+        }
+    }
+
+    @Test("An origin that repeats its last page for ever does not keep the walk going")
+    func repeatedPage() throws {
+        var walk = PositionWalk()
+        var next = walk.head(page(0..<10), .offsets).next
+        var requests = 0
+        while let cursor = next, requests < 100 {
+            next = try walk.follow(answer(page(5..<10), cursor, at: 10, repeated: 5), known: .unknown, .offsets)?.next
+            requests += 1
+        }
+        #expect(requests <= 12)
+    }
+
+    @Test("A total that as many items reach is the end, and more items than it counts are not")
+    func total() throws {
+        var walk = PositionWalk()
+        #expect(walk.head(page(0..<10, total: .exact(10)), .offsets).next == nil)
+        #expect(walk.head(page(0..<10, total: .exact(9)), .offsets).next != nil)
+        #expect(walk.head(page(0..<10, total: .exact(11)), .offsets).next != nil)
+    }
+
+    @Test("After new items behind all counted positions, empty pages do not end the walk to the total")
+    func totalOfVisibleItems() throws {
+        var walk = PositionWalk()
+        let total = Total.exact(12)
+        var next = walk.head(page(0..<4, total: total), .grid(size: 4)).next
+        for number in 1...2 {
+            next = try walk.follow(answer(page(0..<0, total: total), next, at: 4), known: total, .grid(size: 4))?.next
+            #expect(next == PageCursor("page \(number + 1)"))
+        }
+        next = try walk.follow(answer(page(4..<6, total: total), next, at: 4), known: total, .grid(size: 4))?.next
+        let behind = try walk.follow(answer(page(6..<8, total: total), next, at: 6), known: total, .grid(size: 4))
+        next = behind?.next
+        for _ in 0..<5 {
+            next = try walk.follow(answer(page(0..<0, total: total), next, at: 8), known: total, .grid(size: 4))?.next
+            #expect(next != nil)
+        }
+    }
+
+    @Test("Once answers have said that more items follow, one that does not say so is the last")
+    func silence() throws {
+        var walk = PositionWalk()
+        let head = walk.head(page(0..<10, hasMore: true), .grid(size: 10))
+        let last = try walk.follow(answer(page(10..<20), head.next, at: 10), known: .unknown, .grid(size: 10))
+        #expect(last?.next == nil && last?.hasMore == false)
+    }
+
+    @Test("Full pages show no hidden items; a short page before others does, until the walk begins again")
+    func hidden() throws {
+        var walk = PositionWalk()
+        var next = walk.head(page(0..<10), .grid(size: 10)).next
+        next = try walk.follow(answer(page(10..<20), next, at: 10), known: .unknown, .grid(size: 10))?.next
+        next = try walk.follow(answer(page(20..<26), next, at: 20), known: .unknown, .grid(size: 10))?.next
+        #expect(!walk.sawHidden)
+        _ = try walk.follow(answer(page(26..<36), next, at: 26), known: .unknown, .grid(size: 10))
+        #expect(walk.sawHidden)
+        walk.restart()
+        #expect(!walk.sawHidden && walk.span == 10)
+    }
+}
