@@ -84,9 +84,22 @@ extension SyncRun {
         }
         longest = max(longest, page.content.count)
         let after = target.offset + page.content.count
-        if page.content.count < whole, page.total.exactCount ?? 0 > after || furthest > after {
-            shortPlaces.insert(target.offset)
+        guard page.content.count < whole, page.total.exactCount ?? 0 > after || furthest > after else { return }
+        shortPlaces.insert(target.offset)
+        // Whether the list continues behind it is not known before the answers of the same batch have arrived.
+        guard case .span = target, access.isRandom, !isShort(page, at: target.offset) else { return }
+        if shortAnswers[target.offset] == nil {
+            shortAnswers[target.offset] = page.content.identities
+            undecided[after] = target
         }
+    }
+
+    /// Returns the request for an answer that was short, once items behind it have arrived. The same answer again shows
+    /// that the origin hides items.
+    func shortAgain() -> [FetchTarget] {
+        guard let (after, target) = undecided.min(by: { $0.key < $1.key }), furthest > after else { return [] }
+        undecided = [:]
+        return [target]
     }
 
     /// Whether the answers of this run differ in length in the middle of the list. One short answer may be a fault.
@@ -122,7 +135,7 @@ extension SyncRun {
     /// answer again shows that the origin hides items.
     func lookAgain(at page: FetchedPage, from start: Int, _ target: FetchTarget) {
         let identities = page.content.identities
-        if pass.short.updateValue(identities, forKey: start) == identities {
+        if shortAnswers.updateValue(identities, forKey: start) == identities {
             walkByPosition()
         } else {
             queue.addFirst(target)

@@ -19,6 +19,7 @@ extension SyncRun {
             while !pass.mustRestart, var list = try await storage.outline(of: query) {
                 if pass.rechecksEnd { list.record.end = nil }
                 heldEnd = list.coverage.runs.last?.upperBound ?? 0
+                loops = Set(list.ledger.filter { $0.failure?.failureClass == .loop }.map(\.offset))
                 guard list.heldPages.count < options.pagesPerQuery else {
                     warn("the list has more than \(options.pagesPerQuery) pages; the rest is left out")
                     return ending
@@ -27,6 +28,7 @@ extension SyncRun {
                 // The doubted position is not requested again before page one is answered.
                 var targets: [FetchTarget] = pass.awaitsWitness == nil ? [] : [.head]
                 if targets.isEmpty, options.work.refreshesHead || tailWalk == .whole { targets = rewalk(of: list) }
+                if targets.isEmpty { targets = shortAgain() }
                 if targets.isEmpty {
                     targets = wanted(missingTargets(of: list).filter { !givenUp.contains($0.offset) }, list)
                 }

@@ -16,8 +16,6 @@ extension SyncRun {
         var emptyFrom: Int?
         /// Positions that the origin permanently refused to return.
         var refused: Set<Int> = []
-        /// Answers that were shorter than a page although the list continues behind them, by position (R53).
-        var short: [Int: [ItemIdentity]] = [:]
         /// Whether positions behind the supposed end were requested to see whether the origin hides items.
         var hasLookedBehind = false
         /// The requests behind a supposed end, by position.

@@ -103,6 +103,8 @@ final class SyncRun {
     static let disorderedWalks = 3
     /// Whether the origin repeats itself, so that the end of its list cannot be proven.
     var isUnproven = false
+    /// The positions at which an earlier run has found a loop (R24).
+    var loops: Set<Int> = []
     /// The exact totals of this run's answers.
     var totals = TotalSeries()
     var pagesWithoutNews = 0
@@ -151,6 +153,10 @@ final class SyncRun {
     var heldEnd = 0
     /// The positions of answers that had fewer items than page one, although the list continues behind them.
     var shortPlaces: Set<Int> = []
+    /// The items of these answers, by position, until they are requested again (R53).
+    var shortAnswers: [Int: [ItemIdentity]] = [:]
+    /// The requests of short answers behind which nothing had arrived yet, by the position behind the answer.
+    var undecided: [Int: FetchTarget] = [:]
     /// How often answers did not fit the held items, while page one stayed as it was.
     var misplaced = 0
     /// The items of page one in its last answer.

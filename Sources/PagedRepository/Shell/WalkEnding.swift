@@ -97,10 +97,16 @@ extension SyncRun {
                 [.setEnd(known?.upperBound ?? offset)], [.forgotten(offset: offset, lease: leases[offset])], list)
             return
         }
-        guard pagesWithoutNews < options.loopGuard, pass.emptyAnswers < options.emptyPageLimit else {
+        // Where an earlier run has found a loop, one answer of known items shows that it is still there. A sweep counts
+        // anew.
+        let hasLooped = loops.contains(offset) && options.work != .sweep
+        let limit = hasLooped ? 1 : options.loopGuard
+        guard pagesWithoutNews < limit, pass.emptyAnswers < options.emptyPageLimit else {
             // A stored cursor may belong to an earlier state of the list and lead through held items. Then the
             // repetition is no loop.
-            if tailWalk != .whole, pass.walkedTo == 0, list.record.validatedAt != nil, !page.content.isEmpty {
+            if tailWalk != .whole, pass.walkedTo == 0, pass.unbrokenTo != offset, !hasLooped,
+                list.record.validatedAt != nil, !page.content.isEmpty
+            {
                 return walkAllAgain()
             }
             let count = max(pagesWithoutNews, pass.emptyAnswers)
