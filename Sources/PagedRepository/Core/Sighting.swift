@@ -33,6 +33,9 @@ struct Sighting: Equatable {
 
     var range: Range<Int> { offset..<offset + content.count }
 
+    /// Whether every item is held at the position where it arrived.
+    var isInPlace: Bool { places.enumerated().allSatisfy { $1?.position == offset + $0 } }
+
     /// The place of each held item, by its key.
     var placesByKey: [UInt64: ItemPlace] {
         Dictionary(

@@ -113,8 +113,8 @@ extension SyncRun {
     /// Returns the outline of the positions that the target covers, read under the lease. From then on, no other owner
     /// stores them. Returns nil when held positions are no reason to skip the target.
     private func surroundings(of target: FetchTarget, _ query: QueryID) async throws(StorageError) -> ListOutline? {
-        // A walk through held pages requests them again on purpose.
-        if case .follow = target, tailWalk != nil { return nil }
+        // A walk through held pages, and a check of one, request them again on purpose.
+        if case .follow = target, tailWalk != nil || rechecked != nil { return nil }
         guard let range = target.surroundings(pageSize: pageSize) else { return nil }
         if let told = vicinity?.list(at: range) { return told }
         return try await storage.excerpt(of: query, range)

@@ -15,7 +15,10 @@ extension SyncRun {
             // A page that a repair has moved does not count as the next page.
             if passCount > 0 { goal = try await storage.excerpt(of: query, 0..<Int.max)?.coverage.headEnd ?? 0 }
             if options.work == .refresh { return ending }
-            if try await hasNothingLeft() { return ending }
+            if try await hasNothingLeft() {
+                ending = try await recheck()
+                if ending != .drained || !pass.mustRestart { return ending }
+            }
             while !pass.mustRestart, var list = try await storage.outline(of: query) {
                 if pass.rechecksEnd { list.record.end = nil }
                 heldEnd = list.coverage.runs.last?.upperBound ?? 0
@@ -47,8 +50,12 @@ extension SyncRun {
                 if isElsewhere { await waitForOthers() }
             }
             if !pass.mustRestart, try await settle() {
-                guard options.work == .sweep, sweepOutstanding else { return ending }
-                ending = try await sweep()
+                if options.work == .sweep {
+                    guard sweepOutstanding else { return ending }
+                    ending = try await sweep()
+                } else {
+                    ending = try await recheck()
+                }
                 if ending != .drained || !pass.mustRestart { return ending }
             }
             passCount += 1

@@ -56,7 +56,7 @@ extension SyncRun {
         return positions.prefix(1) + positions.dropFirst().filter { $0 <= total }
     }
 
-    private func question(_ position: Int) -> Range<Int> {
+    func question(_ position: Int) -> Range<Int> {
         // On a grid, positions of the page that are already swept arrive again.
         if case .grid(let size) = source.access { return aligned(position)..<aligned(position) + size }
         return max(0, position - sweepOverlap)..<position + sweepStep
@@ -87,7 +87,11 @@ extension SyncRun {
             return sweeping.isDone = true
         }
         let start = question(sweeping.position).lowerBound
-        if list.record.version != sweeping.version { return try await listMovedInSweep(list) }
+        if list.record.version != sweeping.version {
+            // Another process has changed the list. A later run checks the page.
+            if rechecked != nil { return sweeping.isDone = true }
+            return try await listMovedInSweep(list)
+        }
         if list.record.allowsDuplicates { return try await layUnaligned(page, list) }
         if let now = page.total.exactCount, now != list.record.total.exactCount ?? now || contradictsPageOne(now) {
             return try await listMovedInSweep(list)
@@ -106,7 +110,10 @@ extension SyncRun {
             }
             content = content.slice(overlap..<content.count)
         }
-        if content.isEmpty { return try await endSweep(at: sweeping.position, list, [], page) }
+        if content.isEmpty {
+            if rechecked != nil { return try await listMovedInSweep(list) }
+            return try await endSweep(at: sweeping.position, list, [], page)
+        }
         let places = sighting.placesByKey
         sighting = Sighting(offset: sweeping.position, content: content, places: places, isEnd: false)
         let walk = Walk(sighting, at: sweeping.position, runs: list.coverage.runs, keepsHole: false)
@@ -117,6 +124,7 @@ extension SyncRun {
         edits.append(.verify(sweeping.position - min(overlap, 1)..<after))
         if walk.isSame { pagesUnchanged += 1 } else { pagesFetched += 1 }
         if let total = list.record.total.exactCount, after > total { edits.append(.setTotal(.estimate(after))) }
+        if let rechecked { return try await laid(page, sighting, edits, of: rechecked.range, list) }
         // A reached total does not prove the end in a sweep. The next request shows it.
         let isShort =
             page.total.exactCount == nil && page.hasMore == nil && list.record.end == after
@@ -228,7 +236,7 @@ extension SyncRun {
     /// Handles a list that moved during the sweep, or differs from the swept one. Page one is fetched again. The sweep
     /// continues at the position that the storage has set it back to. After two failures at one position, it starts
     /// again (R31).
-    private func listMovedInSweep(_ list: ListOutline, _ sighting: Sighting? = nil) async throws(StorageError) {
+    func listMovedInSweep(_ list: ListOutline, _ sighting: Sighting? = nil) async throws(StorageError) {
         sweeping.failures[sweeping.position, default: 0] += 1
         if sweeping.failures[sweeping.position, default: 0] >= 2 {
             sweeping.failures = [:]

@@ -11,7 +11,7 @@ final class SyncRun {
     let storage: any PageStorage
     let source: any PageSource
     let key: QueryKey
-    let options: SyncOptions
+    var options: SyncOptions
     let clock: any SyncClock
     let chance: @Sendable () -> Double
     let logger: Logger
@@ -76,6 +76,12 @@ final class SyncRun {
     var skew = Duration.zero
     /// The storage's time when this run began. `nil` means that the list was not known then.
     var storedSince: Timestamp?
+    /// The time when page one was last confirmed before this run. `nil` for a new list.
+    var lastRun: Timestamp?
+    /// Whether this run has checked the pages that were due (R54).
+    var hasRechecked = false
+    /// The page that is checked. `nil` outside of such a check.
+    var rechecked: Recheck?
     var restarts = 0
     var passCount = 0
     var driftsSeen = 0
@@ -193,6 +199,7 @@ final class SyncRun {
             let record = state.record
             guard isOurs(record) else { return try await ended(.drained) }
             query = record.id
+            lastRun = record.validatedAt
             if sufficesToBegin(state) {
                 begin(with: state)
                 return try await ended(try await passes())

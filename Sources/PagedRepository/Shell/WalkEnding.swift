@@ -82,6 +82,7 @@ extension SyncRun {
     /// Handles an answer without new items. Empty pages with a next cursor are valid, and so are pages of known items.
     /// Too many consecutive ones are a loop (R24).
     func nothingNew(_ page: FetchedPage, at offset: Int, _ list: ListOutline) async throws(StorageError) {
+        guard rechecked == nil else { return pass.mustRestart = true }
         if page.content.isEmpty { pass.emptyAnswers += 1 } else { pagesWithoutNews += 1 }
         // R24: an exact total that is reached, and nothing new behind it: the chain ends, or begins from the start again.
         let isCountReached = list.record.total.exactCount == offset && page.hasMore != true

@@ -92,6 +92,7 @@ extension SyncRun {
         let next = list.heldPages.first { $0.offset >= offset && $0.cursorIn != nil && $0.cursorIn == page.next }
         let walk = Walk(sighting, at: offset, runs: list.coverage.runs, following: next?.offset, keepsHole: true)
         let position = walk.position
+        if rechecked != nil, position != offset || !sighting.isInPlace { return pass.mustRestart = true }
         // Items that move during the walk may have been missed. Such a walk does not disprove a total (R20).
         if position < offset { pass.hasChanged = true }
         let after = position + page.content.count
