@@ -60,7 +60,7 @@ def under_writer(who):
     """The greater 99th percentile under a writer over the idle one."""
     words = ("another thread commits", "another process commits")
     return greatest(
-        *[ratio("reads under", "read a page, " + word, who, "read a page, nobody writes", index=3, who=who) for word in words]
+        *[ratio("reads under", "read a page, " + word, who, "read a page, no writer", index=3, who=who) for word in words]
     )
 
 
@@ -106,7 +106,7 @@ TARGETS = [
           ("growth: %s, beside 100,000 items" % w, grown(w), 1.5, "most", "×"),
           ("  of the C program, for comparison", grown(w, "C"), None, "most", "×"),
       ]],
-    ("reads while somebody writes flat out: p99 beside idle", under_writer("pagecache"), 3, "most", "×"),
+    ("reads under constant writes: p99 beside idle", under_writer("pagecache"), 3, "most", "×"),
     ("  of the C program, for comparison", under_writer("C"), None, "most", "×"),
     ("first sync: peak memory", figure("first sync", "peak"), 100, "most", "MB"),
     ("  faster than a loop with requests-cache", inverse("first sync", "seconds", "requests-cache"), 5, "least", "×"),

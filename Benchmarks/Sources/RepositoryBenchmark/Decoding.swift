@@ -20,7 +20,7 @@ enum Decoding {
                 Figure(contender.rawValue, onThePool[contender] ?? Samples(), limit: alone, target: contender.target)
                     .print()
             }
-            Figure.title("The same, asked from the main thread. limit: JSONDecoder alone, there")
+            Figure.title("The same from the main thread. limit: JSONDecoder alone, there")
             let aloneOnMain = onMain[.alone] ?? Samples()
             for contender in [Contender.alone, .window, .load] {
                 Figure(contender.rawValue, onMain[contender] ?? Samples(), limit: aloneOnMain).print()

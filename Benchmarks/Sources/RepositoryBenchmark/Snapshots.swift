@@ -82,9 +82,9 @@ enum Snapshots {
         Figure(
             "list.load(.cacheOnly), followed by a listener", watched, limit: raw, other: rawAsync, target: .atMost(3)
         ).print()
-        Figure("list.load(.cacheOnly), nobody listens", load, limit: raw, other: rawAsync).print()
+        Figure("list.load(.cacheOnly), without a listener", load, limit: raw, other: rawAsync).print()
         Figure("repository.page(0, 50, .cacheOnly)", window, limit: raw, other: rawAsync, target: .atMost(3)).print()
-        Figure("  nothing else in between", alone, limit: raw, other: rawAsync).print()
+        Figure("  without other work in between", alone, limit: raw, other: rawAsync).print()
         Figure("repository.item(id:)", item, limit: raw, other: rawAsync).print()
     }
 }

@@ -15,7 +15,7 @@ enum Readers {
         try await TwoStores.with { stores in
             Pair.header(name)
             let list = try await stores.fill("read", pages: pages)
-            try await measure("nobody writes", stores, list, rounds)
+            try await measure("no writer", stores, list, rounds)
             try await underThread(stores, list, rounds)
             try await underProcess(stores, list, rounds)
         }
