@@ -85,7 +85,7 @@ public struct RepairReport: Hashable, Sendable {
     /// `nil` means that the file was mended in place.
     public var replacedFile: String?
 
-    /// Creates a report; each parameter is the property of its name.
+    /// Creates a report.
     public init(found: VerifyReport, left: VerifyReport) {
         self.found = found
         self.left = left

@@ -15,7 +15,7 @@ extension ItemSource {
     ///     value.
     ///   - fetch: fetches a page. The list ends with an empty page, or with a short one without `total` and `hasMore`
     ///     (R24).
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1 (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1.
     public static func pages<Answer: ItemPageConvertible>(
         size: Int, firstNumber: Int = 1, codec: any ItemCodec<Value>,
         id: (@Sendable (Value) -> String)? = ItemSource.ownID,
@@ -43,8 +43,8 @@ extension ItemSource {
 }
 
 extension ItemSource where Value: Codable {
-    /// The same, with values stored as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1 (X8).
+    /// Creates a source that requests pages by number, and stores values as JSON.
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1.
     public static func pages<Answer: ItemPageConvertible>(
         size: Int, firstNumber: Int = 1, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ number: Int, _ size: Int) async throws -> Answer

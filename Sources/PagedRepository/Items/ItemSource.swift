@@ -33,8 +33,8 @@ public struct ItemSource<Value: Sendable>: PageSource {
         var next: PageCursor?
     }
 
-    /// How long one answer may take. After that the closure's task is cancelled, and the fetch fails with `timeout`
-    /// (X14). A closure that ignores the cancellation is still waited for. `nil` means no limit. Defaults to 60
+    /// The longest time for one answer. After that the closure's task is cancelled, and the fetch fails with `timeout`.
+    /// The fetch still waits for a closure that ignores the cancellation. `nil` means no limit. Defaults to 60
     /// seconds.
     public var timeLimit: Duration? = .seconds(60)
 

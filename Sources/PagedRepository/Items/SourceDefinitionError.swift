@@ -1,5 +1,5 @@
 /// Why a source cannot be created: a code for programs and a message for people. It reports a defect of the caller,
-/// before any request is sent (X8).
+/// before any request is sent.
 public struct SourceDefinitionError: Error, Hashable, Sendable {
     /// The code of an error. Further codes may be added, so compare with the constants and expect others.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
