@@ -197,7 +197,7 @@ public struct ItemPlace: Hashable, Sendable {
 public struct StorageDamage: Hashable, Sendable {
     /// Positions of held pages whose items are unreadable or fail their checksum, ascending.
     public var pages: [Range<Int>]
-    /// Whether rows of the storage cannot be reached. Only a repair mends this; fetching the missing pages again does
+    /// Whether rows of the storage cannot be reached. Only a repair repairs this; fetching the missing pages again does
     /// not.
     public var isStructural: Bool
 

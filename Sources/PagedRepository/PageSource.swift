@@ -104,7 +104,7 @@ public struct FetchedPage: Hashable, Sendable {
     public var total: Total
     /// The cursor of the next page. `nil` at the end, and for origins that take offsets.
     public var next: PageCursor?
-    /// Whether the list goes on, as the origin states it (R24). `nil` means that the origin does not say.
+    /// Whether the list continues, as the origin states it (R24). `nil` means that the origin does not say.
     public var hasMore: Bool?
     /// The validator for repeating this very request (R1). `nil` means that the origin sent none.
     public var validator: Validator?

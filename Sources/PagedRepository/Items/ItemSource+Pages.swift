@@ -5,7 +5,7 @@ extension ItemSource {
     /// page.
     ///
     /// Positions follow from page numbers only while all pages have the same size. Some origins clamp the size, or
-    /// ignore it. When page one returns another number of items than requested, and the list goes on, that number is
+    /// ignore it. When page one returns another number of items than requested, and the list continues, that number is
     /// the size from then on.
     /// - Parameters:
     ///   - size: the number of items in a page, unless the request for page one sets its own. At least 1.
