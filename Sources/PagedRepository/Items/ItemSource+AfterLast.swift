@@ -90,6 +90,6 @@ private struct LastItemCursor<Value: Sendable>: Sendable {
         {
             return last
         }
-        throw FetchFailure(.refused, "the stored cursor is not one of this source's", isRetryable: false)
+        throw FetchFailure(.refused, "the stored cursor belongs to another source", isRetryable: false)
     }
 }

@@ -101,7 +101,7 @@ private struct CursorCodec<Cursor: Codable & Sendable>: Sendable {
         do {
             return try json.decode(Array(cursor.text.utf8)[...])
         } catch {
-            throw FetchFailure(.refused, "the stored cursor is not one of this source's", isRetryable: false)
+            throw FetchFailure(.refused, "the stored cursor belongs to another source", isRetryable: false)
         }
     }
 }

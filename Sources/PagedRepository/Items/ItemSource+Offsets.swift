@@ -26,7 +26,7 @@ extension ItemSource {
                 return switch request.target {
                 case .first: (offset: 0, size: size)
                 case .offset(let offset): (offset: offset, size: size)
-                case .cursor: throw .notAskedThisWay("what a cursor stands for")
+                case .cursor: throw .notAskedThisWay("the page of a cursor")
                 }
             },
             bring: { place in Handover(page: try await fetch(place.offset, place.size).itemPage) })

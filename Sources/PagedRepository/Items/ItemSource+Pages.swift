@@ -31,7 +31,7 @@ extension ItemSource {
                 // With another size the same number would mean other positions, so only page one uses the size of the
                 // request.
                 case .offset(let offset): try grid.page(at: offset)
-                case .cursor: throw .notAskedThisWay("what a cursor stands for")
+                case .cursor: throw .notAskedThisWay("the page of a cursor")
                 }
             },
             bring: { place in

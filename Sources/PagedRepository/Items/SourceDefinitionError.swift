@@ -23,7 +23,7 @@ public struct SourceDefinitionError: Error, Hashable, Sendable {
 
     /// The error for a page size below 1.
     public static func pageSize(_ size: Int) -> SourceDefinitionError {
-        SourceDefinitionError(.pageSize, "pages of \(size) items cannot be asked for; at least 1 is needed")
+        SourceDefinitionError(.pageSize, "the page size \(size) is below 1")
     }
 
     /// Returns `size`, if it is at least 1.
