@@ -9,7 +9,7 @@ DECODING = "50 items × 500 B, not in memory"
 
 
 def ratio(part, what, other, other_what=None, index=1, who="pagecache"):
-    """Ours over another's: of the medians, or of what stands at `index` of a figure."""
+    """The ratio of the library's figure to another contender's: of the medians, or of the value at `index`."""
 
     def value(rows):
         ours, theirs = rows.find(part, what, who), rows.find(part, other_what or what, other)
@@ -64,7 +64,7 @@ def under_writer(who):
     )
 
 
-# Words, what was measured, the bound, whether it is the least or the most, its unit.
+# The label, the measurement, the bound, whether the bound is the least or the most, the unit.
 TARGETS = [
     ("commit a page, beside C", ratio(PAGE, "commit a page", "C"), 1.25, "most", "×"),
     ("  all of them, by the mean, for comparison", ratio(PAGE, "commit a page, the mean", "C"), None, "most", "×"),

@@ -1,4 +1,4 @@
-"""The package once more, with bugs in it that an environment variable wakes: what the suites must notice."""
+"""A copy of the package with planted bugs, which an environment variable switches on. The suites must notice each."""
 
 import os, shutil, subprocess
 from bench import ROOT
@@ -92,7 +92,7 @@ def plant(tree):
     for name, (file, old, new) in BUGS.items():
         path = tree / file
         text = path.read_text()
-        # What is said twice costs nothing.
+        # Planting a bug again has no effect.
         path.write_text("import PageModel\n" + text.replace(old, new))
 
 
