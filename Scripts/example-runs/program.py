@@ -13,7 +13,7 @@ def expect(holds, what):
 
 
 def until(look, what, seconds=30):
-    """Returns the first result of `look` that is not None. Raises Broken after the time limit."""
+    """Returns the first result of `look` that is true. Raises Broken after `seconds`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = look()
