@@ -23,7 +23,7 @@ enum Snapshots {
         }
         var (raw, rawAsync, key, outline, outlineAsync) = (Samples(), Samples(), Samples(), Samples(), Samples())
         var (current, load, watched, window, item) = (Samples(), Samples(), Samples(), Samples(), Samples())
-        // As many again that somebody shows: what others do to them is told, and need not be asked for.
+        // As many lists again with listeners: notices report the changes of others, so no read is needed.
         let shown = (hot..<2 * hot).map { shelf.list($0, of: repository) }
         let listeners = shown.map { $0.snapshots }
         for (list, listener) in zip(shown, listeners) {

@@ -6,7 +6,7 @@ import SQLiteLimit
 import SideBySide
 import Synchronization
 
-/// Reads while somebody commits flat out (R42): on another thread, and in another process.
+/// Reads while another thread, or another process, commits without a pause (R42).
 enum Readers {
     static let name = "reads under a writer"
     private static let pages = 2_000
@@ -68,7 +68,7 @@ enum Readers {
     }
 }
 
-/// Somebody who commits the same page again and again, as another one each time.
+/// Commits one page again and again, each time with other items.
 private final class Load {
     private let direct: SynchronousAccess
     private let limit: OpaquePointer
