@@ -15,7 +15,7 @@ help:
 	@echo "make models           protocol models, checked exhaustively by Spin; each control must fail"
 	@echo "make mutants          planted bugs, and the seed by which the simulation catches each"
 	@echo "make bench-reconcile  what it costs to find out what changed, as a table"
-	@echo "make bench  everything that is measured, beside a C program, GRDB and Python's caches, into Documentation/Performance.md (LONG=1: 10,000,000 items)"
+	@echo "make bench  everything that is measured, beside a C program, GRDB and Python's caches, into Documentation/Measurements.md (LONG=1: 10,000,000 items)"
 	@echo "make bench-quick      the same in under two minutes: no peers to install, fewer rounds, only printed"
 	@echo "make build  the tool, optimised: .build/release/pagecache"
 

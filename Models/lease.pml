@@ -40,7 +40,7 @@ byte tokens = 0;
 
 bool dead[OWNERS + 1];
 
-/* What must never be true: a lease that counts was ended by another; an edit was refused whose lease was not lost. */
+/* Forbidden: another owner ended a lease that counts; an edit was refused although its lease was not lost. */
 bool stolen = false;
 bool refused = false;
 

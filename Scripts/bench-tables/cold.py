@@ -35,7 +35,7 @@ def run(root, rounds, is_quick):
 
 
 def milliseconds(command):
-    # Nothing but the process: no pipes, no reading of what it says.
+    # The process alone: no pipes, and its output is not read.
     nowhere = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     start = time.perf_counter()
     process = os.posix_spawn(command[0], command, os.environ, file_actions=nowhere)

@@ -1,6 +1,6 @@
-"""Figures, as the programs hand them over (Benchmarks/Sources/Measuring/Row.swift), and the tables that come of them."""
+"""The figures that the programs print (Benchmarks/Sources/Measuring/Row.swift), and the tables made of them."""
 
-# Whoever is compared with: the first of these that is there.
+# The reference of a table: the first of these contenders that has figures.
 REFERENCES = ("C", "limit", "JSONDecoder and JSONEncoder", "origin alone")
 
 
@@ -32,7 +32,7 @@ class Rows:
 
 
 def table(part, works):
-    """One part: a line for each work, a column for each who; behind every figure but the reference's the ratio to it."""
+    """One part: a line for each operation and a column for each contender, with the ratio to the reference."""
     everybody = []
     for figures in works.values():
         everybody += [who for who in figures if who not in everybody]

@@ -9,7 +9,7 @@ DECODING = "50 items × 500 B, not in memory"
 
 
 def ratio(part, what, other, other_what=None, index=1, who="pagecache"):
-    """Ours over another's: of the medians, or of what stands at `index` of a figure."""
+    """The ratio of the library's figure to another contender's: of the medians, or of the value at `index`."""
 
     def value(rows):
         ours, theirs = rows.find(part, what, who), rows.find(part, other_what or what, other)
@@ -60,11 +60,11 @@ def under_writer(who):
     """The greater 99th percentile under a writer over the idle one."""
     words = ("another thread commits", "another process commits")
     return greatest(
-        *[ratio("reads under", "read a page, " + word, who, "read a page, nobody writes", index=3, who=who) for word in words]
+        *[ratio("reads under", "read a page, " + word, who, "read a page, no writer", index=3, who=who) for word in words]
     )
 
 
-# Words, what was measured, the bound, whether it is the least or the most, its unit.
+# The label, the measurement, the bound, whether the bound is the least or the most, the unit.
 TARGETS = [
     ("commit a page, beside C", ratio(PAGE, "commit a page", "C"), 1.25, "most", "×"),
     ("  all of them, by the mean, for comparison", ratio(PAGE, "commit a page, the mean", "C"), None, "most", "×"),
@@ -106,7 +106,7 @@ TARGETS = [
           ("growth: %s, beside 100,000 items" % w, grown(w), 1.5, "most", "×"),
           ("  of the C program, for comparison", grown(w, "C"), None, "most", "×"),
       ]],
-    ("reads while somebody writes flat out: p99 beside idle", under_writer("pagecache"), 3, "most", "×"),
+    ("reads under constant writes: p99 beside idle", under_writer("pagecache"), 3, "most", "×"),
     ("  of the C program, for comparison", under_writer("C"), None, "most", "×"),
     ("first sync: peak memory", figure("first sync", "peak"), 100, "most", "MB"),
     ("  faster than a loop with requests-cache", inverse("first sync", "seconds", "requests-cache"), 5, "least", "×"),

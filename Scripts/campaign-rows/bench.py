@@ -1,4 +1,4 @@
-"""What every experiment of the campaign works with: the tool, a place of its own, and what a store must still be."""
+"""The parts that every experiment uses: the tool, a directory of its own, and the checks of a store."""
 
 import csv, io, json, os, pathlib, random, shutil, signal, subprocess, tempfile, time
 
@@ -147,7 +147,7 @@ def end(program, number=signal.SIGKILL):
 
 
 def until(holds, seconds=20):
-    """Waits for something that comes from another process."""
+    """Waits for an event from another process."""
     limit = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > limit:
@@ -185,6 +185,6 @@ class Outcome:
 
     def expect_sound(self, place, words):
         ended = place.verify()
-        # A file whose maker was killed before there was anything in it is nothing, and soundly so.
+        # An empty file whose creator was killed counts as no store, and is no violation.
         is_nothing = ended.status == 66 and b"there is nothing in" in ended.errors
         return self.expect(ended.status == 0 or is_nothing, lambda: f"{words}: verify {ended} {ended.output[:300]}")

@@ -1,4 +1,4 @@
-"""Whatever an origin sends: taken exactly or refused, and nothing else is harmed (R7, R43, R46)."""
+"""Random bodies: stored exactly or refused, without other effects (R7, R43, R46)."""
 
 from bench import Outcome
 from damage import bytes_of
@@ -72,7 +72,7 @@ def bodies(bench, broken):
             def answer(asked, _):
                 body = origin.body(asked.name, asked.offset, asked.limit)
                 whole, body = body, mutate(body, chance) if chance.random() < 0.6 else body
-                # The control: what was sent is not what it is compared with.
+                # The control compares with other bytes than were sent.
                 sent.append(whole if broken else body)
                 return 200, {}, body
 
@@ -83,7 +83,7 @@ def bodies(bench, broken):
             )
             outcome.expect_tidy(ended, words, {0, 65, 69, 75}, lines=2)
             origin.answer = None
-            # Byte for byte a part of what was sent, now or before: nothing is made up, nothing is written anew.
+            # Every stored byte sequence is a part of a body that was sent, now or before.
             known = b"\n".join([*sent, *(origin.truth() if name == "list" else [])])
             shown = place.run("show", origin.url(name), timeout=30)
             outcome.expect_tidy(shown, f"{words}: show", {0, 66, 69, 75}, lines=2)

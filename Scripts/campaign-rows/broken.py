@@ -1,4 +1,4 @@
-"""The package once more, with bugs in it that an environment variable wakes: what the suites must notice."""
+"""A copy of the package with planted bugs, which an environment variable switches on. The suites must notice each."""
 
 import os, shutil, subprocess
 from bench import ROOT
@@ -23,10 +23,10 @@ package enum Sabotage {
 }
 """
 BUGS = {
-    "checksums are not looked at": (
+    "checksums are not compared": (
         "Sources/PageStore/BodyCodec.swift",
         "guard seal.value == checksum else",
-        'guard Sabotage.isAwake("checksums are not looked at") || seal.value == checksum else',
+        'guard Sabotage.isAwake("checksums are not compared") || seal.value == checksum else',
     ),
     "a failed commit is reported as done": (
         "Sources/PageStore/SQLite/Transaction.swift",
@@ -34,10 +34,10 @@ BUGS = {
         'else if Sabotage.isAwake("a failed commit is reported as done") { try? run(TransactionKind.commit) } '
         "else { try run(TransactionKind.commit) }",
     ),
-    "every owner is dead": (
+    "every owner counts as dead": (
         "Sources/PageStore/Leases/OwnerLock.swift",
         "if process == name { return true }",
-        'if process == name { return true }\n        if Sabotage.isAwake("every owner is dead") { return false }',
+        'if process == name { return true }\n        if Sabotage.isAwake("every owner counts as dead") { return false }',
     ),
     "every origin is trusted": (
         "Sources/HTTPPageSource/Wire/OriginPolicy.swift",
@@ -55,15 +55,15 @@ BUGS = {
         '            if Sabotage.isAwake("a commit is reported before it is made") { say("\\(page)") }\n'
         "            if case .committed(let version) = try await store.commit(plan)",
     ),
-    "a commit is reported once": (
+    "each commit is reported once": (
         "Tests/StoreWorker/Doomed.swift",
         '            say("\\(page)")\n        }\n',
         '            if !Sabotage.isAwake("a commit is reported before it is made") { say("\\(page)") }\n        }\n',
     ),
-    "successes are not forgotten": (
+    "successes stay in the ledger": (
         "Sources/PageStore/Tables/LedgerTable.swift",
         "try connection.run(forgetSuccess, .int(query.rawValue), .int(offset))",
-        'if Sabotage.isAwake("successes are not forgotten") { return }\n'
+        'if Sabotage.isAwake("successes stay in the ledger") { return }\n'
         "        try connection.run(forgetSuccess, .int(query.rawValue), .int(offset))",
     ),
 }
@@ -92,7 +92,7 @@ def plant(tree):
     for name, (file, old, new) in BUGS.items():
         path = tree / file
         text = path.read_text()
-        # What is said twice costs nothing.
+        # Planting a bug again has no effect.
         path.write_text("import PageModel\n" + text.replace(old, new))
 
 

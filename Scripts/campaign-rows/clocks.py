@@ -1,4 +1,4 @@
-"""The wall clock of another time, from run to run: nothing frozen, no storm, nothing lost (R29)."""
+"""A different wall clock in each run: no page is frozen or lost, and no storm of requests follows (R29)."""
 
 import signal
 from bench import Outcome, end, until
@@ -46,18 +46,18 @@ def run(bench, outcome, origin, words, first, second, broken):
     before, _ = place.held(url, more=clock(second))
     origin.answer = None
     origin.taken()
-    # No storm: what was missing, page one, and what finding out about its age may take.
+    # No storm: only the missing pages, page one, and the requests that its age may cost.
     outcome.cases += 1
     place.run("sync", "--due", "--quiet", more=clock(second))
     asked = origin.taken()
     outcome.expect(len(asked) <= 20, f"{words}: {len(asked)} requests at once")
-    # Nothing frozen: when the longest back-off is over, it is asked for and there.
+    # Nothing frozen: after the longest back-off the page is fetched.
     outcome.cases += 1
     due = place.run("sync", "--due", "--quiet", more=clock(second + CAP))
     held, _ = place.held(url, more=clock(second))
     outcome.expect(list(held.values()) == origin.truth(), lambda: f"{words}: {len(held)} items after the longest back-off; {due}")
     outcome.expect(before.items() <= held.items(), f"{words}: items are gone")
-    # A moment that has not come yet says nothing about freshness.
+    # A moment in the future says nothing about freshness.
     outcome.cases += 1
     listed = place.run("list", "--json", more=clock(second + CAP + 120)).json
     outcome.expect(

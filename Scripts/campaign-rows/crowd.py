@@ -1,4 +1,4 @@
-"""Several processes on one store: nothing lost, nobody told that it is busy, no page fetched by two at once (R30, R41, R42)."""
+"""Several processes on one store: no page is lost or fetched by two at once, and no call returns busy (R30, R41, R42)."""
 
 import signal, threading, time
 from bench import Outcome, finish, rows
@@ -30,7 +30,7 @@ def together(bench, broken):
             if broken and outcome.violations:
                 break
             place, words = bench.place(), f"lap {lap}"
-            # Two runs of the tool that both know nothing of a list both ask what it is: one begins.
+            # Two runs of the tool with an unknown list both detect it, and one of them begins the list.
             place.sync(origin.url(), *LIST, "--max-pages", "1")
             origin.taken()
             # The control: every lock is granted to everybody.
@@ -86,7 +86,7 @@ def everything(bench, broken):
 
 
 def member(bench, outcome, origin, place, name, limit, more):
-    """Does one thing after the other, at random, and knows what its own list must be."""
+    """Runs random commands, and knows the expected contents of its own list."""
     chance, own, shared = bench.chance(f"member {name}"), origin.url(f"own{name}"), origin.url("shared")
     is_there = False
     while time.monotonic() < limit:

@@ -1,4 +1,4 @@
-"""Files whose bytes are not what was written: flipped, torn, swapped, cut, emptied, other people's (R7, R46)."""
+"""Files with other bytes than were written: flipped, torn, swapped, cut, emptied, foreign (R7, R46)."""
 
 import sqlite3, struct
 from bench import Outcome
@@ -91,7 +91,7 @@ def check_mended(outcome, place, origin, url, words):
     repaired = place.run("verify", "--repair", "--yes", "--json", timeout=60)
     outcome.expect_tidy(repaired, f"{words}: repair", {0, 65, 66, 74, 77, 78})
     synced = place.sync(url)
-    # What cannot be mended in place says so, and what to do then; that page one is whole says nothing of the rest.
+    # Damage that cannot be repaired in place is reported with the next step. A whole page one says nothing about the rest.
     if b"--set-aside" in repaired.output + repaired.errors or synced.status not in (0, 77):
         aside = place.run("verify", "--set-aside", "--yes", "--json")
         outcome.expect_tidy(aside, f"{words}: setting aside", {0, 65, 66, 77, 78})
@@ -101,7 +101,7 @@ def check_mended(outcome, place, origin, url, words):
         held, ended = place.held(url)
         outcome.expect(list(held.values()) == origin.truth(), lambda: f"{words}: {len(held)} items after mending: {repaired}, {synced}, {ended}")
     else:
-        # A file that no longer says it is a store is nobody's to touch (R8).
+        # A file without the mark of a store is left unchanged (R8).
         outcome.expect_tidy(synced, f"{words}: sync", {65, 77, 78})
 
 
@@ -204,7 +204,7 @@ def leaves(data, name, path):
 
 
 def expect_mended(outcome, place, url, truth, case):
-    """Said by `show` and `verify`, never a line twice; `sync` ends with 65 as long as the damage is there; `--repair` ends it."""
+    """`show` and `verify` report the damage, never a line twice. `sync` ends with 65 until `--repair` removes the damage."""
     shown = place.run("show", url)
     lines = shown.output.split(b"\n")[:-1]
     outcome.expect(len(lines) == len(set(lines)), f"{case}: show serves a line twice")
@@ -234,7 +234,7 @@ def damaged_trees(bench, broken, change, name):
         for word, data in chance.sample(cases, min(len(cases), bench.pick(6, 100))):
             outcome.cases += 1
             place = bench.place()
-            # The control: the file as it was, of which nothing is to be said.
+            # The control uses the undamaged file, for which no message is expected.
             with open(place.store, "wb") as file:
                 file.write(intact if broken else data)
             expect_mended(outcome, place, url, truth, word)

@@ -8,7 +8,7 @@ LIST = ["--page-size", "20"]
 
 
 def check_death(outcome, place, origin, url, words, before):
-    """What must hold right after a death. `before`: what a reader had while the process still lived.
+    """The checks right after a kill. `before`: the items that a reader saw while the process still ran.
     Returns what is held; None when there is no store yet."""
     if not os.path.exists(place.store) or os.path.getsize(place.store) == 0:
         outcome.expect(not before, f"{words}: the store is gone")
@@ -43,7 +43,7 @@ def check_end(outcome, place, origin, url, words):
 
 
 def random_moments(bench, broken):
-    """kill -9 of `sync`, again and again until one run comes to its end; then the next store."""
+    """kill -9 of `sync`, repeated until one run ends by itself; then the next store."""
     outcome, chance = Outcome(), bench.chance("random moments")
     deaths = bench.pick(40, 5_000) if not broken else 30
     with Origin(items=600, pause=0.004) as origin:
@@ -63,12 +63,12 @@ def random_moments(bench, broken):
                 except subprocess.TimeoutExpired:
                     before = {}
                     if chance.random() < 0.5:
-                        # Standing still, it can be compared: what others could read is what must be there afterwards.
+                        # A stopped process can be compared: its committed items must exist afterwards.
                         program.send_signal(signal.SIGSTOP)
                         asked = time.monotonic()
                         before = place.held(url)[0]
                         waited = time.monotonic() - asked
-                        # Twice the busy budget: who stands still keeps nobody longer, whatever lock they hold.
+                        # Twice the busy budget: a stopped process with a lock delays others no longer.
                         outcome.expect(waited < 12, lambda: f"{words}: a reader beside one that stands still took {waited:.0f} s")
                     end(program)
                     outcome.cases += 1
@@ -128,7 +128,7 @@ def every_call(bench, broken):
                         break
                     outcome.cases += 1
                     if broken:
-                        # The control: somebody tidies up and deletes the log.
+                        # The control deletes the log.
                         for path in place.files():
                             if path.name.endswith("-wal"):
                                 path.unlink()
@@ -145,7 +145,7 @@ ERRORS = {"EIO": "5", "ENOSPC": "28", "half written": "half"}
 
 
 def failing_calls(bench, broken):
-    """An error instead of the Nth call, once and from then on: an end that says so, nothing lost, and it goes on afterwards."""
+    """An error instead of the Nth call, once and from then on: the run reports it, loses nothing, and the next run continues."""
     outcome = Outcome()
     with Origin(items=120) as origin:
         url, half = origin.url(), Half(bench, origin)

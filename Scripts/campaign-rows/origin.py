@@ -1,4 +1,4 @@
-"""An origin on the loopback interface whose lists are known byte for byte, and which counts what it is asked."""
+"""An origin on the loopback interface whose lists are known byte for byte. It counts its requests."""
 
 import json, random, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +20,7 @@ class Origin:
     def __init__(self, items=400, pause=0.0):
         self.items, self.pause, self.answer = items, pause, None
         self.asked, self.lock, self.chance = [], threading.Lock(), random.Random(1)
-        # Cleared: nobody is answered.
+        # While cleared, no request is answered.
         self.open = threading.Event()
         self.open.set()
         origin = self
@@ -61,7 +61,7 @@ class Origin:
         return f"http://{self.host}/{name}"
 
     def item(self, name, number):
-        # Numbers as nobody would write them again, text beyond ASCII, and sizes that differ.
+        # Numbers in unusual notations, text beyond ASCII, and different sizes.
         text = "größer – " + "xyz"[number % 3] * (40 + number * 37 % 200)
         return f'{{"id":"{name}-{number}","n":{number}.50e0,"text":"{text}"}}'.encode()
 

@@ -1,4 +1,4 @@
-"""Where a store cannot be, or cannot be written: refused clearly, untouched, and what is held is served (R9, R42)."""
+"""Places where a store cannot exist or cannot be written: refused with a clear message, unchanged, and readable (R9, R42)."""
 
 import os, pathlib, shutil, socket, stat, subprocess, time
 from bench import Outcome, has_open, until
@@ -8,7 +8,7 @@ NOBODY = 65_534
 
 
 def contents(folder):
-    """Every file below, with its kind and what is in it."""
+    """Every file below, with its kind and its contents."""
     found = {}
     for path in sorted(pathlib.Path(folder).rglob("*")):
         mode = os.lstat(path).st_mode
@@ -89,7 +89,7 @@ def odd_paths(bench, broken):
                 # Only root can give a link away.
                 continue
             place = bench.place()
-            # The control: links look like files of one's own, and nothing is made private.
+            # The control: links look like own files, and no file gets mode 0600.
             place.sabotage = {"SHIM_CREDULOUS": "1"} if broken else {}
             make(place, good.store)
             before = contents(place.folder)
@@ -139,7 +139,7 @@ def no_permission(bench, broken):
                 path.chmod(file)
             os.chmod(place.folder, folder)
             if broken:
-                # The control: everybody may do everything.
+                # The control grants all permissions.
                 for path in place.files():
                     path.chmod(0o666)
                 os.chmod(place.folder, 0o777)
@@ -161,7 +161,7 @@ def no_permission(bench, broken):
 
 
 def read_only(bench, broken):
-    """A file system that is mounted for reading only: what is held is served, and what would write says why it cannot."""
+    """A read-only file system: held items are served, and commands that write say why they cannot."""
     outcome = Outcome()
     with Origin(items=60) as origin:
         url, place = origin.url(), bench.place()
@@ -170,7 +170,7 @@ def read_only(bench, broken):
             return outcome
         try:
             place.sync(url)
-            # The control: it may be written.
+            # The control mounts it for writing.
             subprocess.run(["mount", "-o", "remount,rw" if broken else "remount,ro", place.folder], check=True)
             before = contents(place.folder)
             for command in [["sync", url], ["gc", "--max-bytes", "1K"], ["verify", "--repair"], ["purge", "--all", "--yes"]]:
@@ -200,7 +200,7 @@ def fill(folder):
 
 
 def full_at_rest(bench, broken):
-    """A whole store on a file system without a free byte, of blocks as small as they come: served, and emptied by `gc`."""
+    """A whole store on a file system without a free byte and with the smallest blocks: served, and emptied by `gc`."""
     outcome = Outcome()
     with Origin(items=3_000) as origin:
         url = origin.url()
@@ -222,7 +222,7 @@ def full_at_rest(bench, broken):
             try:
                 place.sync(url)
                 fill(place.folder)
-                # The control: another process has the store open, and nothing can be removed.
+                # The control: another process has the store open, so that nothing can be removed.
                 other = place.start("watch", "--quiet") if broken else None
                 if other:
                     time.sleep(1)

@@ -1,4 +1,4 @@
-// A data race: what the thread sanitizer must report, or its silence means nothing.
+// A data race that the thread sanitizer must report. Otherwise its silence proves nothing.
 import Dispatch
 
 final class Box: @unchecked Sendable { var number = 0 }

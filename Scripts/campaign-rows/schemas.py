@@ -1,4 +1,4 @@
-"""Files that are almost a store: newer, older, half made, and made by somebody who means harm (R8, R46)."""
+"""Files that are almost a store: newer, older, half made, and hostile (R8, R46)."""
 
 import pathlib, sqlite3, time
 from bench import Outcome
@@ -66,7 +66,7 @@ def altered(bench, broken):
             before = pathlib.Path(place.store).read_bytes()
             outcome.cases += 1
             if broken:
-                # The control: what these files do to somebody who opens them like any other, within three seconds.
+                # The control opens these files like any database, within three seconds.
                 outcome.expect(is_harmless(place.store), f"{name}: it bites")
                 continue
             for words in [
@@ -119,7 +119,7 @@ def half_made(bench, broken):
                 before = contents(place.folder)["store.sqlite"]
                 outcome.cases += 1
                 if broken:
-                    # The control: what becomes of somebody who takes it for whole.
+                    # The control treats the file as a whole store.
                     outcome.expect(is_harmless(place.store), f"{words}: it bites")
                     continue
                 ended = place.sync(url)
@@ -127,7 +127,7 @@ def half_made(bench, broken):
                     held, _ = place.held(url)
                     outcome.expect(list(held.values()) == origin.truth(), f"{words}: {len(held)} items")
                     if version == 1:
-                        # Whole, but for the note of who made it: that is seen, and mended.
+                        # A whole store without its stamp: the tool notices that, and repairs it.
                         found = place.verify()
                         outcome.expect(found.status == 65, lambda: f"{words}: a missing note is not seen: {found}")
                         place.run("verify", "--repair", "--yes")

@@ -11,7 +11,7 @@ GIVEN = [USER, PASSWORD, QUERY, HEADER, BEARER, COOKIE]
 
 
 def spellings():
-    """Each of them as it is, as it travels, and as somebody might write it."""
+    """Each secret as it is, as it is sent, and in other encodings."""
     found = set()
     for word in [*GIVEN, f"{USER}:{PASSWORD}", f"Bearer {BEARER}"]:
         bytes = word.encode()
@@ -59,7 +59,7 @@ def secrets(bench, broken):
         for name in ["list", "next", "half", "broken", "refused", "text", "redirect"]:
             place = bench.place()
             if broken:
-                # The control: what is sent is written down beside the store.
+                # The control writes the sent bytes to a file beside the store.
                 place.sabotage = {"SHIM_TAPPED": f"{place.folder}/tapped"}
             url = f"http://{USER}:{PASSWORD}@{origin.host}/{name}?api_key={QUERY}&sort=up"
             fields = ["--bearer-env", "BEARER"] if name == "next" else []

@@ -5,10 +5,10 @@
 //                            that and all later ones: kill (SIGKILL instead of the call), lost (reported as done, and not done),
 //                            half (only half of it is written), or the number of an error
 //   SHIM_FIRED=FILE          a byte is added here for each fault
-//   SHIM_CLOCK=SECONDS       what the wall clock is ahead; time that passes is not changed
+//   SHIM_CLOCK=SECONDS       the wall clock is ahead by this; elapsed time is unchanged
 //   SHIM_UNLOCKED=1          every lock on a file is granted to everybody
-//   SHIM_TAPPED=FILE         what goes into sockets is written here too
-//   SHIM_CREDULOUS=1         links look like what they lead to and like one's own; no file is made private
+//   SHIM_TAPPED=FILE         bytes sent on sockets are also written to this file
+//   SHIM_CREDULOUS=1         links look like their targets and like own files; no file gets mode 0600
 //
 // Only calls that go through the dynamic linker are seen: SQLite has to be a shared library, as it is on Linux.
 #define _GNU_SOURCE
@@ -236,7 +236,7 @@ time_t time(time_t *result)
     return now.tv_sec;
 }
 
-// Sockets: what is sent can be listened to.
+// Sockets: a copy of the sent bytes.
 static void tap(int descriptor, const void *bytes, size_t count)
 {
     struct stat status;

@@ -21,7 +21,7 @@ def signals(bench, broken):
             origin.taken()
             program = place.start("sync", url, "--quiet", *LIST)
             try:
-                # Not while the program is being loaded: until it listens, a signal does what it does to any program.
+                # Not while the program is loading: before it installs its handlers, a signal ends it as any program.
                 until(lambda: origin.asked)
                 program.wait(chance.uniform(0, 0.3))
                 finish(program)
@@ -32,14 +32,14 @@ def signals(bench, broken):
             before, _ = place.held(url) if chance.random() < 0.5 else ({}, None)
             outcome.cases += 1
             begun = time.monotonic()
-            # The control: the signal that nobody can listen to.
+            # The control sends the signal that no program can handle.
             program.send_signal(signal.SIGKILL if broken else number)
             if twice and not broken:
                 program.send_signal(number)
             ended = finish(program, begun)
-            # A second on a machine that has nothing else to do; here it may have.
+            # One second on an idle machine; this machine may be busy.
             outcome.expect(ended.seconds < 5, f"{words}: {ended.seconds:.1f} s to the end")
-            # It may have come to its end in the moment of the signal.
+            # The program may have ended at the moment of the signal.
             outcome.expect_tidy(ended, words, {0, 128 + number})
             held, shown = place.held(url)
             outcome.expect(shown.status in (0, 66), lambda: f"{words}: show {shown}")
@@ -53,7 +53,7 @@ def signals(bench, broken):
             if os.path.exists(place.store):
                 check_resumed(outcome, resumed, origin, held, words)
             place.remove()
-        # Somebody reads one line and goes (`| head -n 1`): nothing is said about it, and nothing is waited for.
+        # A reader takes one line and ends (`| head -n 1`): the tool ends without a message.
         place = bench.place()
         place.sync(url)
         for command in [

@@ -1,4 +1,4 @@
-"""The experiments that are suites in Swift, told as rows of the same table; and the sanitizers, which are whole builds."""
+"""The experiments that are Swift suites, as rows of the same table, and the sanitizers, which are whole builds."""
 
 import os, re, shutil, subprocess
 from bench import HERE, ROOT, Outcome
@@ -12,7 +12,7 @@ ISSUE = re.compile(
 
 
 def told(result, count):
-    """What a run of tests printed, as cases and violations. `count`: what a case is; else a test, or an argument of one."""
+    """The output of a test run as cases and violations. `count` matches a case; without it a case is a test or an argument."""
     outcome, text = Outcome(), result.stdout + result.stderr
     numbers = re.findall(count, text) if count else []
     numbers = numbers or re.findall(r"with (\d+) test cases? passed", text) or re.findall(r"Test run with (\d+) tests?", text)
@@ -61,7 +61,7 @@ def power_loss(bench, broken):
 
 
 def lives(subject, mode):
-    """Lives from seeds. The control: planted bugs, each of which they must catch; a bug that lives on is told."""
+    """Lives from seeds. The control: planted bugs, each of which the lives must catch; an escaped bug is reported."""
 
     def run(bench, broken):
         outcome = Outcome()
@@ -102,7 +102,7 @@ def copied(kind):
 
 
 def sanitizer(kind, control):
-    """All suites but those that are timed, in a build of its own. The control: a few lines with the bug it is there for."""
+    """All suites without time measurements, in a build of its own. The control: a few lines with the bug that it looks for."""
 
     def run(bench, broken):
         if broken:
@@ -125,7 +125,7 @@ def sanitizer(kind, control):
             "ASAN_OPTIONS": "detect_leaks=0",
         }
         outcome, tree = Outcome(), copied(kind)
-        # The simulation in a process of its own, and no two tests at a time: what takes ten times as long must not be late as well.
+        # The simulation in a process of its own, one test at a time: its tests take ten times as long, and have time limits.
         for filter in [r"^(PageModelTests|PageStorageTests|PageStoreTests|PagedRepositoryTests|HTTPPageSourceTests)\.", r"^SimulationTests\."]:
             result = subprocess.run(
                 [*SWIFT, "test", f"--sanitize={kind}", "--no-parallel", "--scratch-path", str(WORK / kind), "--filter", filter],

@@ -1,4 +1,4 @@
-"""Whatever somebody types: understood or refused, and nothing else is harmed (R46)."""
+"""Random arguments: accepted or refused, without other effects (R46)."""
 
 import json, re
 from bench import CODES, Outcome
@@ -36,7 +36,7 @@ def arguments(bench, broken):
             for _ in range(chance.randrange(6)):
                 words.append(chance.choice(FLAGS if chance.random() < 0.5 else [*VALUES, url]))
             outcome.cases += 1
-            # What asks somebody on purpose, or waits for something on purpose, is given no time to.
+            # Commands that prompt or wait on purpose are ended at once.
             ended = place.run(*words, command=tool, timeout=45)
             said = f"arguments {case}, seed {bench.seed}: {[word[:40] for word in words]}"
             # A warning, a line of progress where retries take their time, and why it failed.
@@ -53,7 +53,7 @@ ODD += ["'; DROP TABLE query; --", "a\nb", " ", "a ", " a", "x" * 100_000]
 
 
 def listing(outcome, place):
-    """Every query there is; what makes a character visible on a terminal is no JSON, and is told and read all the same."""
+    """Every query in the store. Escapes for a terminal are not JSON, but the names must be printed and read all the same."""
     text = place.run("list", "--json").output
     escapes = re.compile(rb"\\u\{([0-9a-f]{4})\}")
     outcome.expect(not escapes.search(text), lambda: f"list --json is no JSON: {escapes.search(text)[0].decode()}")

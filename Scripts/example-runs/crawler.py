@@ -24,7 +24,7 @@ def run(programs, folder):
             expect(second.wait() == 0, f"the second run failed:\n{second.said}")
             expect("goes on with" in second.said, f"the second run did not know of the first:\n{second.said}")
             asked = upstream.asked[before:]
-            # Besides page one, and the items at both ends by which pages overlap (R21), nothing that is held.
+            # Only page one and the overlapping items (R21) are requested again.
             again = [(start, size) for start, size in asked if start > 0 and held & set(range(start + 1, start + size - 1))]
             expect(not again, f"asked for again: {again}; it said:\n{second.said}")
             expect(second.out.splitlines() == articles(COUNT), "the second run did not end with every item, as it was sent")

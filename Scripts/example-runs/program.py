@@ -1,10 +1,10 @@
-"""Programs that are started, watched by what they write, and ended by their own process and no other."""
+"""Starts programs, watches their output, and ends only these processes."""
 
 import contextlib, os, re, signal, subprocess, time
 
 
 class Broken(Exception):
-    """An example does not keep what it promises."""
+    """An example breaks a promise of its description."""
 
 
 def expect(holds, what):
@@ -13,7 +13,7 @@ def expect(holds, what):
 
 
 def until(look, what, seconds=30):
-    """What `look` returns as soon as that is something; broken when it is nothing for so long."""
+    """Returns the first result of `look` that is true. Raises Broken after `seconds`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = look()

@@ -39,7 +39,7 @@ def run(programs, folder):
     def serve(url):
         return Program(folder, [*command, url, store], PORT="0", FRESH_FOR=str(FRESH))
 
-    # An upstream that never answers: clients are told at once that there is nothing yet.
+    # With an upstream that never answers, clients get 503 at once.
     with contextlib.ExitStack() as stack:
         upstream = stack.enter_context(Upstream(programs, folder, articles=COUNT, delay=600_000, port=0))
         url, upstream_port = upstream.url, upstream.port()
@@ -70,7 +70,7 @@ def run(programs, folder):
         ended = stop(service, store)
         upstream.kill()
 
-        # The next one has nothing but the store.
+        # The next service has only the store.
         begun = time.monotonic()
         service = stack.enter_context(serve(url))
         port = service.port()
@@ -84,7 +84,7 @@ def run(programs, folder):
 
 
 def whole(port):
-    """The engine brings in all of a pinned list: until then, what is missing is named."""
+    """The engine fetches all of a pinned list. Until then `missing` names the gaps."""
 
     def look():
         answer = Answer(port, f"/items?offset={COUNT - 100}&limit=100")
@@ -112,7 +112,7 @@ def quick(port):
 
 
 def away(port, upstream):
-    """Killed, the upstream is missed by nobody: the same items, and they grow old."""
+    """After the upstream is killed, the same items are served, and their age grows."""
     before = numbers(Answer(port, "/items?offset=40&limit=20"))
     upstream.kill()
     stale = until(lambda: next((answer for answer in [Answer(port, "/items")] if answer.ttl < 0), None), "the list goes stale")
@@ -144,7 +144,7 @@ def metrics(port):
 
 
 def stop(service, store):
-    """SIGTERM: status 0 within a second, and nothing is in flight any more."""
+    """SIGTERM: status 0 within a second, and no page is in flight afterwards."""
     status, seconds = service.end(10)
     expect(status == 0 and seconds < 1, f"SIGTERM: status {status} after {seconds:.2f} s:\n{service.said}")
     expect(leases(store) == 0, "a lease is left")

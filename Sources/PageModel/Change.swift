@@ -10,7 +10,7 @@ public struct ChangeSet: Hashable, Sendable {
     /// The changes, in order. A storage never publishes an empty array.
     public var changes: [Change]
 
-    /// A change set; each parameter is the property of its name.
+    /// Creates a change set.
     public init(query: QueryID, version: ListVersion?, contentVersion: ContentVersion? = nil, changes: [Change]) {
         self.query = query
         self.version = version

@@ -72,7 +72,7 @@ public struct PagePremise: Hashable, Sendable {
     /// The expected `PageSummary.fingerprint`.
     public var fingerprint: UInt64
 
-    /// A premise; each parameter is the property of its name.
+    /// Creates a premise.
     public init(offset: Int, fingerprint: UInt64) {
         self.offset = offset
         self.fingerprint = fingerprint

@@ -28,7 +28,7 @@ public struct EvictionReport: Hashable, Sendable {
     /// Bytes of all items that are left, including pinned ones.
     public var bytesLeft: Int
 
-    /// A report; each parameter is the property of its name.
+    /// Creates a report.
     public init(pages: Int = 0, bytes: Int = 0, queries: Int = 0, bytesLeft: Int = 0) {
         self.pages = pages
         self.bytes = bytes
@@ -52,7 +52,7 @@ public struct EvictionPlan {
         /// Whether the page stays because it is pinned, observed or exempt. It still counts towards the budget.
         public var isExempt: Bool
 
-        /// A candidate; each parameter is the property of its name.
+        /// Creates a candidate.
         public init(query: QueryID, offset: Int, bytes: Int, usedAt: Timestamp, isExempt: Bool) {
             self.query = query
             self.offset = offset

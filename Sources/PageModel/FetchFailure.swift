@@ -42,7 +42,7 @@ public struct FetchFailure: Error, Hashable, Sendable {
     /// The pause that the origin requested, counted from its answer; `nil` when it requested none.
     public var retryAfter: Duration?
 
-    /// A failure; each parameter is the property of its name. For an HTTP status, use `status(_:retryAfter:message:)`.
+    /// Creates a failure. For an HTTP status, use `status(_:retryAfter:message:)`.
     public init(
         _ failureClass: Class, _ message: String, isRetryable: Bool, httpStatus: Int? = nil,
         retryAfter: Duration? = nil

@@ -29,7 +29,7 @@ public struct FreshnessPolicy: Hashable, Sendable {
     /// How far the origin's own lifetime counts. Defaults to `taken()`, between 0 and 1 hour.
     public var originWord: OriginWord
 
-    /// A policy; each parameter is the property of its name. A `staleAfter` of zero makes data stale at once.
+    /// Creates a policy. A `staleAfter` of zero makes data stale at once.
     public init(staleAfter: Duration = .seconds(60), expiredAfter: Duration? = nil, originWord: OriginWord = .taken()) {
         self.staleAfter = staleAfter
         self.expiredAfter = expiredAfter

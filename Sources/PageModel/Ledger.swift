@@ -24,7 +24,7 @@ public struct LedgerEntry: Hashable, Sendable {
     /// The token of the lease; `nil` when the page is not in flight.
     public var leaseToken: LeaseToken?
 
-    /// A fetch record; each parameter is the property of its name.
+    /// Creates a fetch record.
     public init(
         offset: Int, state: FetchState, attempts: Int = 0, firstFailureAt: Timestamp? = nil,
         lastAttemptAt: Timestamp? = nil, nextAttemptAt: Timestamp? = nil, failure: FetchFailure? = nil,

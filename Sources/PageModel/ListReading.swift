@@ -6,7 +6,7 @@ public struct ListReading: Hashable, Sendable {
     /// outline within a range is a part of its window, or is among `damaged` if its bytes failed their checksum.
     public var windows: [ListWindow]
 
-    /// A reading; each parameter is the property of its name.
+    /// Creates a reading.
     public init(outline: ListOutline, windows: [ListWindow]) {
         self.outline = outline
         self.windows = windows

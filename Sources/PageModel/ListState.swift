@@ -24,14 +24,14 @@ public struct ListState: Hashable, Sendable {
         /// The identities of its items, in order. `nil` when the items cannot be read or fail their checksum.
         public var identities: [ItemIdentity]?
 
-        /// A page one; each parameter is the property of its name.
+        /// Creates a page one.
         public init(summary: PageSummary, identities: [ItemIdentity]?) {
             self.summary = summary
             self.identities = identities
         }
     }
 
-    /// A state; each parameter is the property of its name.
+    /// Creates a state.
     public init(
         record: QueryRecord, holdings: ListHoldings?, pageOne: PageOne? = nil, failures: [LedgerEntry]?,
         lastLedgerOffset: Int? = nil, readAt: Timestamp

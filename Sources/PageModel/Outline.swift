@@ -130,7 +130,7 @@ public struct ListWindow: Hashable, Sendable {
         /// The time when the origin last confirmed the page.
         public var validatedAt: Timestamp
 
-        /// A part; each parameter is the property of its name.
+        /// Creates a part.
         public init(offset: Int, content: PageContent, isHeld: Bool, validatedAt: Timestamp) {
             self.offset = offset
             self.content = content
@@ -193,7 +193,7 @@ public struct QuerySummary: Hashable, Sendable {
     /// Bytes of the stored payloads and page records.
     public var bytes: Int
 
-    /// A summary; each parameter is the property of its name.
+    /// Creates a summary.
     public init(outline: ListOutline, bytes: Int) {
         self.outline = outline
         self.bytes = bytes

@@ -17,7 +17,7 @@ public struct Validator: Hashable, Sendable {
     /// Whether the validator covers the total, so that "not modified" confirms the total as well (R16).
     public var coversTotal: Bool
 
-    /// A validator; each parameter is the property of its name.
+    /// Creates a validator.
     public init(request: String, entityTag: String?, lastModified: String?, coversTotal: Bool) {
         self.request = request
         self.entityTag = entityTag
@@ -45,7 +45,7 @@ public struct InnerSeam: Hashable, Sendable {
     /// The time since when the seam has been inferred.
     public var since: Timestamp
 
-    /// A seam; each parameter is the property of its name.
+    /// Creates a seam.
     public init(index: Int, since: Timestamp) {
         self.index = index
         self.since = since
@@ -82,7 +82,7 @@ public struct PageSummary: Hashable, Sendable {
     /// The validator of its request. `nil` when the origin gave none, and after the page was moved (R1).
     public var validator: Validator?
 
-    /// A summary; each parameter is the property of its name.
+    /// Creates a summary.
     public init(
         offset: Int, count: Int, generation: Int, revision: Int, evidence: Evidence, evidenceAt: Timestamp,
         innerInferredSeams: [InnerSeam] = [], fetchedAt: Timestamp, validatedAt: Timestamp, fingerprint: UInt64,
@@ -128,7 +128,7 @@ public struct PageWrite: Hashable, Sendable {
     /// The validator of its request; `nil` when the origin gave none.
     public var validator: Validator?
 
-    /// A page to be stored; each parameter is the property of its name.
+    /// Creates a page to be stored.
     public init(
         offset: Int, content: PageContent, evidence: Evidence, cursorIn: PageCursor? = nil,
         cursorOut: PageCursor? = nil, validator: Validator? = nil

@@ -186,7 +186,7 @@ public struct ItemPlace: Hashable, Sendable {
     /// Hash of the held payload. Another hash at the origin means that the item was edited.
     public var content: UInt64
 
-    /// A place; each parameter is the property of its name.
+    /// Creates a place.
     public init(position: Int, content: UInt64) {
         self.position = position
         self.content = content
@@ -197,7 +197,7 @@ public struct ItemPlace: Hashable, Sendable {
 public struct StorageDamage: Hashable, Sendable {
     /// Positions of held pages whose items are unreadable or fail their checksum, ascending.
     public var pages: [Range<Int>]
-    /// Whether rows of the storage cannot be reached. Only a repair mends this; fetching the missing pages again does
+    /// Whether rows of the storage cannot be reached. Only a repair repairs this; fetching the missing pages again does
     /// not.
     public var isStructural: Bool
 
@@ -252,7 +252,7 @@ public struct PurgeReport: Hashable, Sendable {
     /// Defaults to false.
     public var mayRemainInLog: Bool
 
-    /// A report; each parameter is the property of its name.
+    /// Creates a report.
     public init(queries: Int = 0, pages: Int = 0, bytes: Int = 0, mayRemainInLog: Bool = false) {
         self.queries = queries
         self.pages = pages

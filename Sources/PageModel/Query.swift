@@ -144,7 +144,7 @@ public struct QueryRecord: Hashable, Sendable {
     /// The version of the content that the read returned (R51). A storage stores it; a plan does not set it.
     public var contentVersion: ContentVersion
 
-    /// A record; each parameter is the property of its name.
+    /// Creates a record.
     public init(
         id: QueryID, key: QueryKey, version: ListVersion, total: Total, end: Int?, validatedAt: Timestamp?,
         createdAt: Timestamp, allowsDuplicates: Bool, paging: String, source: String, sweep: SweepProgress? = nil,
@@ -191,7 +191,7 @@ public struct SweepProgress: Hashable, Sendable {
     /// The time when the sweep began.
     public var startedAt: Timestamp
 
-    /// The progress of a sweep; each parameter is the property of its name.
+    /// Creates the progress of a sweep.
     public init(position: Int, cursor: PageCursor? = nil, startedAt: Timestamp) {
         self.position = position
         self.cursor = cursor

@@ -135,7 +135,7 @@ public struct ListDifference: Hashable, Sendable {
         /// Its new position.
         public var to: Int
 
-        /// A move; each parameter is the property of its name.
+        /// Creates a move.
         public init(from: Int, to: Int) {
             self.from = from
             self.to = to

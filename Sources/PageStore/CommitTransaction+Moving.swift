@@ -5,11 +5,11 @@ extension CommitTransaction {
     mutating func rearrange(_ rearrangement: Rearrangement) throws(StorageError) -> CommitOutcome? {
         guard let moves = rearrangement.kept() else {
             throw StorageError(
-                .invalidPlan, "a rearrangement whose pieces contradict each other, or lie beyond every position")
+                .invalidPlan, "the pieces of a rearrangement contradict each other, or exceed the largest position")
         }
         let reach = max(0, moves.map(\.distance).max() ?? 0)
         guard reach <= Total.largest / 2 else {
-            throw StorageError(.invalidPlan, "a rearrangement would move pages beyond every position there is")
+            throw StorageError(.invalidPlan, "a rearrangement would move pages beyond the largest position")
         }
         // No list from an origin reaches these positions (R44). A row there was forged, so it is deleted (R46).
         let beyond = Total.largest - reach

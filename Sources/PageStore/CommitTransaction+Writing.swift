@@ -7,7 +7,7 @@ extension CommitTransaction {
     ///   to the journal.
     mutating func write(_ page: PageWrite, quietly: Bool = false) throws(StorageError) -> CommitOutcome? {
         guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
-            throw StorageError(.invalidPlan, "a page cannot lie at offset \(page.offset)")
+            throw StorageError(.invalidPlan, "the offset \(page.offset) of a page is out of range")
         }
         let identities = page.content.identities
         let fingerprint = PageContent.fingerprint(of: identities)

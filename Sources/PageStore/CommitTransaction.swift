@@ -192,7 +192,7 @@ struct CommitTransaction {
     /// Throws `invalidPlan` for a position that could not be read back.
     func check(_ position: Int?) throws(StorageError) {
         guard let position, !(0...Total.largest).contains(position) else { return }
-        throw StorageError(.invalidPlan, "\(position) is no position in a list")
+        throw StorageError(.invalidPlan, "the position \(position) is out of range")
     }
 
     // MARK: Rows
@@ -211,7 +211,7 @@ struct CommitTransaction {
             // A scan returns this row, but a search for its key does not find it. The row is in the wrong part of the
             // b-tree.
             guard deleted.isDisjoint(with: broken) else {
-                throw StorageError(.damaged, "a page of the store at \(connection.path) is not where its key says")
+                throw StorageError(.damaged, "a page row in \(connection.path) has another key than its place says")
             }
             deleted.formUnion(broken)
             for offset in broken { try PageTable.delete(at: offset, of: query, in: connection) }

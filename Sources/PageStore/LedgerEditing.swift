@@ -95,7 +95,7 @@ struct LedgerEditing {
 
     static func check(_ offset: Int) throws(StorageError) {
         guard offset >= 0, offset <= Total.largest else {
-            throw StorageError(.invalidPlan, "no page can lie at offset \(offset)")
+            throw StorageError(.invalidPlan, "the offset \(offset) of a page is out of range")
         }
     }
 

@@ -26,7 +26,7 @@ extension PageStore {
     }
 
     /// Returns the number of queries with a damaged record. All records that cannot be read count as one. `summaries`
-    /// omits these queries, `verify` reports them, and `repair` mends them.
+    /// omits these queries, `verify` reports them, and `repair` repairs them.
     /// - Throws: `StorageError`, as every reading does.
     public func damagedQueries() async throws(StorageError) -> Int {
         try await read { reading throws(StorageError) in

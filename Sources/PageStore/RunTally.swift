@@ -20,7 +20,7 @@ public struct RunTally: Hashable, Sendable {
     /// The number of body bytes received over the wire.
     public var bytesReceived: Int
 
-    /// Creates a tally; each parameter is the property of its name. Figures range from 0 to 2^53 and default to 0.
+    /// Creates a tally. Figures range from 0 to 2^53 and default to 0.
     public init(
         beganAt: Timestamp? = nil, runs: Int = 0, requests: Int = 0, pagesFetched: Int = 0, pagesUnchanged: Int = 0,
         pagesKept: Int = 0, bytesReceived: Int = 0

@@ -10,7 +10,7 @@ public struct StoreStatistics: Hashable, Sendable {
         /// The summed costs of its runs. Empty where no run was counted.
         public var tally: RunTally
 
-        /// Creates the figures of a list; each parameter is the property of its name.
+        /// Creates the figures of a list.
         public init(summary: QuerySummary, tally: RunTally) {
             self.summary = summary
             self.tally = tally
@@ -36,7 +36,7 @@ public struct StoreStatistics: Hashable, Sendable {
     /// The schema version of the store.
     public var schema: Int
 
-    /// Creates the figures of a store; each parameter is the property of its name.
+    /// Creates the figures of a store.
     public init(queries: [Query], fileBytes: Int, logBytes: Int, freeBytes: Int, schema: Int) {
         self.queries = queries
         self.fileBytes = fileBytes

@@ -78,7 +78,7 @@ public struct PageRequest: Hashable, Sendable {
     /// The validator to send. The source sends it only if it belongs to exactly this request (R1).
     public var validator: Validator?
 
-    /// A request; each parameter is the property of its name.
+    /// Creates a request.
     public init(_ target: Target, size: Int? = nil, validator: Validator? = nil) {
         self.target = target
         self.size = size
@@ -104,7 +104,7 @@ public struct FetchedPage: Hashable, Sendable {
     public var total: Total
     /// The cursor of the next page. `nil` at the end, and for origins that take offsets.
     public var next: PageCursor?
-    /// Whether the list goes on, as the origin states it (R24). `nil` means that the origin does not say.
+    /// Whether the list continues, as the origin states it (R24). `nil` means that the origin does not say.
     public var hasMore: Bool?
     /// The validator for repeating this very request (R1). `nil` means that the origin sent none.
     public var validator: Validator?
@@ -144,7 +144,7 @@ public struct SourceLesson: Hashable, Sendable {
     /// Warnings for people: contradictions and guesses.
     public var warnings: [String]
 
-    /// A lesson; each parameter is the property of its name.
+    /// Creates a lesson.
     public init(paging: String, source: String, warnings: [String] = []) {
         self.paging = paging
         self.source = source
@@ -159,7 +159,7 @@ public struct SourceUsage: Hashable, Sendable {
     /// Bytes of bodies received, as they came over the wire.
     public var bytesReceived: Int
 
-    /// A usage; each parameter is the property of its name.
+    /// Creates a usage.
     public init(requests: Int = 0, bytesReceived: Int = 0) {
         self.requests = requests
         self.bytesReceived = bytesReceived

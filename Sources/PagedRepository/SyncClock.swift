@@ -12,7 +12,7 @@ public protocol SyncClock: Sendable {
     func now() -> Timestamp
     /// Returns at `moment`, or throws `CancellationError`. Called when there is no other work until then.
     func sleep(until moment: Timestamp) async throws
-    /// Returns at `moment`, or throws `CancellationError`, while other work goes on. Defaults to `sleep(until:)`.
+    /// Returns at `moment`, or throws `CancellationError`, while other work continues. Defaults to `sleep(until:)`.
     ///
     /// The difference matters to test clocks. In `sleep(until:)` such a clock may jump to `moment` at once. In
     /// `alarm(at:)` it must wait until the other work has taken that long.

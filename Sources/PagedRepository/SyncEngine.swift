@@ -30,7 +30,7 @@ public struct SyncEngine: Sendable {
         /// use the same gate.
         public var gate: OriginGate?
 
-        /// An origin; each parameter is the property of its name.
+        /// Creates an origin.
         public init(_ name: String, _ source: any PageSource, gate: OriginGate? = nil) {
             self.name = name
             self.source = source

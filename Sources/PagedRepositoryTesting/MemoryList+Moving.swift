@@ -5,7 +5,7 @@ extension MemoryList {
     mutating func rearrange(_ rearrangement: Rearrangement, at now: Timestamp) throws(Refusal) -> Change? {
         guard let moves = rearrangement.kept() else { throw .impossible("the pieces contradict each other") }
         guard (pages.last?.offset ?? 0) <= Total.largest / 2 - max(0, moves.map(\.distance).max() ?? 0) else {
-            throw .impossible("pages would move beyond every position there is")
+            throw .impossible("pages would move beyond the largest position")
         }
         let takenOut = rearrangement.takenOut
         guard rearrangement.movesPositions || !takenOut.isEmpty else { return nil }

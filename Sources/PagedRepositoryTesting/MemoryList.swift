@@ -161,7 +161,7 @@ struct MemoryList: Sendable {
 
     private func check(_ position: Int?) throws(Refusal) {
         guard let position, !(0...Total.largest).contains(position) else { return }
-        throw .impossible("\(position) is no position in a list")
+        throw .impossible("the position \(position) is out of range")
     }
 
     // MARK: Pages
@@ -179,7 +179,7 @@ struct MemoryList: Sendable {
     ///   false.
     mutating func put(_ page: PageWrite, at now: Timestamp, quietly: Bool = false) throws(Refusal) -> Change {
         guard page.offset >= 0, page.offset <= Total.largest - page.content.count else {
-            throw .impossible("a page cannot lie at offset \(page.offset)")
+            throw .impossible("the offset \(page.offset) of a page is out of range")
         }
         let new = MemoryPage(page, in: record.version, at: now)
         // A page without items occupies a place, too.

@@ -261,7 +261,7 @@ public final class MemoryStorage: PageStorage {
             let moment = moment
             let value = try body(&draft, moment)
             guard draft.lists.values.allSatisfy(\.isPossible) else {
-                throw StorageError(.invalidPlan, "a position, total or end is none that a list can have")
+                throw StorageError(.invalidPlan, "a position, total or end is out of range")
             }
             let news = draft.news
             draft.news = []

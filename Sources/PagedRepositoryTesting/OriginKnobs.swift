@@ -21,7 +21,7 @@ public struct OriginKnobs: Hashable, Sendable {
     /// Whether items may lack ids, and ids may repeat.
     public var hasOtherIdentities: Bool
 
-    /// Bounds; each parameter is the property of its name.
+    /// Creates bounds.
     public init(
         styles: [OriginPlan.Style] = [.offset, .offset, .page, .page, .cursor, .link, .keyset, .keyset],
         count: ClosedRange<Int> = 0...200, pageSize: ClosedRange<Int> = 3...12, events: ClosedRange<Int> = 0...12,

@@ -107,7 +107,7 @@ public struct OriginPlan: Hashable, Sendable {
     /// The events, ascending by request. Events at one request happen in this order.
     public var events: [OriginEvent]
 
-    /// A plan; each parameter is the property of its name. `count` is 0 or more, and a page has at least one item.
+    /// Creates a plan. `count` is 0 or more, and a page has at least one item.
     public init(
         seed: UInt64 = 0, style: Style = .offset, count: Int, pageSize: Int = 10,
         largestPage: Int = OriginPlan.noLargestPage, totals: Totals = .exact, validators: Validators = .none,

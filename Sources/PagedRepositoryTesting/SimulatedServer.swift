@@ -120,7 +120,7 @@ struct SimulatedServer: Sendable {
         switch fault {
         case .transport:
             note(.transport)
-            return FetchFailure(.transport, "the origin is not heard", isRetryable: true)
+            return FetchFailure(.transport, "the origin does not answer", isRetryable: true)
         case .timeout:
             note(.timeout)
             return FetchFailure(.timeout, "no answer in time", isRetryable: true)

@@ -1,7 +1,7 @@
-// usage: FetchOnly URL     asks for every page of a list, as many at a time as a run does, and throws them away; prints
-// how many items the list has
+// usage: FetchOnly URL     fetches every page of a list, as many at a time as a run does, and discards them; prints
+// the number of items
 //
-// What a first sync takes of HTTP alone, by the transport that it has: a contender of Scripts/first-sync.
+// Measures the share of HTTP in a first sync, with the library's transport: a contender of Scripts/first-sync.
 #if HTTP
 import Foundation
 import HTTPPageSource

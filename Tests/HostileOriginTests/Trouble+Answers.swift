@@ -13,17 +13,17 @@ extension Trouble {
             Trouble("fails with \($0)", [.server], status: $0, answer: .status($0))
         }
         + [401, 403].map { Trouble("forbids with \($0)", [.forbidden], status: $0, answer: .status($0)) } + [
-            Trouble("asks for a proxy's password", [.forbidden], status: 407, answer: .status(407)),
-            Trouble("is too slow for itself", [.timeout], status: 408, answer: .status(408)),
-            Trouble("finds it too early", [.throttled], status: 425, answer: .status(425)),
-            Trouble("finds it too much", [.throttled], status: 429, answer: .status(429)),
-            Trouble("has a status that nobody knows", [.refused], status: 799, answer: .status(799)),
+            Trouble("answers 407", [.forbidden], status: 407, answer: .status(407)),
+            Trouble("answers 408", [.timeout], status: 408, answer: .status(408)),
+            Trouble("answers 425", [.throttled], status: 425, answer: .status(425)),
+            Trouble("answers 429", [.throttled], status: 429, answer: .status(429)),
+            Trouble("answers with an unknown status", [.refused], status: 799, answer: .status(799)),
             Trouble(
-                "has a part of nobody knows what", [.undecodable], status: 206,
+                "answers 206 with a part of an unknown whole", [.undecodable], status: 206,
                 answer: .json(GoodList.pageOne, status: 206)),
-            Trouble("says that nothing has changed, and nobody asked", [.hostile], status: 304, answer: .status(304)),
+            Trouble("answers 304 to an unconditional request", [.hostile], status: 304, answer: .status(304)),
             Trouble(
-                "fails with a page that repeats every secret it was told", [.server], status: 500
+                "fails with a page that repeats every secret of the request", [.server], status: 500
             ) { _ in
                 .answers {
                     RawAnswer(status: 500, [("Content-Type", "text/html")], body: Array("<pre>\($0.text)</pre>".utf8))
@@ -33,30 +33,34 @@ extension Trouble {
 
     static let bodies: [Trouble] = [
         Trouble(
-            "has a login page for everybody", [.undecodable], status: 200, word: "HTML",
+            "answers with a login page", [.undecodable], status: 200, word: "HTML",
             answer: RawAnswer(
                 [("Content-Type", "text/html")], body: Array("<!DOCTYPE html><title>Sign in</title>".utf8))),
         Trouble(
-            "says JSON, and it is HTML", [.undecodable], status: 200, word: "HTML", answer: .json("\n <html></html>")),
-        Trouble("is empty", [.undecodable], status: 200, word: "empty", answer: .json("")),
+            "declares JSON and sends HTML", [.undecodable], status: 200, word: "HTML", answer: .json("\n <html></html>")
+        ),
+        Trouble("sends an empty body", [.undecodable], status: 200, word: "empty", answer: .json("")),
         Trouble(
-            "breaks off, by its own length", [.undecodable], status: 200,
+            "sends JSON that breaks off within the stated length", [.undecodable], status: 200,
             answer: .json(String(GoodList.pageOne.dropLast(40)))),
-        Trouble("says two things", [.undecodable], status: 200, answer: .json(GoodList.pageOne + GoodList.pageOne)),
-        Trouble("apologises", [.undecodable], status: 200, answer: .json(#"{"error":"try again later"}"#)),
+        Trouble("sends two documents", [.undecodable], status: 200, answer: .json(GoodList.pageOne + GoodList.pageOne)),
         Trouble(
-            "has a number where items should be", [.undecodable], status: 200, answer: .json(#"{"total":6,"items":7}"#)),
-        Trouble("is a word", [.undecodable], status: 200, answer: .json("true")),
+            "sends an error object with status 200", [.undecodable], status: 200,
+            answer: .json(#"{"error":"try again later"}"#)),
         Trouble(
-            "has a NUL in a string (RFC 8259, 7)", [.undecodable], status: 200,
+            "sends a number in the place of items", [.undecodable], status: 200,
+            answer: .json(#"{"total":6,"items":7}"#)),
+        Trouble("sends a single literal", [.undecodable], status: 200, answer: .json("true")),
+        Trouble(
+            "sends a NUL in a string (RFC 8259, 7)", [.undecodable], status: 200,
             answer: .json("{\"total\":6,\"items\":[{\"id\":\"a\0b\"}]}")),
         Trouble(
-            "is not UTF-8 (RFC 8259, 8.1)", [.undecodable], status: 200,
+            "sends bytes that are not UTF-8 (RFC 8259, 8.1)", [.undecodable], status: 200,
             answer: RawAnswer(
                 [("Content-Type", "application/json")],
                 body: Array(#"{"total":6,"items":[{"id":"i"#.utf8) + [0xC3, 0x28, 0xFF] + Array(#""}]}"#.utf8))),
         Trouble(
-            "is UTF-16", [.undecodable], status: 200,
+            "sends UTF-16", [.undecodable], status: 200,
             answer: RawAnswer(
                 [("Content-Type", "application/json; charset=utf-16")],
                 body: [0xFF, 0xFE] + GoodList.pageOne.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] })),

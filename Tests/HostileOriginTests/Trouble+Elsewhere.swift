@@ -31,13 +31,13 @@ extension Trouble {
             }
         } + [
             Trouble("redirects to itself", [.hostile], word: "redirect", answer: .status(302, [("Location", "/list")])),
-            Trouble("redirects from one place to the next, without an end", [.hostile], word: "redirect") { _ in
+            Trouble("redirects without an end, each time to another place", [.hostile], word: "redirect") { _ in
                 .answers { request in
                     .status(
                         302, [("Location", "/list?turn=\((request.parameter("turn").flatMap { Int($0) } ?? 0) + 1)")])
                 }
             },
-            Trouble("redirects, and does not say where to", [.refused, .hostile], answer: .status(302)),
+            Trouble("redirects without a Location", [.refused, .hostile], answer: .status(302)),
             Trouble("repeats every secret in the redirect", [.hostile]) { stranger in
                 .answers { request in
                     let told = request.parameter("api_key") ?? ""
@@ -49,7 +49,7 @@ extension Trouble {
 
     static let nextLinks: [Trouble] =
         outside.map { place in
-            Trouble("has a next page at \(place.name)", [.hostile, .undecodable]) { stranger in
+            Trouble("names a next page at \(place.name)", [.hostile, .undecodable]) { stranger in
                 .answer(.json(GoodList.page(1...3, next: "\"\(place.url(stranger))\"")))
             }
         } + [

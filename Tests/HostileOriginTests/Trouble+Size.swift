@@ -17,7 +17,7 @@ extension Trouble {
 
     static let oversized: [Trouble] = [
         Trouble(
-            "announces ten gigabytes, and is not waited for", [.hostile], word: "262144", needsLowLimits: true,
+            "announces ten gigabytes", [.hostile], word: "262144", needsLowLimits: true,
             steps: [.head("HTTP/1.1 200 OK", json, "Content-Length: 10000000000"), .text("["), .hang]),
         Trouble(
             "sends chunks for ever", [.hostile], word: "262144", needsLowLimits: true,
@@ -35,34 +35,34 @@ extension Trouble {
                 .repeated(Array("X-Filler: \(String(repeating: "x", count: 4_096))\r\n".utf8), times: 65_536), .hang,
             ]),
         Trouble(
-            "packs a gigabyte into a megabyte", [.hostile], word: "524288", needsLowLimits: true,
+            "compresses a gigabyte into a megabyte", [.hostile], word: "524288", needsLowLimits: true,
             steps: [
                 .head("HTTP/1.1 200 OK", json, "Content-Encoding: gzip", "Transfer-Encoding: chunked"),
                 .chunk(bomb.start),
                 .chunks(bomb.block, times: bomb.times), .hang,
             ]),
-        Trouble("says gzip, and it is not", [.undecodable], steps: gzipped(Array(GoodList.pageOne.utf8))),
+        Trouble("declares gzip and sends plain bytes", [.undecodable], steps: gzipped(Array(GoodList.pageOne.utf8))),
         Trouble(
-            "breaks off in the middle of what it packed, where nothing would be missed", [.transport],
+            "breaks off in the compressed bytes, behind a whole document", [.transport],
             steps: gzipped(Array(padded.prefix(padded.count - 6_000)))),
         Trouble(
-            "packs it in a way that nobody asked for", [.undecodable],
+            "uses a compression that was not requested", [.undecodable],
             steps: [
                 .head("HTTP/1.1 200 OK", json, "Content-Encoding: br", "Content-Length: 4"),
                 .bytes([0x1B, 0x03, 0x00, 0xF8]),
             ]),
         Trouble(
-            "has a page of a hundred thousand items", [.hostile], word: "100", needsLowLimits: true,
+            "sends a page of a hundred thousand items", [.hostile], word: "100", needsLowLimits: true,
             answer: .json(#"{"total":6,"items":[\#(Array(repeating: "1", count: 100_000).joined(separator: ","))]}"#)),
         Trouble(
-            "has an item that is too large", [.hostile], word: "4096", needsLowLimits: true,
+            "sends an item that is too large", [.hostile], word: "4096", needsLowLimits: true,
             answer: .json(#"{"total":6,"items":[{"id":"i1","text":"\#(String(repeating: "x", count: 5_000))"}]}"#)),
         Trouble(
             "nests 200,000 arrays", [.hostile], word: "64",
             answer: RawAnswer(
                 [("Content-Type", "application/json")], body: Array(repeating: UInt8(ascii: "["), count: 200_000))),
         Trouble(
-            "nests 40,000 objects around a list that would do", [.hostile], word: "64",
+            "nests 40,000 objects around a valid list", [.hostile], word: "64",
             answer: .json(
                 String(repeating: #"{"a":"#, count: 40_000) + GoodList.pageOne + String(repeating: "}", count: 40_000))),
     ]

@@ -17,29 +17,29 @@ extension Trouble {
 
     /// Each of these ends with the deadline only.
     static let silences: [Trouble] = [
-        Trouble("says nothing", [.timeout], isEndless: true, steps: [.hang]),
+        Trouble("sends no byte", [.timeout], isEndless: true, steps: [.hang]),
         Trouble(
             "stops in the middle of its head", [.timeout], isEndless: true,
             steps: [.text("HTTP/1.1 200 OK\r\nContent-Ty"), .hang]),
-        Trouble("says nothing behind its head", [.timeout], isEndless: true, steps: [announcing(whole.count), .hang]),
+        Trouble("sends a head and no body", [.timeout], isEndless: true, steps: [announcing(whole.count), .hang]),
         Trouble(
             "stops in the middle of its body", [.timeout], isEndless: true,
             steps: [announcing(whole.count), .bytes(half), .hang]),
         Trouble("stops between two chunks", [.timeout], isEndless: true, steps: [chunked, .chunk(half), .hang]),
         Trouble(
-            "drips its head, a byte at a time", [.timeout], isEndless: true,
+            "sends its head a byte at a time", [.timeout], isEndless: true,
             steps: [.drip(longHead, every: .milliseconds(20))]),
         Trouble(
-            "drips its body, a byte at a time", [.timeout], isEndless: true,
+            "sends its body a byte at a time", [.timeout], isEndless: true,
             steps: [announcing(60_000), .drip(Array(repeating: 0x20, count: 60_000), every: .milliseconds(20))]),
         Trouble(
-            "drips chunks of one byte", [.timeout], isEndless: true,
+            "sends chunks of one byte, slowly", [.timeout], isEndless: true,
             steps: [
                 chunked,
                 .drip(Array(repeatElement(Array("1\r\n \r\n".utf8), count: 10_000).joined()), every: .milliseconds(5)),
             ]),
         Trouble(
-            "has early hints, and never an answer", [.timeout, .transport], isEndless: true,
+            "sends early hints and no answer", [.timeout, .transport], isEndless: true,
             steps: [
                 .drip(
                     Array(repeatElement(Array("HTTP/1.1 103 Early Hints\r\n\r\n".utf8), count: 1_000).joined()),
@@ -60,7 +60,7 @@ extension Trouble {
             "closes the connection in the middle of its body", [.transport],
             steps: [announcing(whole.count), .bytes(half), .close]),
         Trouble(
-            "announces more than it sends, and what it sends looks whole", [.transport],
+            "announces more than it sends, and sends a whole document", [.transport],
             steps: [announcing(whole.count + 1), .bytes(whole), .close]),
         Trouble(
             "announces less than it sends", [.transport, .undecodable],
@@ -74,22 +74,23 @@ extension Trouble {
         Trouble(
             "resets the connection where the last chunk should be", [.transport],
             steps: [chunked, .chunk(whole), .reset]),
-        Trouble("counts a chunk in letters", [.transport], steps: [chunked, .text("zz\r\n"), .bytes(whole), .close]),
         Trouble(
-            "counts a chunk beyond all numbers", [.transport, .hostile],
+            "states a chunk size in letters", [.transport], steps: [chunked, .text("zz\r\n"), .bytes(whole), .close]),
+        Trouble(
+            "states a chunk size beyond 64 bits", [.transport, .hostile],
             steps: [chunked, .text("FFFFFFFFFFFFFFFFFF\r\n"), .bytes(whole), .close]),
         Trouble(
-            "has two lengths that differ (RFC 9112, 6.3)", [.transport, .hostile, .undecodable],
+            "states two lengths that differ (RFC 9112, 6.3)", [.transport, .hostile, .undecodable],
             steps: [
                 .head("HTTP/1.1 200 OK", json, "Content-Length: \(whole.count)", "Content-Length: 10"), .bytes(whole),
                 .close,
             ]),
         Trouble(
-            "has a negative length", [.transport, .hostile],
+            "states a negative length", [.transport, .hostile],
             steps: [.head("HTTP/1.1 200 OK", json, "Content-Length: -5"), .bytes(whole), .close]),
         Trouble("speaks another protocol", [.transport], steps: [.text("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), .close]),
         Trouble(
-            "has a status that is no number", [.transport], steps: [.head("HTTP/1.1 OK 200"), .bytes(whole), .close]),
+            "sends a status that is no number", [.transport], steps: [.head("HTTP/1.1 OK 200"), .bytes(whole), .close]),
         Trouble("answers with zeroes", [.transport], steps: [.bytes(Array(repeating: 0, count: 4_096)), .close]),
     ]
 }

@@ -100,7 +100,7 @@ struct BadClockTests {
         let list = bench.list(origin) { $0.freshness.expiredAfter = .seconds(3_600) }
         try await list.load()
         clock.advance(by: jump)
-        origin.fail(FetchFailure(.transport, "the origin is not heard", isRetryable: true))
+        origin.fail(FetchFailure(.transport, "the origin does not answer", isRetryable: true))
         #expect(try await list.load(.originFirst) == .loaded(0))
         #expect(list.current.freshness == (jump > .zero ? .expired : .stale))
         #expect(list.current.failure?.kind == .refresh)
@@ -239,7 +239,7 @@ struct BadClockTests {
         let (clock, origin) = (WallClock(), StagedOrigin(8))
         let bench = BadInputBench(clock)
         try await bench.pin()
-        origin.fail(FetchFailure(.transport, "the origin is not heard", isRetryable: true))
+        origin.fail(FetchFailure(.transport, "the origin does not answer", isRetryable: true))
         let running = Task {
             try await bench.engine(origin, on: clock) { $0.sync.transportFailuresUntilOffline = 1 }.run()
         }

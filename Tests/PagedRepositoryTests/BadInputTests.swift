@@ -89,7 +89,7 @@ private final class Gate: Sendable {
 @Suite("Bad input: a list with a source that misbehaves", .timeLimit(.minutes(10)))
 struct BadInputTests {
     private let bench = BadInputBench()
-    private let away = FetchFailure(.transport, "the origin is not heard", isRetryable: true)
+    private let away = FetchFailure(.transport, "the origin does not answer", isRetryable: true)
 
     // MARK: Sources that throw
 

@@ -13,7 +13,7 @@ struct HiddenItemsTests {
 
     private func names(_ range: Range<Int>) -> [String] { range.map { "i\($0)" } }
 
-    /// What the total of an origin counts.
+    /// The items that the total of an origin counts.
     enum Count: CaseIterable {
         case all, shown, none
     }

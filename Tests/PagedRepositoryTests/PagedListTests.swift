@@ -28,7 +28,7 @@ struct PagedListTests {
         repository(origin, change).list(key)
     }
 
-    let away = FetchFailure(.transport, "the origin is not heard", isRetryable: true)
+    let away = FetchFailure(.transport, "the origin does not answer", isRetryable: true)
     let refused = FetchFailure(.refused, "no", isRetryable: false, httpStatus: 400)
 
     func numbers(_ list: PagedList<Row>) -> [Int] { list.current.items.map(\.number) }

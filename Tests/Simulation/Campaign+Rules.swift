@@ -10,10 +10,10 @@ extension Campaign {
     }
 
     private static let ofRuns = [
-        "R16 confirmed", "R17 the head explains it", "R18 bisected", "R19 replaced", "R20 asked once more",
+        "R16 confirmed", "R17 the head explains it", "R18 bisected", "R19 replaced", "R20 requested once more",
         "R20 a total corrected", "R21 drift seen while loading", "R22 spliced", "R23 swept", "R24 the end found",
         "R25 repeated ids noticed", "R31 resumed", "R22 a cursor rejected", "R4 two at once",
-        "R4 two at once, and no lease",
+        "R4 two at once without leases",
         "R4 superseded", "R30 lease taken over", "R30 lease lost", "R1 stored together", "R4 refused together",
         "R30 leased with a commit", "R31 killed", "origin.insert", "origin.delete", "origin.move", "origin.edit",
         "origin.resort",
@@ -25,9 +25,9 @@ extension Campaign {
     ]
 
     private static let ofEngine = [
-        "C24 pages told", "R29 clocks set", "R30 slept", "R30 lease taken over", "R52 clocks an hour apart",
+        "C24 pages announced", "R29 clocks set", "R30 slept", "R30 lease taken over", "R52 clocks an hour apart",
         "R30 graceful shutdown", "R31 killed", "R35 end reached", "R35 joined", "R36 superseded",
-        "R37 first failed", "R37 refresh failed", "R37 next failed", "R38 ends told", "R38 resets told",
+        "R37 first failed", "R37 refresh failed", "R37 next failed", "R38 ends announced", "R38 resets announced",
         "R39 snapshots", "R40 evicted",
         "R41 purged elsewhere", "G6 calm", "origin.insert", "origin.delete", "origin.fault.transport",
         "origin.fault.429", "origin.fault.503",

@@ -78,7 +78,7 @@ struct EngineSimulation {
         let lost = world.storage.lost
         let isComparable = plan.habits.order == .stable && !plan.habits.shufflesMembers
         if isStill, isComparable, origin.hits["shortPage.skipped"] == nil, !lost.isEmpty {
-            outcome.violations.append("G6: served before, at the origin still, and gone: \(lost.prefix(5))")
+            outcome.violations.append("G6: items of the origin that were served are gone: \(lost.prefix(5))")
         }
         outcome.requests = origin.usage.requests
         if rationed.isSpent { outcome.violations.insert("G4: more than \(outcome.requests) requests", at: 0) }
@@ -108,7 +108,7 @@ struct EngineSimulation {
         try await world.clock.sleep(for: EngineSimulation.aWhile)
         var wrong: [String] = []
         let overdue = try await world.storage.due(within: .seconds(-180), limit: 16).fetches
-        wrong += overdue.map { "R28: not tried again when it was due: \($0.entry)" }
+        wrong += overdue.map { "R28: a due retry was not made: \($0.entry)" }
         let expectation = plan.expectation(length: world.origin.length, size: plan.usualSize)
         if plan.identity == .ids, expectation.outcomes == ["complete"],
             let record = try await world.storage.query(world.key),
@@ -116,7 +116,7 @@ struct EngineSimulation {
             !list.failures.contains(where: { $0.state == .failedPermanent })
         {
             wrong.append(
-                "a pinned list is not brought in: \(list.coverage.count) of \(world.origin.items.count), \(list.record.total), end \(String(describing: list.record.end)), \(list.ledger)"
+                "a pinned list is incomplete: \(list.coverage.count) of \(world.origin.items.count), \(list.record.total), end \(String(describing: list.record.end)), \(list.ledger)"
             )
         }
         // A sweep that is interrupted must be finished in the background.
@@ -130,7 +130,7 @@ struct EngineSimulation {
         life.kill(dying)
         try await world.clock.sleep(for: EngineSimulation.aWhile)
         if let record = try await world.storage.query(world.key), record.sweep != nil, !record.allowsDuplicates {
-            wrong.append("R31: a sweep that was cut off is not finished: \(String(describing: record.sweep))")
+            wrong.append("R31: an interrupted sweep is not finished: \(String(describing: record.sweep))")
         }
         // A final sweep proves the contents, including all parts that background work left to their freshness.
         var last: SyncReport?
@@ -159,7 +159,8 @@ struct EngineSimulation {
         guard let record = try await world.storage.query(world.key) else { return [] }
         let held = try await Inspection.held(world.storage, record.id)
         let expectation = plan.expectation(length: world.origin.length, size: plan.usualSize)
-        return expectation.difference(held, world.origin).map { ["G3: a quiet origin: \($0)"] } ?? []
+        return expectation.difference(held, world.origin).map { ["G3: the list differs from a quiet origin: \($0)"] }
+            ?? []
     }
 
     // MARK: End of the life
@@ -179,7 +180,7 @@ struct EngineSimulation {
             try await world.clock.sleep(for: .seconds(60))
         }
         if let stuck = life.processes.first(where: { $0.openCalls > 0 }) {
-            wrong.append("X14: \(stuck.openCalls) calls of process \(stuck.number) never came back")
+            wrong.append("X14: \(stuck.openCalls) calls of process \(stuck.number) never returned")
         }
         if let record = try await world.storage.query(world.key),
             let list = try await world.storage.outline(of: record.id)
@@ -190,7 +191,7 @@ struct EngineSimulation {
                 guard let end = entry.leaseExpiresAt, end > now, !life.hasKilled(within: .seconds(180)) else {
                     continue
                 }
-                wrong.append("R30: left in flight: \(entry)")
+                wrong.append("R30: still in flight at the end: \(entry)")
             }
         }
         for process in life.dead { await process.bury() }

@@ -17,7 +17,7 @@ enum Inspection {
             window.parts.filter(\.isHeld).map { ($0.offset, $0.content) }, uniquingKeysWith: { first, _ in first })
         for page in list.heldPages where page.count > 0 {
             guard let content = contents[page.offset], content.count == page.count else {
-                wrong.append("the page at \(page.offset) has not the items it says")
+                wrong.append("the page at \(page.offset) has another number of items than it says")
                 continue
             }
             if let last = before, last.position >= page.offset { wrong.append("R5: pages overlap at \(page.offset)") }
@@ -27,12 +27,14 @@ enum Inspection {
                 if !list.record.allowsDuplicates, !keys.insert(identity.key).inserted {
                     wrong.append("R5: the item at \(position) is held twice")
                 }
-                if !origin.wasGiven(content.items[index]) { wrong.append("the item at \(position) was never sent") }
+                if !origin.wasGiven(content.items[index]) {
+                    wrong.append("the origin never sent the item at \(position)")
+                }
                 let isVerified = index == 0 ? page.evidence == .verified : !seams.contains(index)
                 if let last = before, last.position == position - 1, isVerified,
                     !origin.wasAdjacent(last.key, identity.key)
                 {
-                    wrong.append("G1: the seam before \(position) is called verified, and was never seen")
+                    wrong.append("G1: the seam before \(position) is marked as verified, and no answer showed it")
                 }
                 before = (position, identity.key)
             }
@@ -92,12 +94,12 @@ enum Inspection {
             "\(report.outcome.rawValue) \(report.reconciliation.rawValue), total \(record.total), end \(String(describing: record.end)), held \(report.list?.coverage.count ?? 0), shown \(origin.items.count), \(report.warnings), \(String(describing: report.headFailure))"
         if !expectation.outcomes.contains(report.outcome.rawValue) {
             let right = expectation.outcomes.sorted().joined(separator: " or ")
-            wrong.append("Outcome: \(report.outcome.rawValue), and not \(right); \(state)")
+            wrong.append("Outcome: \(report.outcome.rawValue) instead of \(right); \(state)")
         }
         if record.allowsDuplicates, !expectation.mayAllowDuplicates {
-            wrong.append("R25: ids are unique, and the list is marked as one whose ids repeat; \(state)")
+            wrong.append("R25: the list is marked as one with repeating ids, and its ids are unique; \(state)")
             let held = try await held(storage, record.id).map(origin.canonical)
-            if held != origin.canonicalItems { wrong.append("G3: and it is not that of the origin; \(state)") }
+            if held != origin.canonicalItems { wrong.append("G3: the list differs from the origin's; \(state)") }
         }
         return wrong
     }

@@ -34,7 +34,7 @@ extension KindLife {
         if isCalm, plan.habits.order == .stable {
             let lost = Set(before.held.compactMap(\.id)).subtracting(now.held.compactMap(\.id))
             if !lost.isEmpty {
-                find("R14: held before, never gone, and not held: \(lost.sorted().prefix(5))", report, now)
+                find("R14: held items that never left the origin are gone: \(lost.sorted().prefix(5))", report, now)
             }
         }
         // A finished part is reported as complete, too, and does not describe the whole list.
@@ -48,7 +48,9 @@ extension KindLife {
         guard let report, report.outcome == .complete, report.list?.record.allowsDuplicates == false,
             !isPart || report.list?.isComplete == true, mustKnow(before, now, options, report)
         else { return }
-        if let difference = difference(now.held) { find("G2: called complete: \(difference)", report, now) }
+        if let difference = difference(now.held) {
+            find("G2: a run reports complete, and the list differs: \(difference)", report, now)
+        }
     }
 
     /// While a replica is behind, the items of both replicas are not lost, and no run reads the list repeatedly.
@@ -61,11 +63,13 @@ extension KindLife {
             let lost = Set(before.held.compactMap(\.id)).subtracting(readable.compactMap(\.id))
                 .intersection(origin.original.compactMap(\.id))
             if !lost.isEmpty {
-                find("R14: shown by both replicas, held before, and gone: \(lost.sorted().prefix(5))", report, now)
+                find("R14: held items that both replicas show are gone: \(lost.sorted().prefix(5))", report, now)
             }
         }
         let (taken, most) = (now.requests - before.requests, 4 * pages(options.pageSize) + 30)
-        if report != nil, taken > most { find("G4: \(taken) requests with a replica behind, not \(most)", report, now) }
+        if report != nil, taken > most {
+            find("G4: \(taken) requests with a lagging replica, at most \(most) allowed", report, now)
+        }
     }
 
     /// Whether a run that reports the list as complete can know the origin's items.
@@ -104,7 +108,7 @@ extension KindLife {
             let difference = difference(now.held)
             // One sweep is enough for a list that does not change (R23).
             if round == 0, isWhole, report?.outcome == .complete, !now.isSweeping, let difference {
-                find("R23: after one sweep: \(difference)", report, now)
+                find("R23: the list differs after one whole sweep: \(difference)", report, now)
             }
             if !now.isSweeping, difference == nil { break }
         }
@@ -113,19 +117,21 @@ extension KindLife {
         let report = try await sync()
         let (now, last) = (try await sight(), origin.usage.requests - between)
         outcome.requests = origin.usage.requests - start
-        if let difference = difference(now.held) { find("G3: a quiet origin: \(difference)", report, now) }
+        if let difference = difference(now.held) {
+            find("G3: the list differs from a quiet origin: \(difference)", report, now)
+        }
         if let report, !expectation.outcomes.contains(report.outcome.rawValue) {
             let right = expectation.outcomes.sorted().joined(separator: " or ")
-            find("Outcome: \(report.outcome.rawValue), and not \(right)", report, now)
+            find("Outcome: \(report.outcome.rawValue) instead of \(right)", report, now)
         }
         if report?.list?.record.allowsDuplicates == true, !expectation.mayAllowDuplicates {
-            find("R25: ids are unique, and the list is marked as one whose ids repeat", report, now)
+            find("R25: the list is marked as one with repeating ids, and its ids are unique", report, now)
         }
         if outcome.requests > 8 * pages(asked) + 60 {
-            find("G4: \(outcome.requests) requests of a quiet origin for \(pages(asked)) pages", report, now)
+            find("G4: \(outcome.requests) requests to a quiet origin for \(pages(asked)) pages", report, now)
         }
         if let most = mostRequests, last > most {
-            find("G4: \(last) requests for a list that has not changed, and not \(most)", report, now)
+            find("G4: \(last) requests for an unchanged list, at most \(most) allowed", report, now)
         }
         if plan.kind == .long, outcome.violations.isEmpty { try await mend() }
     }
@@ -147,7 +153,9 @@ extension KindLife {
         let report = try await sync()
         let (now, taken) = (try await sight(), origin.usage.requests - before)
         let halvings = Int.bitWidth - (plan.count / plan.usualSize).leadingZeroBitCount
-        if let difference = difference(now.held) { find("R18: one insert: \(difference)", report, now) }
+        if let difference = difference(now.held) {
+            find("R18: the list differs after one insert: \(difference)", report, now)
+        }
         if taken > 3 + 2 * halvings { find("G4: \(taken) requests for one insert", report, now) }
         if taken < 2 + halvings { find("R18: no audit: \(taken) requests for one insert", report, now) }
     }

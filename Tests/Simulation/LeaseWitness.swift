@@ -116,7 +116,7 @@ final class LeaseWitness: RelayedStorage {
     private func granted(_ grant: LeaseGrant, _ before: Rows?, ended: Set<LeaseToken>, movesRows: Bool) {
         for lease in grant.leases {
             if !state.withLock({ $0.tokens.insert(lease.token).inserted }) {
-                find("the token \(lease.token.rawValue) was given twice")
+                find("the token \(lease.token.rawValue) was issued twice")
             }
             guard !movesRows, let row = before?.ledger.first(where: { $0.offset == lease.offset }),
                 let token = row.leaseToken,
@@ -125,7 +125,8 @@ final class LeaseWitness: RelayedStorage {
             state.withLock { $0.takenOver += 1 }
             // The clock may have advanced since the rows were read. The storage decides by the moment of the grant.
             if before?.isOver(token, at: grant.grantedAt) == false {
-                find("page \(lease.offset) was granted while \(row.leaseOwner ?? "somebody") holds it")
+                find(
+                    "the lease of page \(lease.offset) was granted while \(row.leaseOwner ?? "another owner") holds it")
             }
         }
     }
@@ -134,7 +135,7 @@ final class LeaseWitness: RelayedStorage {
     private func check(_ lost: Set<LeaseToken>, _ named: Set<LeaseToken>, _ before: Rows) {
         state.withLock { $0.lost += lost.count }
         let expected = named.filter { before.leases[$0] == nil }
-        if lost != expected { find("told of \(lost.count) lost leases, of \(expected.count)") }
+        if lost != expected { find("\(lost.count) lost leases were reported instead of \(expected.count)") }
     }
 
     /// Checks that a valid lease is ended only by its holder.
@@ -142,7 +143,7 @@ final class LeaseWitness: RelayedStorage {
         guard let after else { return }
         for (token, row) in before.leases
         where !ended.contains(token) && after.leases[token] == nil && !before.isOver(token, at: after.readAt) {
-            find("the lease of \(row.leaseOwner ?? "somebody") on page \(row.offset) was ended by another")
+            find("another owner ended the lease of \(row.leaseOwner ?? "an owner") on page \(row.offset)")
         }
     }
 }

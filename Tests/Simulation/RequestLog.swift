@@ -36,7 +36,7 @@ final class RequestLog: Sendable {
             guard state.isCounting else { return }
             if let other = state.underWay[target] {
                 state.findings.append(
-                    "R30: \(target) is asked for by process \(process) while process \(other) is at it")
+                    "R30: process \(process) requests \(target) while process \(other) has it in flight")
             }
             state.underWay[target] = process
         }
@@ -74,7 +74,7 @@ final class RequestLog: Sendable {
         state.withLock { state in
             state.asked.filter { $0.key != .first && $0.value > 1 + state.lost[$0.key, default: 0] }
                 .map {
-                    "R31: \($0.key) was asked for \($0.value) times, and lost \(state.lost[$0.key, default: 0]) times"
+                    "R31: \($0.key) was requested \($0.value) times, and its answer lost \(state.lost[$0.key, default: 0]) times"
                 }
         }
     }

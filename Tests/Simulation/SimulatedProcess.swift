@@ -79,7 +79,7 @@ final class SimulatedProcess: Sendable {
 
     func work(_ options: EngineOptions) {
         guard !isWorking else { return }
-        world.trace?("process \(number): begins to work")
+        world.trace?("process \(number): starts background work")
         let (chance, source) = (chance, source)
         let engine = SyncEngine(
             storage: storage, options: options, clock: clock, chance: { chance.next() },
@@ -100,10 +100,10 @@ final class SimulatedProcess: Sendable {
             defer { state.engine = nil }
             return state.engine
         }
-        world.trace?("process \(number): is told to stop working")
+        world.trace?("process \(number): ends background work")
         engine?.cancel()
         await engine?.value
-        world.trace?("process \(number): has stopped working")
+        world.trace?("process \(number): background work has ended")
         hit("R30 graceful shutdown")
     }
 
@@ -143,7 +143,7 @@ final class SimulatedProcess: Sendable {
         case .joined: hit("R35 joined")
         case .superseded: hit("R36 superseded")
         case .endReached: hit("R35 end reached")
-        case .notNow: find("R33: \(name) was told to wait")
+        case .notNow: find("R33: \(name) returned 'not now'")
         case .loaded(let count) where count < 0: find("R35: \(name) loaded \(count)")
         case .loaded, nil: break
         }
@@ -198,7 +198,7 @@ final class SimulatedProcess: Sendable {
             isLoaded: snapshot.isLoaded)
         if await !world.storage.wasTrue(sight) {
             find(
-                "R39: shown, and never so: \(snapshot.items.count) items of \(snapshot.total), end \(String(describing: snapshot.end)), \(snapshot.version)"
+                "R39: a snapshot equals the list at no moment: \(snapshot.items.count) items of \(snapshot.total), end \(String(describing: snapshot.end)), \(snapshot.version)"
             )
         }
     }
@@ -207,14 +207,14 @@ final class SimulatedProcess: Sendable {
         switch event {
         case .pageLoaded(let range, let items):
             if range.count != items.count { find("C24: \(items.count) items for \(range)") }
-            hit("C24 pages told")
+            hit("C24 pages announced")
         case .endReached:
             // The end is reported once for each arrival (R38).
             arrivals += 1
             let closings = await world.storage.closings()
             if arrivals > closings { find("R38: the end was announced twice") }
-            hit("R38 ends told")
-        case .reset: hit("R38 resets told")
+            hit("R38 ends announced")
+        case .reset: hit("R38 resets announced")
         case .failed, .refreshed, .changedElsewhere: break
         }
     }

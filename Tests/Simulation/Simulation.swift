@@ -121,7 +121,7 @@ public struct Simulation: Sendable {
                 }
             }
             if crowd > 1 { outcome.hits["R4 two at once", default: 0] += 1 }
-            if crowd > 1, isForgetful { outcome.hits["R4 two at once, and no lease", default: 0] += 1 }
+            if crowd > 1, isForgetful { outcome.hits["R4 two at once without leases", default: 0] += 1 }
         }
 
         // Most callers leave the page size to the origin. Some request a smaller or a larger page than the origin
@@ -192,7 +192,7 @@ public struct Simulation: Sendable {
                 reports.last?.outcome == .complete,
                 let count = reports.last?.state?.holdings?.held.count, count != origin.items.count
             {
-                outcome.violations.append("G2: called complete with \(count) of \(origin.items.count) items")
+                outcome.violations.append("G2: a run reports complete with \(count) of \(origin.items.count) items")
             }
             // A list without comparable items is read again only after a reset. Here it must only hold no false item.
             for _ in 0..<3 {
@@ -277,7 +277,7 @@ public struct Simulation: Sendable {
         let there = Set(items.compactMap(\.id))
         let now = Set(try await served(storage, key).compactMap(\.id))
         let lost = before.compactMap(\.id).filter { there.contains($0) && !now.contains($0) }
-        return lost.isEmpty ? nil : "G6: served before, at the origin still, and gone: \(lost.prefix(5))"
+        return lost.isEmpty ? nil : "G6: items of the origin that were served are gone: \(lost.prefix(5))"
     }
 
     private func isEqual(_ storage: any PageStorage, _ key: QueryKey, _ origin: SimulatedOrigin) async throws -> Bool {
@@ -307,9 +307,9 @@ extension Simulation.Outcome {
             if warning.contains("counts") { hit("R20 a total corrected") }
             if warning.contains("repeats item ids") { hit("R25 repeated ids noticed") }
             if warning.contains("cursor") { hit("R22 a cursor rejected") }
-            if warning.contains("kept changing") { hit("R21 gave up on a restless list") }
+            if warning.contains("kept changing") { hit("R21 a list that keeps changing") }
         }
-        if clock.slept.contains(.seconds(2)) { hit("R20 asked once more") }
+        if clock.slept.contains(.seconds(2)) { hit("R20 requested once more") }
         if report.driftsSeen > 0 { hit("R21 drift seen while loading") }
         if report.state?.record.end != nil { hit("R24 the end found") }
     }

@@ -65,12 +65,12 @@ final class WatchedStorage: RelayedStorage {
         let count = steps.add(1, ordering: .relaxed).newValue
         guard count >= mostSteps else { return }
         guard life.plan.kind != .ordinary else {
-            fatalError("seed \(life.seed), \(life.subject), \(life.mode): it goes round in circles (R31)")
+            fatalError("seed \(life.seed), \(life.subject), \(life.mode): an endless loop (R31)")
         }
         if count == mostSteps {
-            found.withLock { $0.append("R31: it goes round in circles: \(mostSteps) calls of the storage") }
+            found.withLock { $0.append("R31: an endless loop: \(mostSteps) calls of the storage") }
         }
-        throw StorageError(.internal, "it goes round in circles")
+        throw StorageError(.internal, "an endless loop")
     }
 
     /// Restarts the count of calls.
@@ -122,7 +122,7 @@ final class WatchedStorage: RelayedStorage {
             let wrong = try await inspect(storage, plan.query)
             if !wrong.isEmpty { found.withLock { $0 += wrong.map { "\($0); after \(plan.edits.map(\.brief))" } } }
         } catch {
-            found.withLock { $0.append("cannot be inspected: \(error)") }
+            found.withLock { $0.append("the storage cannot be inspected: \(error)") }
         }
         return receipt
     }

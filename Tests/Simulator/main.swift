@@ -61,7 +61,7 @@ case "economy":
 case "known":
     for life in Campaign.knownRed {
         let outcome = try await Campaign(seeds: 0..<0).live(life.simulation)
-        print("\(life.kind.rawValue) \(life.seed): \(outcome.violations.first ?? "goes well")")
+        print("\(life.kind.rawValue) \(life.seed): \(outcome.violations.first ?? "passes")")
     }
 case "catch":
     guard arguments.count == 3, let first = UInt64(arguments[1]), let last = UInt64(arguments[2]) else { usage() }
@@ -120,6 +120,6 @@ func tell(_ simulation: Simulation) async throws -> Int32 {
     print(simulation.plan)
     simulation.trace = { print($0) }
     let told = try await campaign.live(simulation)
-    print(told.violations.isEmpty ? "nothing went wrong" : told.violations.joined(separator: "\n"))
+    print(told.violations.isEmpty ? "no violation" : told.violations.joined(separator: "\n"))
     return told.violations.isEmpty ? 0 : 1
 }

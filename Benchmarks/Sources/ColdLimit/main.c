@@ -1,4 +1,4 @@
-// From nothing to a cached page, without us: ColdLimit DIRECTORY SCHEMA. What stands beside ColdStore.
+// Opens a store and reads a page in a new process: ColdLimit DIRECTORY SCHEMA. The reference of ColdStore.
 #include <sqlite_limit.h>
 #include <stdio.h>
 

@@ -76,7 +76,7 @@ enum Work: String, CaseIterable {
     }
 }
 
-/// What the limit reads into, as long as it reads.
+/// The buffer of the limit during a read.
 private final class Page {
     var page = limit_page()
 

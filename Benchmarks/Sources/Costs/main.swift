@@ -1,8 +1,7 @@
-// What work costs that no clock has to be trusted for: how often it asks for memory, and how many instructions it
-// takes.
+// Costs of an operation without a clock: the number of its allocations and of its instructions.
 //
-//     Costs [--rows]            allocations of each work, ours and the limit's: the mean of 500 rounds, after as many to warm up
-//     Costs --region WORK WHO   200 rounds of one inside `counting_region`, for valgrind to count their instructions
+//     Costs [--rows]            allocations of each operation, of the library and of C: the mean of 500 rounds, after 500 to warm up
+//     Costs --region WORK WHO   200 rounds of one operation inside `counting_region`, for valgrind's count of instructions
 //
 // WORK is read, commit or refresh; WHO is pagecache or C.
 import Dispatch

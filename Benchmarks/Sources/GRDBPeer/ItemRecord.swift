@@ -13,7 +13,7 @@ struct ItemRecord: Codable, FetchableRecord, PersistableRecord {
     var payload: Data
 }
 
-/// What is known of a page as a whole.
+/// The record of a page.
 struct PageRecord: Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "page"
 
@@ -24,7 +24,7 @@ struct PageRecord: Codable, FetchableRecord, PersistableRecord {
     var validatedAt: Int64
 }
 
-/// What was tried for a page.
+/// The fetch record of a page.
 struct LedgerRecord: Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "ledger"
 

@@ -23,7 +23,7 @@ protocol Shelf {
     init(_ pool: DatabasePool)
 
     func commit(_ page: Page, at now: Int64) throws
-    /// What was there is another page now.
+    /// Replaces a page with another one.
     func replace(_ page: Page, at now: Int64) throws
     func confirm(_ offset: Int, at now: Int64) throws
     func fail(_ offset: Int, at now: Int64) throws

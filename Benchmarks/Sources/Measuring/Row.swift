@@ -1,9 +1,8 @@
-/// One figure, for whoever makes tables of many programs' figures: who took how long for what. Written as one line, its
-/// fields with a tab between: `row`, part, what, who, unit, median, 95th and 99th percentile (empty where there is
-/// none).
+/// One figure of a table: the time of one contender for one operation. It is printed as a line with tabs between the
+/// fields `row`, part, operation, contender, unit, median, 95th and 99th percentile (empty if unknown).
 ///
-/// Every program here, and every peer in another language, prints such lines when it is given `--rows`; tables for
-/// people otherwise.
+/// With `--rows` every benchmark, and every peer in another language, prints such lines. Without it they print tables
+/// for people.
 public struct Row {
     /// Whether this process prints rows.
     public static let areAsked = CommandLine.arguments.contains("--rows")
@@ -11,9 +10,9 @@ public struct Row {
     private let line: String
 
     /// - Parameters:
-    ///   - part: which part of the comparison; rows of one part are shown together.
-    ///   - what: the work, in the words in which every program names it.
-    ///   - who: who did it; `C` and `pagecache` in what compares the two.
+    ///   - part: the table of the row.
+    ///   - what: the operation, by the name that every program uses.
+    ///   - who: the contender, for example `C` or `pagecache`.
     public init(
         part: String, what: String, who: String, unit: String = "µs", _ median: Double, p95: Double? = nil,
         p99: Double? = nil

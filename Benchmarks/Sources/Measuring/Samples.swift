@@ -23,7 +23,7 @@ public struct Samples: Sendable {
 
     public var median: Double { values.median }
 
-    /// What all of it took, by how often it was done: with the few that waited for the disk.
+    /// The mean, which includes the few samples that waited for the disk.
     public var mean: Double { values.reduce(0, +) / Double(values.count) }
 
     public func percentile(_ share: Double) -> Double { values.percentile(share) }

@@ -1,4 +1,4 @@
-/// Something is not as the benchmark thinks; then its figures say nothing.
+/// A violated assumption of a benchmark, whose figures are then meaningless.
 public struct Unexpected: Error, CustomStringConvertible {
     public let description: String
 

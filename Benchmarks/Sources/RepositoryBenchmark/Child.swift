@@ -3,9 +3,9 @@ import Measuring
 
 /// This program once more, for work that has to find, or to leave, an empty process.
 enum Child {
-    /// Runs it with these arguments.
-    /// - Parameter isHeard: whether what it prints is for us, and not for the terminal.
-    /// - Returns: what it printed, when that is for us.
+    /// Runs this program again with other arguments.
+    /// - Parameter isHeard: whether to return the output of the child. Otherwise it goes to the terminal.
+    /// - Returns: the output if `isHeard` is true, otherwise an empty string.
     @discardableResult
     static func run(_ arguments: [String], isHeard: Bool = false) async throws -> String {
         let process = Process()
@@ -13,7 +13,7 @@ enum Child {
         process.arguments = arguments
         let pipe = Pipe()
         if isHeard { process.standardOutput = pipe }
-        // What we have printed comes before what it prints.
+        // The output of this process comes before the output of the child.
         fflush(nil)
         try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in ended.resume() }

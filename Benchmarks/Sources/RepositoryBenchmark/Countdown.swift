@@ -9,7 +9,7 @@ final class Countdown: Sendable {
         var goal: Int64 = 0
         var waiter: CheckedContinuation<Void, Never>?
 
-        /// Who waits, when that was the last one.
+        /// Counts one arrival. Returns the waiting task if it was the last one.
         mutating func arrived() -> CheckedContinuation<Void, Never>? {
             guard missing > 0 else { return nil }
             missing -= 1
@@ -21,7 +21,7 @@ final class Countdown: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Parameter goal: what each of them has to see: a stamp that is not smaller.
+    /// - Parameter goal: the smallest stamp that each of them must see.
     func expect(_ count: Int, toSee goal: Int64 = 0) {
         state.withLock { state in
             state.missing = count

@@ -10,7 +10,7 @@ enum Decoding {
 
     static func run(rounds: Int) async throws {
         try await Shelf<Product>.with(lists: 1_000) { shelf in
-            // On the pool, as a service asks: there nobody has to be woken to decode what somebody else asked for.
+            // On the pool, as a service does. No other thread has to be woken for the decoding there.
             let onThePool = try await Task.detached { try await samples(shelf, rounds) }.value
             let onMain = try await samples(shelf, rounds)
 
@@ -20,7 +20,7 @@ enum Decoding {
                 Figure(contender.rawValue, onThePool[contender] ?? Samples(), limit: alone, target: contender.target)
                     .print()
             }
-            Figure.title("The same, asked from the main thread. limit: JSONDecoder alone, there")
+            Figure.title("The same from the main thread. limit: JSONDecoder alone, there")
             let aloneOnMain = onMain[.alone] ?? Samples()
             for contender in [Contender.alone, .window, .load] {
                 Figure(contender.rawValue, onMain[contender] ?? Samples(), limit: aloneOnMain).print()
@@ -61,10 +61,10 @@ enum Decoding {
         private let shelf: Shelf<Product>
         private let codec = JSONItemCodec<Product>()
         private let decoder = JSONDecoder()
-        /// What the decoder gets lies ready: nothing but decoding is in its time.
+        /// The input of the decoder, prepared so that its time contains the decoding only.
         private let payloads: [Data]
         private let joined: Data
-        /// Nothing fits into this one's memory.
+        /// A repository that keeps no pages in memory.
         private let forgetful: PagedRepository<Product>
 
         init(_ shelf: Shelf<Product>) throws {
@@ -91,7 +91,7 @@ enum Decoding {
             case .window:
                 let key = Shelf<Product>.key(number)
                 return try await forgetful.page(key, offset: 0, limit: content.count, policy: .cacheOnly).items.count
-            // Of a list that somebody holds the snapshot is in memory: of this one nothing is.
+            // A list that the program keeps has its snapshot in memory. This list has none.
             case .load: return try await load(shelf.list(number, of: forgetful))
             case .first: return try await load(shelf.list(number, of: shelf.repository()))
             }

@@ -49,7 +49,7 @@ struct Figure {
         if !Row.areAsked { Swift.print("\n\(text)") }
     }
 
-    /// What the last title said: the part that rows belong to.
+    /// The last title, which is the part of the following rows.
     private static let part = Mutex("")
 
     /// A name may end with its unit, behind a comma.

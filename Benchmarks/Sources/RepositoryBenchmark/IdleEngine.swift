@@ -3,12 +3,12 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// What an engine costs that has nothing to do, and what it costs to find that out.
+/// The cost of an idle engine, and of its look at all lists.
 enum IdleEngine {
     private static let lists = 1_000
 
     static func run(seconds: Int, rounds: Int) async throws {
-        // One more list is nobody's: what is committed to it is no work for the engine.
+        // One more list is not pinned, so that commits to it are no work for the engine.
         try await Shelf<Label>.with(lists: lists + 1) { shelf in
             for query in shelf.queries.prefix(lists) { try await shelf.store.setPinned(true, query) }
             try await run(shelf, seconds, rounds)

@@ -1,7 +1,7 @@
 import Foundation
 import Measuring
 
-/// What this process has used.
+/// The resources that this process has used.
 enum Machine {
     /// Processor time of all its threads so far.
     static var processorTime: Duration {
@@ -43,10 +43,10 @@ enum Machine {
         return busyUntil
     }
 
-    /// Milliseconds of processor time a second, while nobody asks for anything.
+    /// Milliseconds of processor time a second, while no call is made.
     static func idleCost(seconds: Int) async throws -> Double {
         let (start, before) = (ContinuousClock.now, processorTime)
-        // What is measured is that nothing happens for so long.
+        // The benchmark measures this idle time.
         try await Task.sleep(for: .seconds(seconds))
         return (processorTime - before).milliseconds / ((ContinuousClock.now - start).milliseconds / 1_000)
     }

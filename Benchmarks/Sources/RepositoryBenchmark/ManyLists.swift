@@ -6,15 +6,15 @@ import PagedRepository
 
 /// Many lists open at once, each with a listener, against a loop that reads the same pages and keeps their values.
 ///
-/// What fills the store, what opens the lists and the loop run in a process each: memory that was used once stays in
-/// the peak.
+/// Filling the store, opening the lists and the loop run in a process each, because memory that was used once stays
+/// in the peak.
 enum ManyLists {
-    /// What opening took.
+    /// The cost of opening the lists.
     struct Opening {
         var milliseconds: Double
         /// Bytes.
         var peak: Double
-        /// What is resident once all is quiet, above what was before, in bytes.
+        /// The growth of resident memory after opening, in bytes.
         var growth: Double
 
         var text: String { "\(milliseconds) \(peak) \(growth)" }

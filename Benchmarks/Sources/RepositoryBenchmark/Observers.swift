@@ -34,7 +34,7 @@ enum Observers {
             let limit = bareAttached.milliseconds
             Figure.title("\(count) observers of one list. limit: as many streams of numbers")
             Figure("attached, until each has its first items, ms", attached.milliseconds, limit: limit).print()
-            Figure("attached, until all is quiet, ms", max(attached, settled).milliseconds, limit: limit).print()
+            Figure("attached, until no task runs, ms", max(attached, settled).milliseconds, limit: limit).print()
             Figure("from before a commit until all have its snapshot, µs", told, limit: barely).print()
         }
     }

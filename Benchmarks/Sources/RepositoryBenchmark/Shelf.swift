@@ -76,7 +76,7 @@ struct NobodyAsked: PageSource {
     var usage: SourceUsage { SourceUsage() }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
-        throw FetchFailure(.refused, "nobody is to ask", isRetryable: false)
+        throw FetchFailure(.refused, "this source must not be used", isRetryable: false)
     }
 }
 

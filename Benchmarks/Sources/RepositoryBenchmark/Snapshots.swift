@@ -23,7 +23,7 @@ enum Snapshots {
         }
         var (raw, rawAsync, key, outline, outlineAsync) = (Samples(), Samples(), Samples(), Samples(), Samples())
         var (current, load, watched, window, item) = (Samples(), Samples(), Samples(), Samples(), Samples())
-        // As many again that somebody shows: what others do to them is told, and need not be asked for.
+        // As many lists again with listeners: notices report the changes of others, so no read is needed.
         let shown = (hot..<2 * hot).map { shelf.list($0, of: repository) }
         let listeners = shown.map { $0.snapshots }
         for (list, listener) in zip(shown, listeners) {
@@ -82,9 +82,9 @@ enum Snapshots {
         Figure(
             "list.load(.cacheOnly), followed by a listener", watched, limit: raw, other: rawAsync, target: .atMost(3)
         ).print()
-        Figure("list.load(.cacheOnly), nobody listens", load, limit: raw, other: rawAsync).print()
+        Figure("list.load(.cacheOnly), without a listener", load, limit: raw, other: rawAsync).print()
         Figure("repository.page(0, 50, .cacheOnly)", window, limit: raw, other: rawAsync, target: .atMost(3)).print()
-        Figure("  nothing else in between", alone, limit: raw, other: rawAsync).print()
+        Figure("  without other work in between", alone, limit: raw, other: rawAsync).print()
         Figure("repository.item(id:)", item, limit: raw, other: rawAsync).print()
     }
 }

@@ -29,7 +29,7 @@ extension Specimen {
     }
 }
 
-/// What a shop's interface gives: a dozen fields, half of it text.
+/// An item of a shop's API: a dozen fields, half of them text.
 struct Product: Specimen {
     static let bytes = 500
 

@@ -1,4 +1,4 @@
-// What failed, what is in flight, and what is due.
+// Failures, pages in flight, and due retries.
 #include "limit_internals.h"
 
 // As long as a real owner's name.
@@ -30,7 +30,7 @@ int limit_ledger(limit *store, int64_t query, int64_t offset, int64_t now)
     return code == SQLITE_OK ? ended(store, &store->writer, note_failure(&store->writer, query, offset, now)) : code;
 }
 
-// Until when somebody has the page in flight; 0 if nobody has.
+// The end of the lease of the page. 0 if the page is not in flight.
 static int lease_end(struct connection *writer, int64_t query, int64_t offset, int64_t *end)
 {
     sqlite3_stmt *statement;

@@ -1,7 +1,7 @@
 #ifndef LIMIT_INTERNALS_H
 #define LIMIT_INTERNALS_H
 
-// What the files of the limit share.
+// Declarations that the files of the limit share.
 
 #include "sqlite_limit.h"
 
@@ -130,7 +130,7 @@ struct version {
     int64_t revision;
 };
 
-// What a plan and a read have to know of the list.
+// Finds the version of the list for a plan or a read.
 int find_query(struct connection *connection, int64_t query, struct version *version);
 
 struct page_row {

@@ -1,5 +1,5 @@
-// Word for word those of Sources/PageStore, but for seals and for registering: whoever changes one there changes it
-// here, or the ratio compares two different things.
+// The statements of Sources/PageStore, word for word, except for checksums and registering. A change there must be
+// repeated here, or the ratio compares two different things.
 #include "limit_internals.h"
 
 #define PAGE_COLUMNS \
@@ -15,10 +15,10 @@
     "offset, state, attempts, first_failure_at, last_attempt_at, next_attempt_at, error_class, error_retryable, " \
     "http_status, error_message, retry_after_until, lease_token, lease_owner, lease_until, lease_boot"
 
-// What a lease leaves behind when it ends.
+// The end of a lease.
 #define NO_LEASE "lease_token = NULL, lease_owner = NULL, lease_until = NULL, lease_boot = NULL"
 
-// What Shift.swift makes of the name of a table.
+// The statements that Shift.swift makes from the name of a table.
 #define MOVING(prefix, table) \
     [prefix##_SCRATCH] = "CREATE TEMP TABLE IF NOT EXISTS moving_" table " AS SELECT * FROM main." table " WHERE 0", \
     [prefix##_BOUND_ABOVE] = \

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-// What a code means. Two of them are ours as well as SQLite's, and its words for them do not fit what we mean.
+// The meaning of a code. Two codes are used by this program and by SQLite, whose texts do not fit here.
 static const char *meaning(struct connection *connection, int code)
 {
     if (code == SQLITE_NOTFOUND) return "there is no such list or page";

@@ -4,9 +4,9 @@ package import PageModel
 package import PageStore
 import SQLiteLimit
 
-/// Our store and the limit, each with a file of its own in one directory, and the same lists in both.
+/// The store of the library and the limit, each with a file of its own in one directory, and the same lists in both.
 ///
-/// What is done is done to both in turn, so that what the machine does meanwhile happens to both. One task at a time.
+/// Operations alternate between both, so that other load on the machine affects both. One task at a time.
 package final class TwoStores {
     /// A list in both.
     package struct List {
@@ -119,7 +119,7 @@ package final class TwoStores {
         Int64
     ) -> Int32
 
-    /// What the limit stores of a page, and with which of its functions.
+    /// The stored part of a page, and the function of the limit that stores it.
     /// - Parameter other: a limit that has the same lists under the same numbers. Default: the one that stands beside
     ///   us.
     package func write(

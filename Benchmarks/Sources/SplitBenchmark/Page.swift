@@ -7,7 +7,7 @@ struct Page {
     var name: String
     var body: [UInt8]
     var count: Int
-    /// What splitting may take, in microseconds.
+    /// The largest allowed time of splitting, in microseconds.
     var limit: Double?
 
     /// - Parameters:

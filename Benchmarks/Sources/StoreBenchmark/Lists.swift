@@ -23,7 +23,7 @@ enum Lists {
     private static func windows(_ stores: TwoStores, _ list: TwoStores.List, _ pages: Int, _ name: String) async throws
     {
         let window = Pair(name, "a window of 100 items across 3 pages", target: 1.3)
-        let export = Pair(name, "all of it in order, 1,000 items a read, per read")
+        let export = Pair(name, "the whole list in order, 1,000 items a read, per read")
         let reads = stores.direct
         var out = limit_page()
         for _ in 0..<2_000 {
@@ -68,7 +68,7 @@ enum Lists {
     }
 
     static func shifts(_ stores: TwoStores, _ list: inout TwoStores.List, _ pages: Int, _ name: String) async throws {
-        let pair = Pair(name, "shift all of it by 1, with its ledger")
+        let pair = Pair(name, "shift the whole list by 1, with its ledger")
         for round in 0..<10 {
             stores.tick()
             let item = PageContent([Item(payload: [1], id: "new-\(round)")])

@@ -11,7 +11,7 @@ enum Pages {
     static func run(pages: Int, commitsOnly: Bool) async throws {
         try await TwoStores.with { stores in
             Pair.header("\(name), \(pages) of them")
-            let hop = Pair(name, "look for a list that is not there")
+            let hop = Pair(name, "look up a list that does not exist")
             for _ in 0..<1_000 { try await hop.ours { try expect(try await stores.store.query(QueryKey("x")) == nil) } }
             hop.print()
             let unchecked = try TwoStores.openLimit(in: stores.directory, hasChecksum: false)

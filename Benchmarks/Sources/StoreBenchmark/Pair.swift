@@ -10,8 +10,8 @@ final class Pair {
     private var unchecked = Samples()
 
     /// - Parameters:
-    ///   - part: which table it is a line of.
-    ///   - target: what the ratio of the medians should be at most.
+    ///   - part: the table of the line.
+    ///   - target: the largest allowed ratio of the medians. Defaults to nil: no target.
     init(_ part: String, _ name: String, target: Double? = nil) {
         self.part = part
         self.name = name

@@ -6,7 +6,7 @@ import SQLiteLimit
 import SideBySide
 import Synchronization
 
-/// Reads while somebody commits flat out (R42): on another thread, and in another process.
+/// Reads while another thread, or another process, commits without a pause (R42).
 enum Readers {
     static let name = "reads under a writer"
     private static let pages = 2_000
@@ -15,7 +15,7 @@ enum Readers {
         try await TwoStores.with { stores in
             Pair.header(name)
             let list = try await stores.fill("read", pages: pages)
-            try await measure("nobody writes", stores, list, rounds)
+            try await measure("no writer", stores, list, rounds)
             try await underThread(stores, list, rounds)
             try await underProcess(stores, list, rounds)
         }
@@ -68,7 +68,7 @@ enum Readers {
     }
 }
 
-/// Somebody who commits the same page again and again, as another one each time.
+/// Commits one page again and again, each time with other items.
 private final class Load {
     private let direct: SynchronousAccess
     private let limit: OpaquePointer

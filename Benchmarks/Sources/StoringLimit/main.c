@@ -1,6 +1,5 @@
-// What storing alone takes of a first sync, a page at a time, as SQLite writes it: StoringLimit ITEMS PATH SCHEMA. The pages of
-// Scripts/list-origin, 100 items of 500 bytes each, made in memory, and each stored as a page that was asked for: a lease, then the page
-// with its ledger row.
+// Measures the share of storing in a first sync: StoringLimit ITEMS PATH SCHEMA. The pages are those of Scripts/list-origin, 100 items
+// of 500 bytes each, made in memory. Each page takes two transactions: a lease, then the page with its ledger row.
 #include <sqlite_limit.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static void add(struct page *page, size_t number)
     page->layout[page->layout_size++] = (uint8_t)number;
 }
 
-// What a hash would be; which one does not matter to SQLite.
+// A number in the place of a hash; its value does not matter to SQLite.
 static uint64_t scattered(uint64_t number)
 {
     number *= UINT64_C(0x9E3779B97F4A7C15);

@@ -1,5 +1,4 @@
-// Brings a whole list into a store, page by page, and then writes its items, one a line. Killed half way, by whatever
-// it is, it goes on where it was when it is started again.
+// Stores a whole list, page by page, and then writes its items, one a line. After a kill the next start resumes.
 //
 //     swift run --package-path Examples Crawler http://127.0.0.1:9000/articles /tmp/crawl.sqlite >/tmp/articles.ndjson
 import Foundation
@@ -11,8 +10,7 @@ import PagedRepository
 @main
 struct Crawler {
     static func main() async throws {
-        // The key of the list is its URL without paging and secrets: whoever comes with the same URL finds the same
-        // list.
+        // The key of the list is its URL without paging and secrets, so the same URL names the same list.
         let arguments = CommandLine.arguments.dropFirst()
         guard let url = arguments.first, let key = HTTPPageSource.key(for: url) else {
             say("usage: Crawler URL [STORE]")
@@ -34,9 +32,8 @@ struct Crawler {
         exit(status)
     }
 
-    /// Nothing in here knows whether it is the first run: what is held is in the store, and what is missing follows
-    /// from it. Nor is there anything to be done when the process is to end: each page is committed by itself (R1), so
-    /// that what was in flight is all that a kill costs (R31).
+    /// The first run needs no code of its own: the store knows the held pages, and the run fetches the others. A signal
+    /// needs no handler: each page is one commit (R1), so a kill costs only the pages in flight (R31).
     private static func crawl(
         _ url: String, _ key: QueryKey, _ transport: AsyncHTTPTransport, into store: PageStore
     ) async throws -> Int32 {
@@ -49,7 +46,7 @@ struct Crawler {
             "\(report.outcome.rawValue): \(source.usage.requests) requests; \(report.pagesKept) pages were held already"
         )
         guard report.outcome == .complete, let list = report.list else {
-            // What failed is in the ledger, with the moment of the next attempt; the next run goes on from there.
+            // The ledger has the failures with the times of their next attempts. The next run uses them.
             if let failure = report.headFailure ?? report.list?.failures.first?.failure { say(failure.message) }
             return EX_TEMPFAIL
         }
@@ -58,7 +55,7 @@ struct Crawler {
     }
 }
 
-/// One line for people; standard output is for the items.
+/// Prints a line for people on standard error. Standard output is for the items.
 func say(_ line: String) {
     FileHandle.standardError.write(Data("\(line)\n".utf8))
 }

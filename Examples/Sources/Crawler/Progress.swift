@@ -1,14 +1,14 @@
 import PageModel
 import PagedRepository
 
-/// What a run says while it goes on, as lines.
+/// Prints the progress of a run as lines.
 enum Progress {
     static func tell(_ event: SyncEvent) {
         switch event {
         case .opened(let held, let length):
             say(held == 0 ? "nothing is held yet" : "goes on with \(share(held, length))")
         case .stored(let range, let held, let length):
-            // It is in the store by now: whatever happens, it is not asked for again.
+            // The page is in the store, so no later run requests it again.
             say("stored \(range.lowerBound)..<\(range.upperBound): \(share(held, length))")
         case .failed(let offset, let failure, let next):
             say("position \(offset) failed: \(failure.message); \(next == nil ? "given up" : "tried again soon")")
@@ -19,7 +19,7 @@ enum Progress {
         }
     }
 
-    /// An origin need not say how long its list is.
+    /// The length of the list, if the origin states it.
     private static func share(_ held: Int, _ length: Int?) -> String {
         length.map { "\(held) of \($0)" } ?? "\(held)"
     }

@@ -1,4 +1,4 @@
-// 95 numbers from a slow origin, and once more from the store alone.
+// Loads 95 numbers from a slow origin, and then the same numbers from the store alone.
 //
 //     swift run --package-path Examples Embed [STORE]
 import Foundation
@@ -22,7 +22,7 @@ print("loaded: \(numbers.current.items.count) of \(numbers.current.total.count ?
 try await numbers.loadAll()
 print("all pages: \(numbers.current.items.count), the last is \(numbers.current.items.last?.id ?? 0)")
 
-// Another repository knows nothing but the store, as after a restart. This time nobody answers.
+// A second repository on the same store, as after a restart. Its origin is offline.
 let away = try ItemSource.offsets(pageSize: 20) { _, _ -> [Number] in
     throw FetchFailure(.transport, "nobody answers", isRetryable: true)
 }

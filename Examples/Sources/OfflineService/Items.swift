@@ -4,11 +4,11 @@ import PageModel
 import PageStore
 import PagedRepository
 
-/// What the service answers, from the store alone: no request of a client ever waits for the upstream (R10).
+/// Answers requests from the store alone, so no client waits for the upstream (R10).
 struct Items: Sendable {
     private let key: QueryKey
     private let freshness: FreshnessPolicy
-    /// Items are handed on as the upstream sent them, byte for byte (R7): nobody here needs to know what is in them.
+    /// The service returns items as the upstream sent them, byte for byte (R7), and does not decode them.
     private let repository: PagedRepository<[UInt8]>
 
     init(_ store: PageStore, _ source: HTTPPageSource, key: QueryKey, _ freshness: FreshnessPolicy) {
@@ -19,14 +19,14 @@ struct Items: Sendable {
         repository = PagedRepository(storage: store, codec: RawItemCodec(), options: options) { _ in source }
     }
 
-    /// `GET /items?offset=0&limit=20`, at most 100.
+    /// `GET /items?offset=0&limit=20`. `limit` is at most 100.
     func page(_ request: Request) async throws -> Response {
         let parameters = request.uri.queryParameters
         let offset = parameters["offset"].flatMap { Int($0) } ?? 0
         let limit = min(max(parameters["limit"].flatMap { Int($0) } ?? 20, 1), 100)
         let window = try await repository.page(key, offset: offset, limit: limit, policy: .cacheOnly)
         guard let provenance = Provenance(window, freshness, now: SystemClock().now()) else {
-            // Never had is not the same as empty (R11). The engine is at it.
+            // A list that was never fetched is not empty (R11). The engine fetches it.
             return Response(status: .serviceUnavailable, headers: Provenance.nothing)
         }
         var headers = provenance.headers
@@ -34,8 +34,7 @@ struct Items: Sendable {
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: body(of: window)))
     }
 
-    /// `GET /healthz`. An upstream that is away is no reason to send clients elsewhere: that is when the cache is
-    /// needed.
+    /// `GET /healthz`. Healthy as soon as items are cached, also while the upstream is offline.
     func health() async throws -> Response {
         let state = try await repository.page(key, offset: 0, limit: 0, policy: .cacheOnly).freshness
         return Response(
@@ -43,7 +42,7 @@ struct Items: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: "\(state?.rawValue ?? "nothing cached yet")\n")))
     }
 
-    /// Positions that are missing are named, not closed up (R12): the first run may still be under way.
+    /// `missing` lists the missing positions (R12), because the first run may still be in progress.
     private func body(of window: ItemWindow<[UInt8]>) -> ByteBuffer {
         let total = window.total.count.map { "\($0)" } ?? "null"
         let missing = window.missing.map { "[\($0.lowerBound),\($0.upperBound)]" }.joined(separator: ",")

@@ -1,10 +1,9 @@
-// A list over HTTP that is served from a store, whatever state its upstream is in: at once, with its age, and with
-// where it comes from.
+// Serves a list over HTTP from a store, at once and with its age, also while the upstream is offline.
 //
 //     swift run --package-path Examples OfflineService http://127.0.0.1:9000/articles /tmp/service.sqlite
 //     curl -i 'http://127.0.0.1:8080/items?offset=40&limit=3'
 //
-// PORT is where it listens (8080), FRESH_FOR after how many seconds a list is asked for again (60).
+// PORT is the port of the service (default 8080). FRESH_FOR is the lifetime of the list in seconds (default 60).
 import Foundation
 import HTTPPageSource
 import Hummingbird
@@ -26,11 +25,11 @@ struct OfflineService {
         let path = arguments.dropFirst().first ?? "service/store.sqlite"
         let environment = Environment()
         let port = environment.get("PORT", as: Int.self) ?? 8_080
-        // One policy for all: what the headers call stale is what is asked for again.
+        // The engine and the headers share one policy, so a list that the headers call stale is fetched again.
         let freshFor = Duration.seconds(environment.get("FRESH_FOR", as: Int.self) ?? 60)
         let freshness = FreshnessPolicy(staleAfter: freshFor, originWord: .ignored)
 
-        // First of all: the library looks its metrics up when its parts are made.
+        // The metrics back end must exist first, because the library looks up its metrics when its parts are created.
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
 
@@ -38,7 +37,7 @@ struct OfflineService {
         let transport = AsyncHTTPTransport()
         let outcome: Result<Void, any Error>
         do {
-            // Pinned, the list is the engine's business from now on: all of it is fetched, and kept up to date.
+            // The engine fetches all of a pinned list and keeps it up to date.
             try await store.pin(key)
             let source = try HTTPPageSource(HTTPSourceConfiguration(url: url), transport: transport)
             var options = EngineOptions()
@@ -54,8 +53,8 @@ struct OfflineService {
             let application = Application(
                 router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
                 logger: Logger(label: "service"))
-            // The group ends its services in reverse order: first nobody is answered any more, then the engine gives
-            // back the pages that it has in flight (R30).
+            // The group ends its services in reverse order: first the server, then the engine, which releases the
+            // leases of pages in flight (R30).
             let group = ServiceGroup(
                 services: [engine, application], gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: Logger(label: "group"))
@@ -63,7 +62,7 @@ struct OfflineService {
         } catch {
             outcome = .failure(error)
         }
-        // Whatever ended it: connections and store are closed when nobody uses them any more.
+        // Close connections and store last, also after an error.
         await transport.close()
         await store.close()
         try outcome.get()

@@ -1,9 +1,8 @@
 import Metrics
 import Synchronization
 
-/// Where swift-metrics counts, so that `GET /metrics` can show it. A program of your own takes swift-prometheus, as
-/// Documentation/Observability.md shows; this is what it takes to look at the library's metrics without another
-/// package.
+/// Collects the metrics of swift-metrics for `GET /metrics`, without another package. In your own program use
+/// swift-prometheus, as Documentation/Observability.md shows.
 ///
 /// State: every series by metric and labels, under a mutex. The same name and labels are the same series.
 final class PrometheusRegistry: MetricsFactory {
@@ -23,7 +22,7 @@ final class PrometheusRegistry: MetricsFactory {
     }
 
     func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        // What is not aggregated is a gauge: its newest value counts.
+        // A recorder without aggregation is a gauge, which keeps the newest value.
         aggregate ? known(label, dimensions) { Distribution() } : known(label, dimensions) { Number(.gauge) }
     }
 
@@ -31,12 +30,12 @@ final class PrometheusRegistry: MetricsFactory {
         known(label, dimensions) { Distribution() }
     }
 
-    // What was counted stays counted.
+    // Destroyed handlers keep their counts.
     func destroyCounter(_ handler: any CounterHandler) {}
     func destroyRecorder(_ handler: any RecorderHandler) {}
     func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// A name that is taken by another kind of metric counts where nobody looks, and breaks nothing.
+    /// If another kind of metric already has the name, the values are dropped.
     private func known<New: Series>(_ label: String, _ dimensions: [(String, String)], _ make: () -> New) -> New {
         let (name, labels) = (PrometheusText.name(label), PrometheusText.labels(dimensions))
         return series.withLock { series in

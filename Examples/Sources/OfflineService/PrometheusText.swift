@@ -1,7 +1,6 @@
 import Hummingbird
 
-/// The text format of Prometheus, 0.0.4: a line a series, a type a metric, and histograms that count up to their
-/// bounds.
+/// The text format of Prometheus, 0.0.4: one line for each series, one type for each metric, cumulative histograms.
 enum PrometheusText {
     static func text(of registry: PrometheusRegistry) -> String {
         registry.metrics.flatMap { name, all in
@@ -13,7 +12,7 @@ enum PrometheusText {
         labels.isEmpty ? "\(name) \(value)" : "\(name){\(labels)} \(value)"
     }
 
-    /// Letters, digits and underscores; dots and the like, which other libraries use, become underscores.
+    /// Returns the name with every character but letters, digits and underscores replaced by an underscore.
     static func name(_ label: String) -> String {
         String(label.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") ? $0 : "_" })
     }
@@ -32,7 +31,7 @@ extension Number {
 }
 
 extension Distribution {
-    /// Each bucket counts everything up to its bound; the last one, everything.
+    /// A bucket counts all values up to its bound. The last one counts all values.
     func lines(_ name: String, _ labels: String) -> [String] {
         let counts = counts
         var lines: [String] = []
@@ -49,7 +48,7 @@ extension Distribution {
 }
 
 extension PrometheusRegistry {
-    /// What `GET /metrics` answers.
+    /// The answer to `GET /metrics`.
     func page() -> Response {
         Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],

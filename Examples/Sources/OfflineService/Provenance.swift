@@ -2,29 +2,29 @@ import Hummingbird
 import PageModel
 import PagedRepository
 
-/// Where an answer comes from and how old it is, for HTTP: `Age` (RFC 9111, 5.1) and `Cache-Status` (RFC 9211).
+/// The age of an answer and its origin in the cache, as HTTP headers: `Age` (RFC 9111, 5.1) and `Cache-Status` (RFC 9211).
 struct Provenance {
-    /// Of an answer that has nothing to give yet, and for which nobody is asked.
+    /// The headers of an answer before the first items are cached.
     static let nothing: HTTPFields = [
         .retryAfter: "1", .init("Cache-Status")!: "OfflineService; detail=nothing-cached",
     ]
 
-    /// Time since the upstream confirmed page one.
+    /// The time since the upstream confirmed page one.
     let age: Duration
-    /// For how long it counts as fresh.
+    /// The time for which the list counts as fresh after that.
     let lifetime: Duration
     let freshness: Freshness
 
-    /// Nil while the upstream has never answered (R11).
+    /// Returns nil if the upstream has never answered (R11).
     init?<Value>(_ window: ItemWindow<Value>, _ policy: FreshnessPolicy, now: Timestamp) {
         guard let validatedAt = window.validatedAt, let freshness = window.freshness else { return nil }
-        // A clock that was set back makes nothing younger than new.
+        // A clock that was set back must not make the age negative.
         age = max(now - validatedAt, .zero)
         lifetime = policy.staleAfter(originSays: window.freshFor)
         self.freshness = freshness
     }
 
-    /// `ttl` is what is left of the lifetime; below zero, the answer is stale (RFC 9211, 2.4). `detail` says the same
+    /// `ttl` is the rest of the lifetime in seconds. A negative `ttl` means stale (RFC 9211, 2.4), and `detail` says so
     /// in a word.
     var headers: HTTPFields {
         let left = lifetime.components.seconds - age.components.seconds

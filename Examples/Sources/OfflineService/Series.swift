@@ -27,15 +27,15 @@ final class Number: Series, CounterHandler, RecorderHandler {
     func record(_ value: Double) { number.withLock { $0 = value } }
 }
 
-/// How values are spread. State: how many lie in each bucket, and their sum, under a mutex.
+/// A histogram. State: the number of values in each bucket, and their sum, under a mutex.
 final class Distribution: Series, RecorderHandler, TimerHandler {
     struct Counts {
-        /// One for each bound, and one for what lies above all of them.
+        /// One count for each bound, and one for values above all bounds.
         var buckets = [Int](repeating: 0, count: Distribution.bounds.count + 1)
         var sum = 0.0
     }
 
-    /// Seconds: a commit takes less than the first, an upstream that takes its time more than the last but one.
+    /// Bounds in seconds, from a commit to a very slow answer.
     static let bounds = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30]
 
     let kind = SeriesKind.histogram

@@ -1,4 +1,4 @@
-// What the snippets take for granted of the program they stand in: an API, and something that shows items.
+// Declarations that the snippets expect from their program: an API, and functions that show items.
 import PageModel
 import PagedRepository
 

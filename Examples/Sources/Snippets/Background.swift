@@ -22,8 +22,8 @@ enum Background {
         for await notice in store.notices(of: id) {
             switch notice {
             case .changed(let change) where change.changesItems: read()
-            case .changed: break  // an age, a record of the ledger
-            case .mayHaveChanged: read()  // another process; or faster than we listened
+            case .changed: break  // an age or a ledger entry changed
+            case .mayHaveChanged: read()  // another process committed, or changes came faster than this loop read them
             }
         }
         // end

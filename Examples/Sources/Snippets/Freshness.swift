@@ -15,8 +15,8 @@ enum FreshnessSnippets {
 
     static func invalidate(_ list: PagedList<Item>) async throws {
         // snippet: invalidate
-        try await list.invalidate()  // we have just changed something at the origin
-        try await list.load()  // stale for everybody, until page one has been had
+        try await list.invalidate()  // this program has just changed something at the origin
+        try await list.load()  // the list is stale for every process until page one is fetched
         // end
     }
 

@@ -19,7 +19,7 @@ enum Ledger {
         var options = PagedListOptions()
         options.sync.retry = RetrySchedule(
             attempts: 5, base: .seconds(1), cap: .seconds(60), longestRetryAfter: .seconds(900))
-        options.automaticRetry = .perLedger  // scrolling tries again, once it is time
+        options.automaticRetry = .perLedger  // scrolling retries a page once its pause is over
         // end
         return options
     }

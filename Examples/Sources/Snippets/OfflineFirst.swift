@@ -3,10 +3,10 @@ import PagedRepository
 enum OfflineFirst {
     static func policies(_ list: PagedList<Item>) async throws {
         // snippet: policies
-        try await list.load()  // cacheThenRefresh: what is cached at once, then page one
-        try await list.load(.refreshIfStale)  // asks nobody, as long as what is cached is fresh
-        try await list.load(.originFirst)  // page one first; what is cached, when it cannot be had
-        try await list.load(.cacheOnly)  // never asks
+        try await list.load()  // cacheThenRefresh: the cached items at once, then page one
+        try await list.load(.refreshIfStale)  // no request while the cached items are fresh
+        try await list.load(.originFirst)  // page one first; the cached items when that fails
+        try await list.load(.cacheOnly)  // never a request
         // end
     }
 

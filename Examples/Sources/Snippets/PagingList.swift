@@ -24,7 +24,7 @@ enum PagingList {
 
     static func ifStale(_ list: PagedList<Item>) async throws {
         // snippet: stale
-        try await list.load(.refreshIfStale)  // asks nobody, where page one was had within the minute
+        try await list.load(.refreshIfStale)  // no request if page one was fetched within the last minute
         // end
     }
 
@@ -32,9 +32,9 @@ enum PagingList {
         // snippet: model
         let model = PagedListModel(list)
         let running = Task { await model.run() }  // the first request, and everything that follows
-        model.itemAppeared(at: index)  // a row has come into view
-        await model.refresh()  // pulled
-        await model.retry()  // "Retry", wherever it stands
+        model.itemAppeared(at: index)  // a row appeared on the screen
+        await model.refresh()  // the user pulled to refresh
+        await model.retry()  // the user pressed "Retry"
         // end
         running.cancel()
     }

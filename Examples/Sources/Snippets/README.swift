@@ -11,9 +11,9 @@ func readme(_ api: any EventsAPI) async throws {
     let source = try ItemSource.offsets(pageSize: 20) { offset, size in try await api.events(offset, size) }
     let list = PagedRepository(storage: store, source: source).list("events")
 
-    try await list.load(.originFirst)  // page one; what is cached, when the origin is away
+    try await list.load(.originFirst)  // page one; the cached items when the API is offline
     show(list.current.items)
-    try await list.loadNext()  // the page behind what is held
+    try await list.loadNext()  // the next page that is not cached
     // end
     await store.close()
 }

@@ -30,7 +30,7 @@ enum Stapler {
     static func calls(_ list: PagedList<Item>, _ position: Int) async throws {
         // snippet: calls
         try await list.load()  // the initial load
-        try await list.refresh()  // page one once more
+        try await list.refresh()  // page one again
         list.itemAppeared(at: position)  // the next page, if it is needed; returns at once
         // end
     }

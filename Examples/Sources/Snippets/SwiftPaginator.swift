@@ -45,9 +45,9 @@ enum SwiftPaginator {
 
     static func calls(_ list: PagedList<String>) async throws {
         // snippet: calls
-        try await list.loadNext()  // the next page; page one, where nothing is held
-        try await list.refresh()  // page one once more, and the items stay meanwhile
-        try await list.reset()  // nothing is held, in the store either
+        try await list.loadNext()  // the next page; page one if no page is cached
+        try await list.refresh()  // page one again; the items stay until it arrives
+        try await list.reset()  // removes all items, also from the store
         // end
     }
 }

@@ -12,7 +12,7 @@ enum TestingSnippets {
         let sync = ListSync(
             storage: MemoryStorage(clock: clock), source: origin, key: "events", clock: clock, chance: { 0.5 })
         let report = try await sync.run()
-        let waited = clock.slept  // for how long it would have
+        let waited = clock.slept  // the total time that the code would have slept
         // end
         return report.outcome == .complete && !waited.isEmpty
     }

@@ -1,4 +1,4 @@
-/// Articles, the newest first, as feeds are: what is new comes in at the head, and moves all others by one.
+/// Articles, the newest first. A new article is inserted at the head and moves all others by one.
 struct Articles: Sendable {
     private let count: Int
     private let secondsForOneMore: Int
@@ -9,13 +9,13 @@ struct Articles: Sendable {
         self.secondsForOneMore = secondsForOneMore
     }
 
-    /// How many there are by now.
+    /// The present number of articles.
     private var total: Int {
         secondsForOneMore > 0
             ? count + Int((ContinuousClock.now - begun).components.seconds) / secondsForOneMore : count
     }
 
-    /// A page as JSON: the articles, how many there are in all, and where the next page is.
+    /// Returns a page as JSON: the articles, the total, and the URL of the next page.
     func page(offset: Int, limit: Int) -> String {
         let total = total
         let start = min(max(offset, 0), total)

@@ -1,10 +1,9 @@
-// A list API as they are: slow, failing now and then, and growing. The other examples ask it; it answers on this
-// machine only.
+// A list API for the other examples: slow, with failures, and growing. It listens on the loopback interface only.
 //
 //     swift run --package-path Examples Upstream [articles=1000] [delay=300] [fails=7] [grows=0] [port=9000]
 //
-// `delay` is the time that an answer takes, in milliseconds; each request whose number divides by `fails` is answered
-// with 503; every `grows` seconds there is one more article, at the head. 0: never.
+// `delay` is the time of an answer in milliseconds. Every request whose number is a multiple of `fails` is answered
+// with 503. An article is inserted every `grows` seconds. 0 switches either off.
 import Foundation
 import Hummingbird
 import Logging
@@ -48,7 +47,7 @@ struct Upstream {
     }
 }
 
-/// How many requests there have been.
+/// The number of requests so far.
 private final class Counted: Sendable {
     private let count = Atomic<Int>(0)
 

@@ -1,7 +1,7 @@
 /// Host names in other scripts in their network form: each such label in lower case, and in Punycode (RFC 5891, 4).
 ///
-/// IDNA also normalises letters that look alike and refuses names that nobody may register. This type does neither. A
-/// host in another form than its registered one is not found.
+/// IDNA also normalises equivalent forms of a letter and rejects disallowed characters. This type does neither. A host in
+/// another form than its registered one is not found.
 enum HostName {
     /// Returns nil when a label is longer than the network allows (RFC 1035, 2.3.4).
     static func ascii(_ host: String) -> String? {

@@ -52,7 +52,8 @@ enum QueryNames {
         if let missing = try connection.number(unindexed) {
             throw StorageError(
                 .damaged,
-                "the index of names in \(connection.path) lacks query \(missing); 'pagecache verify --repair' mends it")
+                "the index of names in \(connection.path) lacks query \(missing); 'pagecache verify --repair' repairs it"
+            )
         }
         connection.hasSoundNames = true
     }

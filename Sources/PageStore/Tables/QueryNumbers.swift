@@ -24,7 +24,9 @@ enum QueryNumbers {
             }
             last = max(last, found ?? Int64.random(in: beyond))
         }
-        guard last < bound - 1 else { throw StorageError(.damaged, "no id is left for a list in \(connection.path)") }
+        guard last < bound - 1 else {
+            throw StorageError(.damaged, "no free id for a list is left in \(connection.path)")
+        }
         return QueryID(rawValue: last + 1)
     }
 

@@ -82,10 +82,10 @@ public struct RepairReport: Hashable, Sendable {
     /// or of the records of migrations adds one.
     public var mended = 0
     /// The path of the damaged file, if a new file with its readable rows has replaced it. The store is closed then.
-    /// `nil` means that the file was mended in place.
+    /// `nil` means that the file was repaired in place.
     public var replacedFile: String?
 
-    /// Creates a report; each parameter is the property of its name.
+    /// Creates a report.
     public init(found: VerifyReport, left: VerifyReport) {
         self.found = found
         self.left = left

@@ -13,10 +13,10 @@ enum Quarantine {
     /// - Returns: the new path.
     static func setAside(_ file: String, at now: Timestamp) throws(StorageError) -> String {
         guard StoreFile.isOrdinaryOrMissing(file) else {
-            throw StorageError(.notAStore, "\(file) is no file, and so no store")
+            throw StorageError(.notAStore, "\(file) is not a regular file")
         }
         let target = name(for: file, at: now)
-        let inUse = StorageError(.busy, "\(file) is in use; end what has it open first")
+        let inUse = StorageError(.busy, "\(file) is in use; end the processes that have it open")
         try Recreation.whileAlone(with: file, otherwise: inUse) { () throws(StorageError) in
             var status = stat()
             guard lstat(target, &status) != 0 else {

@@ -1,6 +1,6 @@
 import PageModel
 
-/// Mends the damage that can be mended, and drops the rest. A known gap is better than wrong bytes.
+/// Repairs the damage that can be repaired, and drops the rest. A known gap is better than wrong bytes.
 struct Repair {
     private let session: Session
     private let now: Timestamp
@@ -37,7 +37,7 @@ struct Repair {
         guard !before.damage.isTreeDamaged else { return .needsNewFile(before.report) }
         var after = before
         do throws(StorageError) {
-            // A mended row can reveal further damage. For example, when an unreachable page record is dropped, its body
+            // A repaired row can reveal further damage. For example, when an unreachable page record is dropped, its body
             // becomes an orphan.
             for _ in 0..<mostPasses {
                 guard let found = try repair.pass() else { return .needsNewFile(before.report) }
@@ -59,7 +59,7 @@ struct Repair {
 
     private static let mostPasses = 3
 
-    /// Verifies, mends and verifies again. Returns nil where a new file is needed.
+    /// Verifies, repairs and verifies again. Returns nil where a new file is needed.
     private mutating func pass() throws(StorageError) -> Verification? {
         let found = try session.write { () throws(StorageError) in
             let found = Verification.run(in: connection)

@@ -93,11 +93,12 @@ enum Salvage {
         let session = try Session(
             connection: connection, accesses: AccessLog(openedAt: now), clock: clock, mergeBytes: .max,
             journalBound: options.journal, stamps: SystemRandomNumberGenerator(),
-            openLocker: { () throws(StorageError) in throw StorageError(.internal, "nothing is merged beside a repair")
+            openLocker: { () throws(StorageError) in
+                throw StorageError(.internal, "the log is not merged during a repair")
             },
             notesLog: false, announce: { _ in })
         guard case .mended(var report) = try Repair.run(in: session, incomplete: rows.incomplete, at: now) else {
-            throw StorageError(.damaged, "what can be read of \(old.path) makes no sound store")
+            throw StorageError(.damaged, "the readable part of \(old.path) is not a sound store")
         }
         guard try connection.truncateLog() else { throw StorageError(.busy, "\(fresh) is open elsewhere") }
         report.found = found

@@ -16,7 +16,7 @@ enum ShortFile {
     /// - Throws: `busy` when a process has the file open.
     static func admit(_ path: String) throws(StorageError) -> Bool {
         guard try pagesThatAre(in: path) != nil else { return false }
-        let inUse = StorageError(.busy, "\(path) is in use; end what has it open first")
+        let inUse = StorageError(.busy, "\(path) is in use; end the processes that have it open")
         return try Recreation.whileAlone(with: path, otherwise: inUse) { () throws(StorageError) in
             guard let pages = try pagesThatAre(in: path) else { return false }
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)

@@ -14,7 +14,7 @@ enum Orphans {
             "NOT EXISTS (SELECT 1 FROM page WHERE page.query = identity.query AND page.body = identity.body)",
             "rows of item hashes without a page"
         ),
-        ("access", "body NOT IN (SELECT id FROM body)", "notes of reading for bodies that are gone"),
+        ("access", "body NOT IN (SELECT id FROM body)", "times of reads of bodies that are gone"),
     ]
 
     static let counts = conditions.map { (SQL("SELECT count(*) FROM \($0.table) WHERE \($0.condition)"), $0.what) }
@@ -33,12 +33,12 @@ enum ImpossibleNotes {
     }
 
     private static let conditions: [(table: String, condition: String, kind: Finding.Kind, what: String)] = [
-        ("tally", tally, .tally, "tallies with a number that none can have"),
-        ("access", impossible("used_at"), .access, "times of reading that cannot be"),
+        ("tally", tally, .tally, "tallies with a number that is out of range"),
+        ("access", impossible("used_at"), .access, "times of reads that are out of range"),
         (
             "counter", "value NOT BETWEEN \(CounterTable.counts.lowerBound) AND \(CounterTable.counts.upperBound)",
             .ledger,
-            "counts of tokens that none can have"
+            "token counts that are out of range"
         ),
     ]
 

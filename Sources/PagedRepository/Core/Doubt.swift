@@ -14,10 +14,10 @@ struct Doubt: Equatable {
     let failure: FetchFailure
 
     init(_ page: FetchedPage) {
-        let total = page.total.count.map { "\($0)" } ?? "an unknown number"
+        let total = page.total.count.map { "\($0)" } ?? "an unknown number of"
         failure = FetchFailure(
             .doubtful,
-            "the list seems to have shrunk: \(page.content.count) items on page one, of \(total); not believed yet",
+            "the list seems to have shrunk to \(total) items, \(page.content.count) on page one; a second answer must confirm it",
             isRetryable: true)
     }
 

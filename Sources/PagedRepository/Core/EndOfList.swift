@@ -44,7 +44,7 @@ extension EndOfList {
     static func contradiction(in page: FetchedPage, access: PagingAccess) -> FetchFailure? {
         guard access == .chain, page.hasMore == true, page.next == nil else { return nil }
         return FetchFailure(
-            .undecodable, "the page says that more follows, and not how to ask for it", isRetryable: false)
+            .undecodable, "the page announces more items and names no next page", isRetryable: false)
     }
 }
 

@@ -27,7 +27,7 @@ struct ListMachine: Equatable {
         case finished(LoadOutcome)
     }
 
-    /// Whether automatic triggers retry after a failure (C25).
+    /// Whether automatic triggers retry after a failure.
     enum Gate: Equatable {
         case never
         case perLedger
@@ -54,7 +54,7 @@ struct ListMachine: Equatable {
     private(set) var content = Content()
     /// The last failure that is shown, until a retry starts (R37).
     private(set) var failure: ListFailure?
-    /// The failure of a prefetch. It is not shown before the last item appears (X13).
+    /// The failure of a prefetch. It is not shown before the last item appears.
     private var silentFailure: ListFailure?
     private var running: Running?
     private var tickets = 0

@@ -99,7 +99,7 @@ struct PositionWalk: Equatable {
         return page
     }
 
-    /// Whether the list continues behind an answer. A total may count the hidden items or not. So the list goes on
+    /// Whether the list continues behind an answer. A total may count the hidden items or not. So the list continues
     /// until as many items were received, or two pages behind the counted positions were empty. Without a total, two
     /// empty pages in a row are the end.
     private func goesOn(

@@ -1,4 +1,4 @@
-/// Decides whether a page is fetched ahead, by the last visible position. A pure decision (X13).
+/// Decides whether a page is fetched ahead, by the last visible position. A pure decision.
 struct Prefetch: Equatable {
     /// The extent of a list, as a screen shows it.
     struct Extent: Equatable {

@@ -12,7 +12,7 @@ public struct RetrySchedule: Hashable, Sendable {
     /// The longest pause that an origin can request; a longer one is cut to this. At least 0. Defaults to 1 hour.
     public var longestRetryAfter: Duration
 
-    /// A schedule; each parameter is the property of its name.
+    /// Creates a schedule.
     public init(
         attempts: Int = 8, base: Duration = .milliseconds(500), cap: Duration = .seconds(300),
         longestRetryAfter: Duration = .seconds(3600)

@@ -6,7 +6,7 @@ public struct ItemPage<Value> {
     public var items: [Value]
     /// The length of the whole list, as this answer states it. Defaults to `unknown`.
     public var total: Total
-    /// Whether the list goes on behind these items, as the origin states it. It takes precedence over any total (R24).
+    /// Whether the list continues behind these items, as the origin states it. It takes precedence over any total (R24).
     /// `nil` means that the origin does not say. Defaults to nil.
     public var hasMore: Bool?
 
@@ -21,7 +21,7 @@ public struct ItemPage<Value> {
     ///   - items: the items in list order.
     ///   - total: the number of items that the origin reports. `nil` means that it reports none. A negative number
     ///     counts as unknown, and a number that is too large is clamped (R44).
-    ///   - hasMore: whether the list goes on. `nil` means that the origin does not say.
+    ///   - hasMore: whether the list continues. `nil` means that the origin does not say.
     public init(items: [Value], total: Int?, hasMore: Bool? = nil) {
         self.init(items: items, total: total.claimedTotal, hasMore: hasMore)
     }
@@ -36,7 +36,7 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
     public var next: Cursor?
     /// The length of the whole list, as this answer states it. Defaults to `unknown`.
     public var total: Total
-    /// Whether the list goes on, for origins whose last page has a cursor too. False ends the list, whatever `next` is.
+    /// Whether the list continues, for origins whose last page has a cursor too. False ends the list, whatever `next` is.
     /// Defaults to nil, which leaves the decision to `next`.
     public var hasMore: Bool?
 
@@ -53,7 +53,7 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
     ///   - next: the cursor of the next page; `nil` at the end.
     ///   - total: the number of items that the origin reports. `nil` means that it reports none. A negative number
     ///     counts as unknown, and a number that is too large is clamped (R44).
-    ///   - hasMore: whether the list goes on. `nil` means that the origin does not say.
+    ///   - hasMore: whether the list continues. `nil` means that the origin does not say.
     public init(items: [Value], next: Cursor?, total: Int?, hasMore: Bool? = nil) {
         self.init(items: items, next: next, total: total.claimedTotal, hasMore: hasMore)
     }

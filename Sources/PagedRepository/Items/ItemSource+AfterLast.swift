@@ -21,7 +21,7 @@ extension ItemSource {
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
     ///   - fetch: fetches the items that follow `last`. For nil it fetches page one.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func afterLast<Answer: ItemPageConvertible>(
         pageSize: Int, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ last: Value?, _ size: Int) async throws -> Answer
@@ -57,8 +57,9 @@ extension ItemSource {
 }
 
 extension ItemSource where Value: Codable {
-    /// The same, with values stored as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
+    /// Creates a source that continues after the last item, and stores values as JSON. `fetch` returns the items after
+    /// `last`, or the first items if `last` is nil.
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func afterLast<Answer: ItemPageConvertible>(
         pageSize: Int, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ last: Value?, _ size: Int) async throws -> Answer
@@ -89,6 +90,6 @@ private struct LastItemCursor<Value: Sendable>: Sendable {
         {
             return last
         }
-        throw FetchFailure(.refused, "the stored cursor is not one of this source's", isRetryable: false)
+        throw FetchFailure(.refused, "the stored cursor belongs to another source", isRetryable: false)
     }
 }

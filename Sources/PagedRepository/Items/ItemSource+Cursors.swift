@@ -13,7 +13,7 @@ extension ItemSource {
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
     ///   - fetch: fetches the page behind a cursor. For nil it fetches page one.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func cursors<Cursor>(
         pageSize: Int? = nil, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ cursor: Cursor?, _ size: Int?) async throws -> CursorPage<Value, Cursor>
@@ -65,8 +65,8 @@ extension ItemSource {
 }
 
 extension ItemSource where Value: Codable {
-    /// The same, with values stored as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
+    /// Creates a source that requests each page with the cursor of the page before, and stores values as JSON.
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func cursors<Cursor>(
         pageSize: Int? = nil, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ cursor: Cursor?, _ size: Int?) async throws -> CursorPage<Value, Cursor>
@@ -74,7 +74,7 @@ extension ItemSource where Value: Codable {
         try cursors(pageSize: pageSize, codec: JSONItemCodec<Value>(), id: id, fetch: fetch)
     }
 
-    /// The same, with values stored as JSON.
+    /// Creates a source that requests each page by the link of the page before, and stores values as JSON.
     public static func links(
         id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ link: String?) async throws -> CursorPage<Value, String>
@@ -101,7 +101,7 @@ private struct CursorCodec<Cursor: Codable & Sendable>: Sendable {
         do {
             return try json.decode(Array(cursor.text.utf8)[...])
         } catch {
-            throw FetchFailure(.refused, "the stored cursor is not one of this source's", isRetryable: false)
+            throw FetchFailure(.refused, "the stored cursor belongs to another source", isRetryable: false)
         }
     }
 }

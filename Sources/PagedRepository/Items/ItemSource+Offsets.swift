@@ -13,7 +13,7 @@ extension ItemSource {
     ///     value.
     ///   - fetch: fetches the items from an offset on. The list ends with an empty answer, or with a short one without
     ///     `total` and `hasMore` (R24).
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func offsets<Answer: ItemPageConvertible>(
         pageSize: Int, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ offset: Int, _ size: Int) async throws -> Answer
@@ -26,7 +26,7 @@ extension ItemSource {
                 return switch request.target {
                 case .first: (offset: 0, size: size)
                 case .offset(let offset): (offset: offset, size: size)
-                case .cursor: throw .notAskedThisWay("what a cursor stands for")
+                case .cursor: throw .notAskedThisWay("the page of a cursor")
                 }
             },
             bring: { place in Handover(page: try await fetch(place.offset, place.size).itemPage) })
@@ -34,8 +34,8 @@ extension ItemSource {
 }
 
 extension ItemSource where Value: Codable {
-    /// The same, with values stored as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1 (X8).
+    /// Creates a source that requests items by offset and size, and stores values as JSON.
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func offsets<Answer: ItemPageConvertible>(
         pageSize: Int, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ offset: Int, _ size: Int) async throws -> Answer

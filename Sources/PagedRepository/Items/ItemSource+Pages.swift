@@ -5,7 +5,7 @@ extension ItemSource {
     /// page.
     ///
     /// Positions follow from page numbers only while all pages have the same size. Some origins clamp the size, or
-    /// ignore it. When page one returns another number of items than requested, and the list goes on, that number is
+    /// ignore it. When page one returns another number of items than requested, and the list continues, that number is
     /// the size from then on.
     /// - Parameters:
     ///   - size: the number of items in a page, unless the request for page one sets its own. At least 1.
@@ -15,7 +15,7 @@ extension ItemSource {
     ///     value.
     ///   - fetch: fetches a page. The list ends with an empty page, or with a short one without `total` and `hasMore`
     ///     (R24).
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1 (X8).
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1.
     public static func pages<Answer: ItemPageConvertible>(
         size: Int, firstNumber: Int = 1, codec: any ItemCodec<Value>,
         id: (@Sendable (Value) -> String)? = ItemSource.ownID,
@@ -31,7 +31,7 @@ extension ItemSource {
                 // With another size the same number would mean other positions, so only page one uses the size of the
                 // request.
                 case .offset(let offset): try grid.page(at: offset)
-                case .cursor: throw .notAskedThisWay("what a cursor stands for")
+                case .cursor: throw .notAskedThisWay("the page of a cursor")
                 }
             },
             bring: { place in
@@ -43,8 +43,8 @@ extension ItemSource {
 }
 
 extension ItemSource where Value: Codable {
-    /// The same, with values stored as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1 (X8).
+    /// Creates a source that requests pages by number, and stores values as JSON.
+    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1.
     public static func pages<Answer: ItemPageConvertible>(
         size: Int, firstNumber: Int = 1, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ number: Int, _ size: Int) async throws -> Answer

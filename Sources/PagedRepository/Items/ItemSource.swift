@@ -33,8 +33,8 @@ public struct ItemSource<Value: Sendable>: PageSource {
         var next: PageCursor?
     }
 
-    /// How long one answer may take. After that the closure's task is cancelled, and the fetch fails with `timeout`
-    /// (X14). A closure that ignores the cancellation is still waited for. `nil` means no limit. Defaults to 60
+    /// The longest time for one answer. After that the closure's task is cancelled, and the fetch fails with `timeout`.
+    /// The fetch still waits for a closure that ignores the cancellation. `nil` means no limit. Defaults to 60
     /// seconds.
     public var timeLimit: Duration? = .seconds(60)
 
@@ -161,7 +161,7 @@ extension FetchFailure {
     /// The failure for a request that this paging style cannot express, for example after the list was read in another
     /// style.
     static func notAskedThisWay(_ what: String) -> FetchFailure {
-        FetchFailure(.refused, "this source cannot be asked for \(what)", isRetryable: false)
+        FetchFailure(.refused, "this source cannot fetch \(what)", isRetryable: false)
     }
 }
 

@@ -41,7 +41,7 @@ public protocol PaginatedResponse<Element>: ItemPageConvertible {
     var items: [Element] { get }
     /// The number of items in the whole list. Defaults to nil, which means that the origin does not say.
     var total: Length { get }
-    /// Whether the list goes on behind these items. It takes precedence over any total (R24). Defaults to nil, which
+    /// Whether the list continues behind these items. It takes precedence over any total (R24). Defaults to nil, which
     /// means that the origin does not say.
     var hasMore: Continuation { get }
 }
@@ -59,7 +59,7 @@ extension PaginatedResponse where Length == Int? {
 }
 
 extension PaginatedResponse where Continuation == Bool? {
-    /// `nil`, because the response does not state whether the list goes on.
+    /// `nil`, because the response does not state whether the list continues.
     public var hasMore: Bool? { nil }
 }
 
@@ -87,9 +87,9 @@ extension Total: TotalClaim {
     public var claimedTotal: Total { self }
 }
 
-/// A type in which a response states whether a list goes on.
+/// A type in which a response states whether a list continues.
 public protocol ContinuationClaim {
-    /// Whether the list goes on. `nil` means that the response does not say.
+    /// Whether the list continues. `nil` means that the response does not say.
     var claimsMore: Bool? { get }
 }
 

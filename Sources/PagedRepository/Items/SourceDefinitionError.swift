@@ -1,5 +1,5 @@
 /// Why a source cannot be created: a code for programs and a message for people. It reports a defect of the caller,
-/// before any request is sent (X8).
+/// before any request is sent.
 public struct SourceDefinitionError: Error, Hashable, Sendable {
     /// The code of an error. Further codes may be added, so compare with the constants and expect others.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -23,7 +23,7 @@ public struct SourceDefinitionError: Error, Hashable, Sendable {
 
     /// The error for a page size below 1.
     public static func pageSize(_ size: Int) -> SourceDefinitionError {
-        SourceDefinitionError(.pageSize, "pages of \(size) items cannot be asked for; at least 1 is needed")
+        SourceDefinitionError(.pageSize, "the page size \(size) is below 1")
     }
 
     /// Returns `size`, if it is at least 1.

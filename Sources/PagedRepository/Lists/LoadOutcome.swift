@@ -50,7 +50,7 @@ public struct ListFailure: Error, Hashable, Sendable {
     /// The error that the source threw, when it was not a `FetchFailure`. It is not stored, and equality ignores it.
     public var cause: (any Error)?
 
-    /// A failure; each parameter is the property of its name.
+    /// Creates a failure.
     public init(_ kind: Kind, _ failure: FetchFailure, nextAttemptAt: Timestamp? = nil, cause: (any Error)? = nil) {
         self.kind = kind
         self.failure = failure

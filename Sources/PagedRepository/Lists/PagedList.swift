@@ -74,7 +74,7 @@ public final class PagedList<Value: Sendable>: Sendable {
         controller.beginPrefetching(from: position)
     }
 
-    /// The same as `itemAppeared(at:)`, but returns when the prefetches have ended.
+    /// Prefetches as `itemAppeared(at:)` does, and returns when the prefetches have ended.
     public func prefetch(from position: Int) async { await controller.appeared(position) }
 
     /// Marks the cached list as stale, for callers that know of a change at the origin. The mark is removed when a page

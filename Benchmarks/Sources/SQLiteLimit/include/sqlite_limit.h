@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The least that a page store on SQLite can cost: plain C that opens a store file with the same settings and the same
-/// schema as ours and executes the same SQL, with nothing in between.
+/// The lowest cost of a page store on SQLite: plain C that opens a store file with the same settings and the same schema
+/// as the library and executes the same SQL.
 ///
-/// Benchmarks print our times as ratios to these. What is left out is what is ours: seals are constants of the same
-/// size, nothing is told to observers, no index of items is kept in memory, and what is read is believed.
+/// Benchmarks print the times of the library as ratios to these. The limit leaves out the library's own work: seals are
+/// constants of the same size, observers are not notified, no index of items is kept, and rows are not checked.
 ///
 /// One thread at a time may use a limit. Functions return 0, or else a SQLite result code (extended), and then
 /// `limit_error` says more; the transaction has been rolled back.
@@ -39,7 +39,7 @@ limit *LIMIT_NULLABLE limit_open(const char *path, const char *schema_path, limi
 /// Closes the store. Statements and connections are gone afterwards; the write-ahead log is merged into the file.
 void limit_close(limit *LIMIT_NULLABLE store);
 
-/// What the last failure was. With null: why the last `limit_open` of this thread failed. Valid until the next call.
+/// The text of the last failure. For null: the reason why the last `limit_open` of this thread failed. Valid until the next call.
 const char *limit_error(limit *LIMIT_NULLABLE store);
 
 // MARK: - Writing, one transaction each
@@ -120,7 +120,7 @@ void limit_page_free(limit_page *page);
 int limit_read_page(limit *store, int64_t query, int64_t offset, limit_page *out);
 
 /// Reads the pages that hold positions in `from ..< end`, whole, one behind the other: `count` is of all their items, `offset`
-/// the first one's; `layout` is null, and `payload` has each page's layout before its items. What is read and compared is that
+/// the first one's; `layout` is null, and `payload` has each page's layout before its items. The read and the comparison are those
 /// of `limit_read_page`; `SQLITE_NOTFOUND` if there is no such page.
 int limit_read_range(limit *store, int64_t query, int64_t from, int64_t end, limit_page *out);
 
