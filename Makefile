@@ -1,9 +1,13 @@
 # What there is to run; each target installs what it needs, where it may, and otherwise says in one line what to install.
 
 SHELL := /bin/bash
+# A pipeline fails when any part of it fails.
+.SHELLFLAGS := -o pipefail -ec
 SWIFT ?= swift
+PREFIX ?= /usr/local
+DESTDIR ?=
 
-.PHONY: help demo test examples docs api soak models mutants bench bench-quick bench-reconcile build
+.PHONY: help demo test examples docs api soak models mutants bench bench-quick bench-reconcile build static install uninstall deb
 
 help:
 	@echo "make demo   the whole story on an embedded origin, in seconds once it is built"
@@ -18,8 +22,12 @@ help:
 	@echo "make bench  everything that is measured, beside a C program, GRDB and Python's caches, into Documentation/Measurements.md (LONG=1: 10,000,000 items)"
 	@echo "make bench-quick      the same in under two minutes: no peers to install, fewer rounds, only printed"
 	@echo "make build  the tool, optimised: .build/release/pagecache"
+	@echo "make install PREFIX=/usr/local   the static tool, its manual page and completions; DESTDIR= for packages"
+	@echo "make uninstall PREFIX=/usr/local removes them"
+	@echo "make deb    a Debian package of the same: .build/deb"
 
 demo: prerequisites
+	@echo "building pagecache; the first build fetches dependencies and takes a few minutes" >&2
 	@$(SWIFT) build --product pagecache 2>&1 | Scripts/quietly
 	@.build/debug/pagecache demo
 
@@ -62,6 +70,23 @@ bench-quick: prerequisites
 
 build: prerequisites
 	$(SWIFT) build -c release --product pagecache
+
+# The Swift runtime is inside the binary, so the target needs no Swift. libsqlite3 and the C library stay shared: the
+# package names them as dependencies. A build directory of its own keeps the objects of both forms apart.
+STATIC := .build/static
+
+static: prerequisites
+	@echo "building the static tool" >&2
+	@$(SWIFT) build -c release --static-swift-stdlib --product pagecache --scratch-path $(STATIC) 2>&1 | Scripts/quietly
+
+install: static
+	@Scripts/install $(STATIC)/release/pagecache "$(DESTDIR)$(PREFIX)"
+
+uninstall:
+	@Scripts/install --remove "$(DESTDIR)$(PREFIX)"
+
+deb: static
+	@Scripts/deb $(STATIC)/release/pagecache .build/deb
 
 .PHONY: prerequisites
 prerequisites:

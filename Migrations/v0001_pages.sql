@@ -146,7 +146,10 @@ CREATE TABLE tally (
     pages_fetched   INTEGER NOT NULL,
     pages_unchanged INTEGER NOT NULL,
     pages_kept      INTEGER NOT NULL,
-    bytes_received  INTEGER NOT NULL
+    bytes_received  INTEGER NOT NULL,
+    -- The list's version before the last counted run that changed an item, for `pagecache diff`; 0 where there is none.
+    since_counter   INTEGER NOT NULL,
+    since_stamp     INTEGER NOT NULL
 ) STRICT;
 
 -- Tasks that one process could not finish and the next one does. 'empty_log': the log may contain the bytes of a purge.

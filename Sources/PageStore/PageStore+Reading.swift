@@ -88,6 +88,17 @@ extension PageStore {
         try await read { reading throws(StorageError) in try reading.changes(of: query, since: version, limit: limit) }
     }
 
+    /// Returns the version that a list had at a time, for `changes(of:since:limit:)`. For a time before the list was
+    /// registered, returns its first version, which has no items.
+    ///
+    /// Returns nil when the query is not stored, or when its journal does not reach back to that time.
+    /// - Throws: `StorageError`, as every reading does.
+    public func version(of query: QueryID, at moment: Timestamp) async throws(StorageError) -> ContentVersion? {
+        try await read { reading throws(StorageError) in
+            try JournalTable.version(of: query, at: moment, in: reading.connection)
+        }
+    }
+
     public func due(within: Duration, limit: Int) async throws(StorageError) -> DueReading {
         try await read { reading throws(StorageError) in
             DueReading(

@@ -8,6 +8,12 @@ extension PageStore {
         try await read { reading throws(StorageError) in try reading.statistics() }
     }
 
+    /// Returns the summed costs of one query. Returns nil where no run was counted.
+    /// - Throws: `StorageError`, as every reading does.
+    public func tally(of query: QueryID) async throws(StorageError) -> RunTally? {
+        try await read { reading throws(StorageError) in try TallyTable.tally(of: query, in: reading.connection) }
+    }
+
     /// Adds the figures of a run to the tally of its query. Ignored for a query that is gone.
     ///
     /// No decision depends on tallies, and observers of the query are not notified.

@@ -19,11 +19,13 @@ public struct RunTally: Hashable, Sendable {
     public var pagesKept: Int
     /// The number of body bytes received over the wire.
     public var bytesReceived: Int
+    /// The version of the list before the last counted run that changed an item. `nil` means that no counted run did.
+    public var changedSince: ContentVersion?
 
     /// Creates a tally. Figures range from 0 to 2^53 and default to 0.
     public init(
         beganAt: Timestamp? = nil, runs: Int = 0, requests: Int = 0, pagesFetched: Int = 0, pagesUnchanged: Int = 0,
-        pagesKept: Int = 0, bytesReceived: Int = 0
+        pagesKept: Int = 0, bytesReceived: Int = 0, changedSince: ContentVersion? = nil
     ) {
         self.beganAt = beganAt
         self.runs = runs
@@ -32,6 +34,7 @@ public struct RunTally: Hashable, Sendable {
         self.pagesUnchanged = pagesUnchanged
         self.pagesKept = pagesKept
         self.bytesReceived = bytesReceived
+        self.changedSince = changedSince
     }
 
     /// The number of requests avoided. Without a store each run would request every page of the list; these runs sent
@@ -46,12 +49,13 @@ public struct RunTally: Hashable, Sendable {
         return all > 0 ? Double(pagesUnchanged + pagesKept) / Double(all) : nil
     }
 
-    /// Adds two tallies. The earlier `beganAt` counts.
+    /// Adds two tallies. The earlier `beganAt` counts, and the `changedSince` of the right one unless it is nil.
     public static func + (left: RunTally, right: RunTally) -> RunTally {
         RunTally(
             beganAt: [left.beganAt, right.beganAt].compactMap { $0 }.min(), runs: left.runs + right.runs,
             requests: left.requests + right.requests, pagesFetched: left.pagesFetched + right.pagesFetched,
             pagesUnchanged: left.pagesUnchanged + right.pagesUnchanged, pagesKept: left.pagesKept + right.pagesKept,
-            bytesReceived: left.bytesReceived + right.bytesReceived)
+            bytesReceived: left.bytesReceived + right.bytesReceived,
+            changedSince: right.changedSince ?? left.changedSince)
     }
 }

@@ -38,7 +38,7 @@ public struct ListSync: Sendable {
     }
 
     /// Runs once. A failing origin is reported in the result and not thrown. Cancelling the task stops the run within
-    /// one request and keeps all pages fetched so far; the outcome is then `incomplete`.
+    /// one request and keeps all pages fetched so far. `SyncReport.wasCancelled` is then true.
     ///
     /// - Parameter progress: called in order, from one task at a time.
     /// - Throws: `StorageError` when the storage fails.
@@ -48,6 +48,8 @@ public struct ListSync: Sendable {
         let run = SyncRun(
             storage: storage, source: source, key: key, options: options, clock: clock, chance: chance, logger: logger,
             progress: progress)
-        return try await run.run()
+        var report = try await run.run()
+        report.wasCancelled = Task.isCancelled && (report.outcome == .incomplete || report.outcome == .unproven)
+        return report
     }
 }

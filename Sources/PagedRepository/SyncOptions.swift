@@ -206,6 +206,8 @@ public struct SyncReport: Hashable, Sendable {
     public var hiddenItems = 0
     /// The number of answers that showed that the list had moved during the run (R21).
     public var driftsSeen = 0
+    /// Whether the caller cancelled the run before it ended. The list keeps all pages that were fetched.
+    public var wasCancelled = false
     /// Whether the origin answered any request, possibly with an error status.
     var wasHeard = false
     /// Warnings for the user, in order of their occurrence.

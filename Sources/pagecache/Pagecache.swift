@@ -8,36 +8,44 @@ struct Pagecache: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pagecache",
         abstract:
-            "Keeps paginated lists of slow, changing, often absent APIs on disk, and reads them without the network.",
+            "Keeps copies of paginated APIs on disk, updates them with few requests, and reads them offline.",
         discussion: """
             EXAMPLES
-              pagecache sync 'https://api.example.com/items'   every page; later: new ones
-              pagecache list                                   what is in the store
-              pagecache show api.example.com/items             its items, from the disk
-              pagecache demo                                   the story in half a minute
+              pagecache sync 'https://api.example.com/items'   every page; later, changes
+              pagecache list                                   the queries in the store
+              pagecache show api.example.com/items             items, without the network
+              pagecache diff api.example.com/items             changes of the last sync
+              pagecache demo                                   a tour in half a minute
 
             EXIT CODES
                0  done
+               1  'diff' found changes
               64  usage
-              65  the store is damaged, or the origin's answer cannot be used
+              65  the store is damaged, or an answer of the origin is unusable
               66  no such store or query
-              69  the origin cannot be reached, and nothing is cached
+              69  the origin is unreachable, and nothing is cached
               70  internal error
-              73  cannot create
-              74  input or output failed, disk full
-              75  incomplete for now; also: the store is busy
-              77  permission
-              78  the store is of a newer version
-             130  stopped by SIGINT; what was fetched is kept. 129: SIGHUP, 143: SIGTERM
+              73  cannot create a file
+              74  input or output error, disk full
+              75  incomplete for now, or the store is busy
+              77  permission denied
+              78  the store has a newer version
+             130  stopped by SIGINT; fetched pages are kept. 129: SIGHUP, 143: SIGTERM
             """,
         version: toolVersion,
         // Each command states its name. Otherwise the parser derives the names of all commands from their types on
         // every call, which took a quarter of the time of `--version`.
-        subcommands: [
-            Sync.self, List.self, Show.self, Pages.self, Purge.self, Pin.self, Unpin.self,
-            CollectGarbage.self, Verify.self, Demo.self,
-            Errors.self, Why.self, Retry.self, Stats.self,
-            Export.self, Watch.self, Completions.self, Manual.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Keep fresh", subcommands: [Sync.self, Retry.self, Pin.self, Unpin.self, Watch.self]),
+            CommandGroup(
+                name: "Read", subcommands: [List.self, Show.self, Export.self, Diff.self]),
+            CommandGroup(
+                name: "Diagnose",
+                subcommands: [Info.self, Why.self, Errors.self, Pages.self, Stats.self, Doctor.self]),
+            CommandGroup(
+                name: "Maintain", subcommands: [Purge.self, CollectGarbage.self, Verify.self]),
+            CommandGroup(name: "Set up", subcommands: [Demo.self, Completions.self, Manual.self]),
         ])
 
     /// Parses the arguments here instead of in the library's `main`, so that every error is one line in the requested
@@ -46,6 +54,10 @@ struct Pagecache: AsyncParsableCommand {
     @MainActor
     static func main() async {
         ToolProcess.outliveReaders()
+        if CommandLine.arguments.count <= 1 {
+            Terminal.standard.write(text: helpMessage() + "\n")
+            ToolProcess.end(nil)
+        }
         if asksForVersions(CommandLine.arguments.dropFirst()) {
             Terminal.standard.print(toolVersion)
             Terminal.standard.print("SQLite \(PageStore.sqliteVersion)")
@@ -76,21 +88,55 @@ struct Pagecache: AsyncParsableCommand {
         guard ToolFailure(error) == nil, !(error is CancellationError), exitCode(for: error) == .validationFailure
         else { return nil }
         if asksForJSON(CommandLine.arguments) { Terminal.standard.configure(quiet: false, json: true, colour: false) }
-        let text = message(for: error).split(separator: "\n").first.map(String.init) ?? "wrong arguments"
-        return ToolFailure(.usage, "usage", text, hint: valueHint(for: text) ?? helpHint(for: error))
+        if let option = unknownOption() {
+            return ToolFailure(
+                .usage, "usage", "unknown option '\(option.name)'",
+                hint: option.suggestion.map { "did you mean '\($0)'?" } ?? helpHint(for: error))
+        }
+        let usage = UsageMessage(
+            message(for: error), words: Array(CommandLine.arguments.dropFirst()), commands: commandNames)
+        return ToolFailure(.usage, "usage", usage.message, hint: usage.hint ?? helpHint(for: error))
     }
 
-    /// A hint with the valid forms. The parser names only the invalid value.
-    private static func valueHint(for text: String) -> String? {
-        guard text.hasPrefix("The value ") else { return nil }
-        return if text.contains("<duration>") {
-            "durations are written 30s, 5m, 2h or 7d"
-        } else if text.contains("<size>") {
-            "sizes are written 500M or 2G"
-        } else if text.contains("<rate>") {
-            "rates are written 5/s, 30/m or 100/h"
-        } else {
-            nil
+    /// The first option that the command does not have. The parser checks the values of known options first, and then
+    /// reports another error than the cause.
+    private static func unknownOption() -> (name: String, suggestion: String?)? {
+        let words = CommandLine.arguments.dropFirst()
+        guard let name = words.first, let tool = try? CommandDescription.tool(),
+            let command = tool.subcommands?.first(where: {
+                $0.commandName == name || $0.aliases?.contains(name) == true
+            })
+        else { return nil }
+        let options = command.arguments ?? []
+        var isValue = false
+        for word in words.dropFirst() {
+            if word == "--" { return nil }
+            if isValue {
+                isValue = false
+                continue
+            }
+            guard word.hasPrefix("--") else { continue }
+            let text = String(word.prefix { $0 != "=" })
+            guard let option = options.first(where: { $0.names?.contains { $0.text == text } ?? false }) else {
+                return (text, closest(text, options))
+            }
+            isValue = option.kind == "option" && !word.contains("=")
+        }
+        return nil
+    }
+
+    /// The option that is spelled most like the text. Pure.
+    private static func closest(_ text: String, _ options: [CommandDescription.Option]) -> String? {
+        let names = options.flatMap { $0.names ?? [] }.map(\.text).filter { $0.hasPrefix("--") }
+        return names.map { ($0, Spelling.edits(Array(text), Array($0), most: 3)) }.filter { $0.1 <= 3 }.min {
+            $0.1 < $1.1
+        }?.0
+    }
+
+    /// The names of each command, aliases included.
+    static var commandNames: [[String]] {
+        configuration.subcommands.map { command in
+            [command.configuration.commandName ?? ""] + command.configuration.aliases
         }
     }
 

@@ -43,6 +43,33 @@ struct JournalRowTests {
         await store.close()
     }
 
+    @Test("A time leads to the version that the list had then, and a tally remembers the version before its changes")
+    func versionAtTime() async throws {
+        let store = try await PageStore.openForTest(at: Folder().store)
+        let query = try await store.register(QueryKey("list"), at: noon)
+        var versions = [query.contentVersion]
+        for step in 1...3 {
+            let page = PageWrite(offset: step * 20, content: items(step * 20..<step * 20 + 20), evidence: .inferred)
+            let plan = CommitPlan(query: query.id, version: query.version, edits: [.put(page)])
+            _ = try await store.commit(plan, at: noon + .seconds(step * 60))
+            versions.append(try #require(try await store.outline(of: query.id)).contentVersion)
+        }
+        #expect(try await store.version(of: query.id, at: noon + .seconds(60)) == versions[1])
+        #expect(try await store.version(of: query.id, at: noon + .seconds(119)) == versions[1])
+        #expect(try await store.version(of: query.id, at: noon + .seconds(9_999)) == versions[3])
+        // Before it was registered, the list had no items, as in its first version.
+        #expect(try await store.version(of: query.id, at: Timestamp(milliseconds: 0)) == versions[0])
+        #expect(try await store.version(of: QueryID(rawValue: 4_711), at: noon) == nil)
+
+        #expect(try await store.tally(of: query.id) == nil)
+        try await store.add(RunTally(runs: 1, requests: 1, changedSince: versions[1]), to: query.id, at: noon)
+        try await store.add(RunTally(runs: 1, requests: 1), to: query.id, at: noon)
+        #expect(try await store.tally(of: query.id)?.changedSince == versions[1])
+        #expect(try await store.tally(of: query.id)?.runs == 2)
+        #expect(try await store.verify().isSound)
+        await store.close()
+    }
+
     @Test("A purge also erases bytes of items that were deleted earlier")
     func purged() async throws {
         let bench = try await Bench()

@@ -62,6 +62,27 @@ struct PagedListTests {
         #expect(origin.requests.count == max(1, (count + 9) / 10))
     }
 
+    @Test("changes(since:) returns each change of the stored list once, and sends no request (R48)")
+    func changes() async throws {
+        let origin = StagedOrigin(25)
+        let list = list(origin)
+        #expect(try await list.changes(since: nil) == nil, "the list is not stored yet")
+        try await list.load()
+        guard case .entries([], let start, false)? = try await list.changes(since: nil) else {
+            return #expect(Bool(false), "the present version has no entries")
+        }
+        try await list.loadNext()
+        let requests = origin.requests.count
+        guard case .entries(let entries, let reached, false)? = try await list.changes(since: start) else {
+            return #expect(Bool(false), "the journal reaches back to the version")
+        }
+        #expect(entries.flatMap(\.changes) == [.loaded(10..<20)])
+        #expect(try await list.changes(since: reached) == .entries([], reached: reached, hasMore: false))
+        let other = ContentVersion(counter: reached.counter, stamp: reached.stamp ^ 1)
+        #expect(try await list.changes(since: other) == .truncated(current: reached))
+        #expect(origin.requests.count == requests)
+    }
+
     @Test("A load at the end makes no request (C7)")
     func atEnd() async throws {
         let origin = StagedOrigin(12)

@@ -1,6 +1,8 @@
 #if Tool
+import ArgumentParser
 import DemoOrigin
 import Foundation
+import PageModel
 import ProgramSupport
 import StorageSupport
 import Testing
@@ -50,7 +52,12 @@ struct CompletionTests {
                 #expect(ended.errors.isEmpty)
                 return ended.output.split(separator: "\n").map(String.init)
             }
-            #expect(try await complete(["pagecache", "show", ""], ["PAGECACHE_STORE": folder.store]) == ids.sorted())
+            // Keys contain a port, which bash would split, so bash gets ids.
+            let store = ["PAGECACHE_STORE": folder.store]
+            #expect(try await complete(["pagecache", "show", ""], store).sorted() == ids.sorted())
+            let zsh = try await complete(["pagecache", "show", ""], store.merging(["SAP_SHELL": "zsh"]) { $1 })
+            let place = root.replacing("http://", with: "").replacing(":", with: "\\:")
+            #expect(zsh.contains { $0.hasPrefix("\(place)/items:") && $0.hasSuffix(ids[0]) }, "\(zsh)")
             #expect(
                 try await complete(["pagecache", "show", "--store", folder.store, String(ids[0].prefix(3))]).contains(
                     ids[0]))
@@ -69,6 +76,45 @@ struct CompletionTests {
             (["pagecache", "--store"], nil), (["pagecache", "show"], nil),
         ] as [([String], String?)])
     func store(words: [String], path: String?) { #expect(QueryCompletion.store(in: words) == path) }
+
+    @Test("Candidates begin with keys, and describe them by their ids where the shell shows descriptions")
+    func candidates() {
+        let keys = [QueryKey("https://api.example.com/items?a=1&b=2"), QueryKey("orders")]
+        let ids = keys.map(\.shortID)
+        #expect(
+            QueryCompletion.candidates(keys, prefix: "", shell: .fish)
+                == ["api.example.com/items?a=1&b=2\t\(ids[0])", "orders\t\(ids[1])"])
+        #expect(
+            QueryCompletion.candidates(keys, prefix: "https://a", shell: .zsh)
+                == ["https\\://api.example.com/items?a=1&b=2:\(ids[0])"])
+        // Bash would split the first key at '&'.
+        #expect(QueryCompletion.candidates(keys, prefix: "", shell: .bash) == ["orders", ids[0]])
+        #expect(QueryCompletion.candidates(keys, prefix: "or", shell: nil) == ["orders"])
+    }
+
+    @Test("bash completes commands behind help, options behind ls, and variables behind --bearer-env")
+    func bash() async throws {
+        let script = "\(folder.path)/script"
+        folder.createFile(script, try await Tool.run(["completions", "bash"]).output)
+        func complete(_ words: [String]) async throws -> [String] {
+            let line = words.joined(separator: " ")
+            let program = """
+                source '\(script)'
+                pagecache() { '\(Tool.path)' "$@"; }
+                COMP_WORDS=(\(words.map { "'\($0)'" }.joined(separator: " "))); COMP_CWORD=\(words.count - 1)
+                COMP_LINE='\(line)'; COMP_POINT=\(line.count)
+                _pagecache pagecache '\(words.last ?? "")' '\(words.dropLast().last ?? "")'
+                printf '%s\\n' "${COMPREPLY[@]}"
+                """
+            let ended = try await Program.run(
+                "/bin/bash", ["-c", program], environment: ["PATH": "/usr/bin:/bin", "API_TOKEN": "x"])
+            return ended.output.split(separator: "\n").map(String.init)
+        }
+        guard FileManager.default.isExecutableFile(atPath: "/bin/bash") else { return }
+        #expect(try await complete(["pagecache", "help", ""]).contains("sync"))
+        #expect(try await complete(["pagecache", "ls", "--"]).contains("--format"))
+        #expect(try await complete(["pagecache", "sync", "--bearer-env", "API"]) == ["API_TOKEN"])
+    }
 
     @Test("The version is one constant, and matches the changelog")
     func version() async throws {

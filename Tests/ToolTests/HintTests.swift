@@ -71,11 +71,11 @@ struct HintTests {
     @Test(
         "An error about an invalid value says which values are valid",
         arguments: [
-            (["purge", "--older-than", "soon"], "durations are written 30s, 5m, 2h or 7d"),
-            (["gc", "--max-bytes", "much"], "sizes are written 500M or 2G"),
+            (["purge", "--older-than", "soon"], "durations are written 30s, 5m, 2h, 7d, 1w or 1h30m"),
+            (["gc", "--max-bytes", "much"], "sizes are written 500M, 2G or 512MiB"),
             (["sync", "https://a.example", "--rate", "fast"], "rates are written 5/s, 30/m or 100/h"),
-            (["list", "--format", "yaml"], "see 'pagecache list --help'"), (["show"], "see 'pagecache show --help'"),
-            (["purge"], "see 'pagecache purge --help'"), (["nope"], "see 'pagecache --help'"),
+            (["list", "--format", "yaml"], "use table, json, ndjson or csv"), (["show"], "see 'pagecache show --help'"),
+            (["purge"], "see 'pagecache purge --help'"), (["nope"], "'pagecache --help' lists the commands"),
             (["--nope"], "see 'pagecache --help'"),
         ])
     func values(arguments: [String], hint: String) async throws {

@@ -89,7 +89,7 @@ struct NamingTests {
         #expect(nothing.status == 66)
         #expect(
             nothing.errors.contains(
-                command == ["sync"] ? "a new one is begun with its URL" : "'pagecache list' shows them"))
+                command == ["sync"] ? "a new query starts with its URL" : "'pagecache list' shows them"))
     }
 
     @Test("pages --map draws a map for people, and prints its ranges in formats for programs")

@@ -64,6 +64,30 @@ struct ProgressLineTests {
         #expect(!later.contains("retry"))
     }
 
+    @Test("The line shows the reason of the latest failure where there is room")
+    func reason() {
+        var line = line(pages: 2)
+        line.note(.failed(offset: 200, .status(503), nextAttemptAt: nil), at: noon + .seconds(4))
+        #expect(
+            line.text(width: 120, requests: 3, now: noon + .seconds(4)).contains("1 failing: the origin answered 503"))
+        #expect(line.text(width: 40, requests: 3, now: noon + .seconds(4)).contains("1 failing"))
+    }
+
+    @Test("A sweep shows the verified part of a complete list, not a full bar")
+    func sweep() {
+        var line = ProgressLine(startedAt: noon, verifies: true)
+        line.note(.opened(held: 10_000, length: 10_000), at: noon)
+        #expect(line.text(width: 120, requests: 1, now: noon + .seconds(1)).hasPrefix("░░░░░░░░░░"))
+        line.note(.stored(0..<100, held: 10_000, length: 10_000), at: noon + .seconds(1))
+        for page in 1..<50 {
+            line.note(
+                .stored(page * 100..<page * 100 + 100, held: 10_000, length: 10_000), at: noon + .seconds(1 + page))
+        }
+        let text = line.text(width: 120, requests: 50, now: noon + .seconds(50))
+        #expect(text.hasPrefix("█████░░░░░ · 50/100 pages verified · 5,000 items verified"), "\(text)")
+        #expect(text.contains("50 s left"), "\(text)")
+    }
+
     @Test("A list of unknown length is counted in items")
     func unknownLength() {
         let text = line(pages: 3, length: nil).text(width: 120, requests: 3, now: noon + .seconds(3))

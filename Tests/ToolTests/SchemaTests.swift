@@ -65,6 +65,11 @@ struct SchemaTests {
             ] {
                 try check(try await run(arguments), arguments[0])
             }
+            try check(try await run(["info", query]), "info")
+            try check(try await run(["doctor"]), "doctor")
+            try check(try await run(["diff", query]), "diff", status: 1)
+            // The origin of the other list is gone.
+            try check(try await run(["sync", "--all", "--wait", "0s"]), "sync", status: 75)
             try check(try await run(["pages", query, "--map"]), "pages")
             try check(try await run(["pin", query]), "pin")
             try check(try await run(["unpin", query]), "unpin")

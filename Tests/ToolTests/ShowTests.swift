@@ -26,6 +26,28 @@ struct ShowTests {
         try await folder.write(content, total: .exact(3), and: [.setEnd(3)])
     }
 
+    @Test("show ends with 75 when a requested position is missing, and with 0 when only others are")
+    func holes() async throws {
+        try await folder.writeListWithGap()
+        let whole = try await folder.tool(["show", "list"])
+        #expect(whole.status == 75)
+        #expect(whole.output.split(separator: "\n").count == 100)
+        #expect(whole.errors.contains("incomplete: 50 positions are missing or not up to date, from 100 on"))
+        #expect(try await folder.tool(["show", "list", "--limit", "20"]).status == 0)
+        #expect(try await folder.tool(["show", "list", "--offset", "90", "--limit", "20"]).status == 75)
+        #expect(try await folder.tool(["show", "list", "--json"]).status == 75)
+    }
+
+    @Test("A field has a name of its own before an equals sign, in objects, columns and tables")
+    func named() async throws {
+        let ended = try await show(["--fields", "number=/n,/id", "--format", "ndjson", "--limit", "1"])
+        #expect(ended.output == #"{"number":1.50e3,"/id":"a"}"# + "\n")
+        let csv = try await folder.tool(["show", "list", "--fields", "number=/n,ident=/id", "--format", "csv"])
+        #expect(csv.output.hasPrefix("number,ident"))
+        #expect(try await folder.tool(["show", "list", "--fields", "=/n"]).status == 64)
+        #expect(try await folder.tool(["show", "list", "--fields", "n=n"]).status == 64)
+    }
+
     private func show(_ flags: [String]) async throws -> Program.Ended {
         try await fill()
         return try await Tool.run(["show", "list", "--store", folder.store] + flags)

@@ -85,7 +85,7 @@ struct TerminalTests {
     @Test(
         "A confirmation prompt proceeds only on yes, and Ctrl-C ends it",
         arguments: [
-            ("y\n", 0, 0), ("n\n", 64, 1), ("\n", 64, 1), ("\u{3}", 130, 1),
+            ("y\n", 0, 0), ("n\n", 0, 1), ("\n", 0, 1), ("\u{3}", 130, 1),
         ] as [(String, Int32, Int)])
     func prompt(answer: String, status: Int32, left: Int) async throws {
         let query = try await filled(250)
@@ -94,6 +94,9 @@ struct TerminalTests {
         tool.type(answer)
         try await eventually("it has ended") { tool.ended != nil }
         #expect(tool.ended == status, "\(tool.shown)")
+        // The prompt names the query, and the result says that it is still there.
+        #expect(tool.shown.contains("/items'"))
+        if status == 0, left == 1 { #expect(tool.shown.contains("nothing removed")) }
         #expect(try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.count == left)
     }
 
@@ -141,6 +144,59 @@ struct TerminalTests {
         #expect(tool.ended == status)
         #expect(tool.shown.contains("\u{1b}[?25h\u{1b}[?1049l"))
         #expect(tool.shown.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
+    }
+
+    @Test("The keys of watch select, pin, find, show items and quit, and the terminal gets its settings back")
+    func keys() async throws {
+        let query = try await filled(250)
+        let tool = try start(["watch"])
+        try await eventually("the keys are shown") { tool.shown.contains("q quit") }
+        tool.type("p")
+        try await eventually("it is pinned") { tool.shown.contains("\(query) is pinned") }
+        tool.type("\r")
+        try await eventually("the items are shown") { tool.shown.contains("(any key returns)") }
+        tool.type(" /zebra")
+        try await eventually("nothing matches") { tool.shown.contains("no query matches 'zebra'") }
+        tool.type("\u{1b}")
+        try await eventually("the filter is gone") {
+            tool.shown.components(separatedBy: "no query matches").last?.contains("q quit") == true
+        }
+        tool.type("q")
+        try await eventually("it has ended") { tool.ended != nil }
+        #expect(tool.ended == 0)
+        #expect(tool.shown.hasSuffix("\u{1b}[?25h\u{1b}[?1049l"))
+        #expect(
+            try await Tool.run(["list", "--json", "--store", folder.store]).jsonArray.first?["pinned"] as? Bool == true)
+    }
+
+    @Test(
+        "errors, pages and doctor fit 20, 40, 80 and 120 columns, and the status and the error stay whole",
+        arguments: [20, 40, 80, 120])
+    func failures(columns: Int) async throws {
+        let origin = DemoOrigin(count: 300) { number, _ in number > 2 ? .status(503, retryAfter: nil) : nil }
+        try await withOrigin(origin) { root in
+            _ = try await Tool.run(["sync", "\(root)/items", "--wait", "0s", "--store", folder.store])
+            for command in [["errors"], ["pages", "\(root)/items"], ["doctor"]] {
+                let tool = try start(command, columns: columns)
+                try await eventually("it has ended") { tool.ended != nil }
+                let lines = tool.shown.replacing(/\u{1b}\[[0-9]*m/, with: "").split(whereSeparator: \.isNewline)
+                #expect(lines.allSatisfy { $0.count <= columns }, "\(command): \(lines)")
+                guard command != ["doctor"] else { continue }
+                #expect(lines.contains { $0.contains("503") }, "\(command): \(lines)")
+                let words = lines.joined(separator: " ").split(separator: " ")
+                for word in ["origin", "answered"] { #expect(words.contains(Substring(word)), "\(command)") }
+            }
+        }
+    }
+
+    @Test("A message breaks between words on a terminal")
+    func messages() async throws {
+        let tool = try start(["diff", "x", "--since", "nonsense"], columns: 40)
+        try await eventually("it has ended") { tool.ended != nil }
+        let lines = tool.shown.split(whereSeparator: \.isNewline)
+        #expect(lines.count > 2)
+        #expect(lines.filter { !$0.contains("2026-01-31T12:00:00Z") }.allSatisfy { $0.count <= 40 })
+        #expect(tool.shown.split(whereSeparator: \.isWhitespace).contains("'nonsense'"))
     }
 
     /// Starts a shell with job control (POSIX, `set -m`). It prints when its command is stopped, and continues it after

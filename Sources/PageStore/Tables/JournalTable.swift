@@ -24,6 +24,9 @@ enum JournalTable {
     private static let one = SQL(
         "SELECT counter, stamp, at, cost, kept, changes, holdings, seal FROM journal WHERE query = ? AND counter = ?")
     private static let ages = SQL("SELECT counter, at, cost FROM journal WHERE query = ? ORDER BY counter")
+    private static let lastUntil = SQL(
+        "SELECT counter, stamp FROM journal WHERE query = ? AND at <= ? ORDER BY counter DESC LIMIT 1")
+    private static let oldest = SQL("SELECT counter, stamp FROM journal WHERE query = ? ORDER BY counter LIMIT 1")
     private static let deleteUntil = SQL("DELETE FROM journal WHERE query = ? AND counter <= ?")
     private static let deleteAll = SQL("DELETE FROM journal WHERE query = ?")
 
@@ -145,6 +148,21 @@ enum JournalTable {
         }
         guard isWhole, !isFirst, entries.count > 0 || version == current else { return .truncated(current: current) }
         return ListChanges.page(entries, since: version, limit: limit)
+    }
+
+    /// Returns the version of a list at a time. Returns the first version for an earlier time, and nil when the journal
+    /// does not reach back to it.
+    static func version(
+        of query: QueryID, at moment: Timestamp, in connection: Connection
+    ) throws(StorageError) -> ContentVersion? {
+        let found = try connection.first(lastUntil, .int(query.rawValue), .time(moment)) { row throws(StorageError) in
+            ContentVersion(counter: row.int(0), stamp: row.hash(1))
+        }
+        if let found { return found }
+        let first = try connection.first(oldest, .int(query.rawValue)) { row throws(StorageError) in
+            ContentVersion(counter: row.int(0), stamp: row.hash(1))
+        }
+        return first?.counter == 1 ? first : nil
     }
 
     /// Returns the holdings in the newest row of the list. Returns nil where they are not known, or where the row is

@@ -24,7 +24,7 @@ enum Orphans {
 /// Unsealed rows with impossible numbers. No decision depends on them, so a repair deletes them.
 enum ImpossibleNotes {
     private static let tally =
-        ["runs", "requests", "pages_fetched", "pages_unchanged", "pages_kept", "bytes_received"]
+        ["runs", "requests", "pages_fetched", "pages_unchanged", "pages_kept", "bytes_received", "since_counter"]
         .map { "\($0) NOT BETWEEN 0 AND \(StoredBounds.sizes.upperBound)" }.joined(separator: " OR ")
         + " OR \(impossible("began_at"))"
 

@@ -85,6 +85,20 @@ public final class PagedList<Value: Sendable>: Sendable {
     /// - Throws: `StorageError` when the storage fails.
     public func invalidate() async throws { try await controller.invalidate() }
 
+    /// Returns the changes of the stored list since a version, from its journal (R48). Sends no request.
+    ///
+    /// Pass `nil` first: the result then has no entries, and `reached` is the present version. Pass `reached` to the
+    /// next call. `ListChanges.truncated` means that the journal does not reach back to the version: read the whole
+    /// list again.
+    /// - Parameters:
+    ///   - version: the version that the caller knows. `nil` means the present version.
+    ///   - limit: the most entries to return, at least 1. Defaults to 1,000.
+    /// - Returns: nil when the list is not stored, or belongs to another credential (R45).
+    /// - Throws: `StorageError` when the storage fails.
+    public func changes(since version: ContentVersion?, limit: Int = 1_000) async throws -> ListChanges? {
+        try await controller.changes(since: version, limit: limit)
+    }
+
     /// Empties the list, and removes it from the storage. Work under way is cancelled, and its results are dropped.
     /// - Throws: `StorageError` when the storage fails.
     public func reset() async throws { try await controller.reset() }

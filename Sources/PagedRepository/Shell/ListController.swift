@@ -134,6 +134,14 @@ actor ListController<Value: Sendable> {
         throw StorageError(.busy, "others keep changing this list; try again")
     }
 
+    /// Returns the changes since a version, or the present version for nil. Returns nil for a list that is not stored, or
+    /// that belongs to another owner (R45).
+    func changes(since version: ContentVersion?, limit: Int) async throws(StorageError) -> ListChanges? {
+        guard let record = try await world.storage.query(key), (try? source.takeUp(record)) != nil else { return nil }
+        guard let version else { return .entries([], reached: record.contentVersion, hasMore: false) }
+        return try await world.storage.changes(of: record.id, since: version, limit: max(1, limit))
+    }
+
     /// Reads the list if no content is known yet. Items stored before this process began count as content.
     private func knowContent() async throws {
         if !machine.content.isLoaded { try await rebuild() }

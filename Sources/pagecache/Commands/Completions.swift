@@ -5,9 +5,10 @@ import ArgumentParser
 struct Completions: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions",
-        abstract: "Print a completion script for a shell.",
+        abstract: "Print the completion script of a shell.",
         discussion: """
-            Completes commands, options, and the ids of queries in the store.
+            Completes commands, options, queries in the store, and the variables for
+            --bearer-env. 'make install' installs the scripts.
 
             EXAMPLES
               pagecache completions bash > ~/.local/share/bash-completion/completions/pagecache
@@ -25,9 +26,9 @@ struct Completions: ParsableCommand {
     func run() {
         let script: String =
             switch shell {
-            case .bash: Pagecache.completionScript(for: .bash)
-            case .zsh: Pagecache.completionScript(for: .zsh)
-            case .fish: Pagecache.completionScript(for: .fish)
+            case .bash: CompletionScript.bash(Pagecache.completionScript(for: .bash))
+            case .zsh: CompletionScript.zsh(Pagecache.completionScript(for: .zsh))
+            case .fish: CompletionScript.fish(Pagecache.completionScript(for: .fish))
             }
         Terminal.standard.write(text: script.hasSuffix("\n") ? script : script + "\n")
     }

@@ -15,22 +15,21 @@ import Foundation
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "See it work: an origin with ten thousand items, a kill, a change, and the origin gone.",
+        abstract: "Tour: an origin with 10,000 items, a kill, changes, and an outage.",
         discussion: """
-            Needs no network and no arguments, takes less than a minute, and leaves nothing
-            behind.
+            The demo needs no network, takes less than a minute, and leaves no files behind.
 
             EXAMPLES
               pagecache demo
             """)
 
-    @Flag(help: "No colours. The variable NO_COLOR does the same.")
-    var noColor = false
+    @OptionGroup var colours: ColourOptions
 
     func run() async throws {
         Terminal.standard.configure(
             quiet: false, json: false,
-            colour: !noColor && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty)
+            colour: colours.isColoured(
+                environment: ProcessInfo.processInfo.environment, isTerminal: Terminal.standard.outputIsTerminal))
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "pagecache-demo-\(UUID().uuidString)"
         ).path
@@ -74,7 +73,7 @@ private final class DemoStory {
 
     func tell() async throws {
         let started = SystemClock().now()
-        terminal.print("An origin with 10,000 items in 100 pages, 40 ms an answer, some of them errors:")
+        terminal.print(sentence: "An origin with 10,000 items in 100 pages, 40 ms per answer, some of them errors:")
         terminal.print("  \(url)")
         try await firstSyncAndKill()
         try await resume()
@@ -83,7 +82,8 @@ private final class DemoStory {
         table()
         terminal.print("")
         terminal.print(
-            "Took \(TimeText.seconds(SystemClock().now() - started)); nothing is left behind. Your own: pagecache sync URL"
+            sentence:
+                "The demo took \(TimeText.seconds(SystemClock().now() - started)), and its files are gone. Your turn: pagecache sync URL"
         )
     }
 
@@ -99,14 +99,14 @@ private final class DemoStory {
         terminal.progress("")
         let list = try await outline()
         say(
-            "kill -9 after \(origin.answered) answers. In the store: \(count(list.coverage.count)) items in \(list.heldPages.count) whole pages, none half."
+            "kill -9 after \(origin.answered) answers. The store has \(count(list.coverage.count)) items in \(list.heldPages.count) complete pages."
         )
         let inFlight = list.ledger.count { $0.state == .inFlight }
-        say("The ledger remembers \(inFlight) \(inFlight == 1 ? "page" : "pages") in flight.")
+        say("The ledger lists \(SizeText.count(inFlight, "page", "pages")) in flight.")
     }
 
     private func resume() async throws {
-        heading("2  Run again: it goes on")
+        heading("2  The next run continues")
         let before = origin.requests.count
         let held = try await outline().heldPages.count
         let child = Child(["sync", url, "--store", store, "--json"])
@@ -115,9 +115,11 @@ private final class DemoStory {
         let result = try await child.wait().result()
         let sent = origin.requests.count - before
         say(
-            "\(sent) requests for the \(pages - held) pages that were missing: page one again, and a retry for each error."
+            "\(SizeText.count(sent, "request", "requests")) for \(SizeText.count(pages - held, "missing page", "missing pages")): page one again, and a retry for each error."
         )
-        say("\(count(result.items)) of \(count(result.total)) items, \(result.runs) run, \(result.gaps.count) gaps.")
+        say(
+            "\(count(result.items)) of \(SizeText.count(result.total, "item", "items")), \(SizeText.count(result.gaps.count, "gap", "gaps"))."
+        )
         rows.append(
             Row(
                 what: "first sync, killed half way, and resumed", sent: origin.requests.count,
@@ -135,16 +137,21 @@ private final class DemoStory {
         let result = try await run(["sync", url, "--store", store, "--json"])
         let sent = origin.requests.count - before
         say(
-            "\(sent) \(sent == 1 ? "request" : "requests"): page one and its total explain what happened; everything behind is shifted, not fetched."
+            "\(SizeText.count(sent, "request", "requests")): page one and its total explain the changes. The items behind them shift without a fetch."
         )
         guard try await ids() == origin.ids else { throw broken("the store is not what the origin has") }
         say("Checked: \(count(result.items)) items in the store, in the origin's order.")
-        rows.append(Row(what: "3 inserts and 2 deletes taken in", sent: sent, plain: "\(pages + 1)"))
+        rows.append(Row(what: "3 inserts and 2 deletes applied", sent: sent, plain: "\(pages + 1)"))
+        let diff = try await Child(["diff", url, "--store", store]).wait()
+        say("pagecache diff, without a request:")
+        for line in diff.output.split(separator: "\n") {
+            say("  " + TextWidth.prefix(line, columns: max(20, (terminal.outputIsTerminal ? terminal.width : 80) - 6)))
+        }
 
         before = origin.requests.count
         _ = try await run(["sync", url, "--store", store, "--json"])
         let again = origin.requests.count - before
-        say("Once more, nothing new: \(again) \(again == 1 ? "request" : "requests"), answered with 304 Not Modified.")
+        say("Again, without changes: \(SizeText.count(again, "request", "requests")), answered with 304 Not Modified.")
         rows.append(Row(what: "refreshed, nothing new", sent: again, plain: "\(pages + 1)"))
     }
 
@@ -186,7 +193,11 @@ private final class DemoStory {
         terminal.print(styled: terminal.colour(1, text))
     }
 
-    private func say(_ text: some StringProtocol) { terminal.print("   \(text)") }
+    private func say(_ text: some StringProtocol) {
+        let width = terminal.outputIsTerminal ? max(20, terminal.width - 3) : .max
+        let lines = TableLayout.wrapped(Printable.text(String(text)), width: width, margin: "", breakingWords: false)
+        for line in lines { terminal.print("   \(line)") }
+    }
 
     private func count(_ number: Int) -> String { SizeText.count(number) }
 

@@ -9,32 +9,33 @@ struct Export: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write all items of a query as NDJSON, JSON or CSV, without the network.",
         discussion: """
-            NDJSON, which is the default, and JSON have each item exactly as the origin
-            sent it; line breaks inside an item become spaces in NDJSON. CSV has a column
-            for each member of the first page's items that is neither an object nor an
-            array, or the columns that --fields names. A file is there in whole or not at
-            all. What is missing from the list is told, and the exit code is 75 then; what
-            is damaged is left out and told, and it is 65.
+            NDJSON, the default, and JSON contain each item exactly as the origin sent it.
+            In NDJSON, line breaks inside an item become spaces. CSV has a column for each
+            plain member of the first page's items, or the columns of --fields. --output
+            writes a complete file or none. The exit code is 75 when positions are missing,
+            and 65 when damaged items were left out.
 
             EXAMPLES
               pagecache export 4k2m9xqa > items.ndjson
-              pagecache export 4k2m9xqa --format csv --fields /id,/owner/name -o items.csv
+              pagecache export 4k2m9xqa --format csv --fields /id,owner=/owner/name -o items.csv
               pagecache export 4k2m9xqa | jq -r .name | head
+              pagecache export 4k2m9xqa -o items.ndjson && duckdb -c "FROM 'items.ndjson'"
             """)
 
     /// The largest number of times that an export starts again because the list changed during it.
     private static let restarts = 3
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
+    @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
     @Option(
         name: [.short, .long],
-        help: ArgumentHelp("Write to this file instead; '-' is standard output.", valueName: "file"),
+        help: ArgumentHelp("The file to write. '-' is standard output, the default.", valueName: "file"),
         completion: .file())
     var output: String?
     @Option(
         help: ArgumentHelp(
-            "Only these fields of each item, in this order: JSON Pointers, separated by commas.", valueName: "pointers")
+            "Only these fields of each item, in this order: JSON Pointers, or NAME=POINTER, separated by commas.",
+            valueName: "pointers")
     )
     var fields: String?
     @OptionGroup var common: CommonOptions
@@ -60,7 +61,7 @@ struct Export: AsyncParsableCommand {
             // starts again.
             if let result { return try finish(result, list, sink) }
             guard attempt < Export.restarts, sink.rewind() else { throw moved("was changed") }
-            Terminal.standard.note("pagecache: the list was changed while it was read; beginning again")
+            Terminal.standard.note("pagecache: the list changed during the export; the export starts again")
         }
     }
 
@@ -77,7 +78,7 @@ struct Export: AsyncParsableCommand {
     private func moved(_ what: String) -> ToolFailure {
         ToolFailure(
             .incomplete, "list_moved", "the list \(what) while it was exported",
-            hint: output == nil ? "try again, or use --output, which begins again by itself" : "try again")
+            hint: output == nil ? "try again, or use --output, which restarts the export itself" : "try again")
     }
 
     // MARK: Reading and writing
@@ -136,11 +137,12 @@ struct Export: AsyncParsableCommand {
         let id = list.record.key.shortID
         if let output, output != "-" {
             terminal.note(
-                "pagecache: \(SizeText.count(written.items)) items, \(SizeText.bytes(sink.written)), in \(output)")
+                "pagecache: \(SizeText.count(written.items, "item", "items")), \(SizeText.bytes(sink.written)), in \(output)"
+            )
         }
         if written.itemsCutShort > 0 {
-            let count = SizeText.count(written.itemsCutShort)
-            terminal.warn("\(count) items have members for which there is no column; --fields names columns")
+            let items = SizeText.count(written.itemsCutShort, "item has", "items have")
+            terminal.warn("\(items) members without a column; --fields names the columns")
         }
         // Missing positions are reported, and a hole is never closed up (R12).
         let gaps = Coverage(written.held + written.damaged).gaps(below: list.length)
@@ -160,7 +162,7 @@ struct Export: AsyncParsableCommand {
                 "incomplete: \(missing), from \(SizeText.count(first.lowerBound)) on; 'pagecache sync \(id)' fetches them"
             )
         } else if !list.isComplete {
-            terminal.complain("incomplete: where the list ends is not known yet; 'pagecache sync \(id)' goes on")
+            terminal.complain("incomplete: the end of the list is not known yet; 'pagecache sync \(id)' continues")
         } else {
             return
         }

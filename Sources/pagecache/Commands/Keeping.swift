@@ -8,13 +8,16 @@ import PagedRepository
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Exempt a query from eviction.",
+        abstract: "Keep a query fresh with 'sync --due', and never evict it.",
         discussion: """
+            'pagecache sync --due', or a service with the library, refreshes a pinned query
+            when it is stale, and fetches its missing pages. 'gc' evicts none of its pages.
+
             EXAMPLES
               pagecache pin 4k2m9xqa
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
+    @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
     @OptionGroup var common: CommonOptions
 
@@ -25,13 +28,13 @@ struct Pin: AsyncParsableCommand {
 struct Unpin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
-        abstract: "Let a query be evicted again.",
+        abstract: "No longer keep a query fresh, and allow its eviction.",
         discussion: """
             EXAMPLES
               pagecache unpin 4k2m9xqa
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
+    @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
     @OptionGroup var common: CommonOptions
 
@@ -45,7 +48,9 @@ private func setPinned(_ isPinned: Bool, _ query: String, _ common: CommonOption
         try await store.setPinned(isPinned, record.id)
         ResultTable.render(
             one: [("query", .string(record.key.shortID)), ("pinned", .bool(isPinned))], common.outputFormat,
-            sentence: "\(record.key.text) is \(isPinned ? "pinned" : "not pinned")")
+            sentence: isPinned
+                ? "\(record.key.text) is pinned: 'sync --due' keeps it fresh, and 'gc' does not evict it"
+                : "\(record.key.text) is not pinned")
     }
 }
 
@@ -53,10 +58,10 @@ private func setPinned(_ isPinned: Bool, _ query: String, _ common: CommonOption
 struct CollectGarbage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gc",
-        abstract: "Remove the pages that were not used for longest, until a budget is kept.",
+        abstract: "Evict the least recently used pages until the store fits a budget.",
         discussion: """
-            What is removed leaves a gap in its list; the next sync fetches it again.
-            Pinned queries stay.
+            An evicted page leaves a gap in its list, and the next sync fetches it again.
+            Pages of pinned queries stay.
 
             EXAMPLES
               pagecache gc --max-bytes 500M --dry-run
@@ -64,11 +69,12 @@ struct CollectGarbage: AsyncParsableCommand {
               pagecache gc --max-age 30d
             """)
 
-    @Option(help: ArgumentHelp("Keep at most so many bytes of items.", valueName: "size"))
+    @Option(help: ArgumentHelp("The most bytes of items to keep.", valueName: "size"))
     var maxBytes: SizeArgument?
-    @Option(help: ArgumentHelp("Keep no page that was not read or fetched for so long.", valueName: "duration"))
+    @Option(
+        help: ArgumentHelp("Evict pages that were last read or fetched longer ago than this.", valueName: "duration"))
     var maxAge: DurationArgument?
-    @Flag(name: [.customShort("n"), .long], help: "Say what would be removed, and remove nothing.")
+    @Flag(name: [.customShort("n"), .long], help: "Show the effect, and change nothing.")
     var dryRun = false
     @OptionGroup var common: CommonOptions
 
@@ -98,7 +104,7 @@ struct CollectGarbage: AsyncParsableCommand {
                 ("queries", .int(report.queries)), ("bytes_left", .int(report.bytesLeft)),
             ], common.outputFormat, sentence: "\(dryRun ? "would remove" : "removed") \(removed); \(left)")
         if common.outputFormat == .table, let most = maxBytes?.bytes, report.bytesLeft > most {
-            Terminal.standard.note("what is left is pinned")
+            Terminal.standard.note("the remaining pages belong to pinned queries")
         }
     }
 }

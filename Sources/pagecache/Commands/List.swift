@@ -12,7 +12,7 @@ struct List: AsyncParsableCommand {
         discussion: """
             EXAMPLES
               pagecache list
-              pagecache list --json
+              pagecache list --json | jq -r '.[] | select(.failing_pages > 0) | .url'
             """,
         aliases: ["ls"])
 
@@ -56,6 +56,7 @@ struct List: AsyncParsableCommand {
         .init(name: "paging", heading: "PAGING", isMinor: true),
         .init(name: "invalidated_at"),
         .init(name: "fresh_for_ms", isNumber: true),
+        .init(name: "url"),
     ]
 
     private static func row(_ query: QuerySummary, now: Timestamp) -> [ResultTable.Cell] {
@@ -74,15 +75,16 @@ struct List: AsyncParsableCommand {
             .init(.optional(list.coveredShare), list.coveredShare.map { "\(Int($0 * 100)) %" } ?? "?"),
             .init(.int(list.coverage.runs.count)),
             .init(.int(list.gaps.count)),
-            .init(.optional(freshness?.rawValue), list.freshnessText(now: now)),
+            .init(.optional(freshness?.rawValue), list.freshnessText(now: now), colour: Colour.of(freshness)),
             .init(.time(record.validatedAt)),
-            .init(.int(failures.count)),
+            .init(.int(failures.count), colour: failures.isEmpty ? nil : Colour.failing),
             .init(.time(next), next.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" }),
             .init(.int(query.bytes), SizeText.bytes(query.bytes)),
             .init(.bool(record.isPinned)),
             .init(.string(record.paging)),
             .init(.time(record.invalidatedAt)),
             .init(.optional(record.freshFor.map { Int($0.wholeMilliseconds) })),
+            .init(.optional(ListRunner.url(of: record))),
         ]
     }
 }

@@ -8,17 +8,17 @@ import PagedRepository
 struct Pages: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pages",
-        abstract: "Show every page of a query, and how fetching it went.",
+        abstract: "Show every page of a query with its fetch record.",
         discussion: """
             EXAMPLES
               pagecache pages 4k2m9xqa
-              pagecache pages 4k2m9xqa --map     a coloured map, as wide as the terminal
+              pagecache pages 4k2m9xqa --map     a coloured map as wide as the terminal
               pagecache pages https://api.example.com/items --json
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
+    @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
-    @Flag(help: "Draw the list as a map of what is fresh, stale, inferred, failing or missing.")
+    @Flag(help: "Draw the list as a map: fresh, stale, inferred, failing and missing positions.")
     var map = false
     @OptionGroup var common: CommonOptions
 
@@ -52,19 +52,19 @@ struct Pages: AsyncParsableCommand {
 
     private static let columns: [ResultTable.Column] = [
         .init(name: "offset", heading: "OFFSET", isNumber: true),
-        .init(name: "count", heading: "ITEMS", isNumber: true),
-        .init(name: "state", heading: "STATE"),
-        .init(name: "freshness", heading: "FRESHNESS"),
-        .init(name: "evidence", heading: "EVIDENCE"),
+        .init(name: "count", heading: "ITEMS", isNumber: true, isMinor: true),
+        .init(name: "state", heading: "STATE", isWhole: true),
+        .init(name: "freshness", heading: "FRESHNESS", isWhole: true),
+        .init(name: "evidence", heading: "EVIDENCE", isWhole: true, isMinor: true),
         .init(name: "generation"),
         .init(name: "revision"),
         .init(name: "fetched_at"),
         .init(name: "validated_at"),
-        .init(name: "attempts", heading: "ATTEMPTS", isNumber: true),
+        .init(name: "attempts", heading: "TRIES", isNumber: true, isMinor: true),
         .init(name: "error_class"),
-        .init(name: "http_status"),
-        .init(name: "error_message", heading: "LAST ERROR"),
-        .init(name: "next_attempt_at", heading: "NEXT ATTEMPT"),
+        .init(name: "http_status", heading: "HTTP", isNumber: true),
+        .init(name: "error_message", heading: "LAST ERROR", least: 16, isWrapped: true, isLast: true),
+        .init(name: "next_attempt_at", heading: "NEXT", isWhole: true, isMinor: true),
         .init(name: "lease_owner"),
     ]
 
@@ -89,10 +89,13 @@ struct Pages: AsyncParsableCommand {
         return [
             .init(.int(offset), SizeText.count(offset)),
             .init(.optional(page?.count)),
-            .init(.string(state.rawValue), state.rawValue + (isOld ? ", old list" : "")),
+            .init(
+                .string(state.rawValue), (entry?.stateText ?? "ok") + (isOld ? ", old list" : ""),
+                colour: state.isFailure ? Colour.failing : isOld ? Colour.old : nil),
             .init(
                 .optional(freshness?.rawValue),
-                page.map { "\(freshness?.rawValue ?? "") (\(TimeText.age(now - $0.validatedAt)))" }),
+                page.map { "\(freshness?.rawValue ?? "") (\(TimeText.age(now - $0.validatedAt)))" },
+                colour: Colour.of(freshness)),
             .init(.optional(page?.evidence.rawValue)),
             .init(.optional(page?.generation)),
             .init(.optional(page?.revision)),
@@ -102,9 +105,7 @@ struct Pages: AsyncParsableCommand {
             .init(.optional(entry?.failure?.failureClass.rawValue)),
             .init(.optional(entry?.failure?.httpStatus)),
             .init(.optional(entry?.failure?.message)),
-            .init(
-                .time(entry?.nextAttemptAt),
-                entry?.nextAttemptAt.map { $0 > now ? "in \(TimeText.age($0 - now))" : "due" }),
+            .init(.time(entry?.nextAttemptAt), entry?.nextText(now: now)),
             .init(.optional(entry?.leaseOwner)),
         ]
     }

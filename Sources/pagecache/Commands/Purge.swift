@@ -8,12 +8,12 @@ import PagedRepository
 struct Purge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
-        abstract: "Remove queries, with all their pages.",
+        abstract: "Remove queries with all their pages.",
         discussion: """
-            What is removed is gone from the file, too: its bytes are overwritten. While
-            a reader is in the way, bytes may stay in the log. A warning says so then, and
-            the next command that writes removes them. A purge that matches nothing is
-            done.
+            A purge overwrites the removed bytes in the store file. A reader can delay the
+            removal from the log: a warning then says so, and the next command that writes
+            removes them. A purge that matches no query succeeds. A terminal shows the
+            queries and asks first; a script needs --yes.
 
             EXAMPLES
               pagecache purge 4k2m9xqa --dry-run
@@ -23,22 +23,22 @@ struct Purge: AsyncParsableCommand {
               pagecache purge --all --yes
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
+    @Argument(help: QueryHelp.one, completion: .queries)
     var query: String?
     @Flag(help: "Every query.")
     var all = false
     @Option(help: "Every query of this scope.")
     var scope: String?
-    @Flag(help: "Every query that was fetched, and is stale, or was invalidated.")
+    @Flag(help: "Every stale query. A query that was never fetched is not stale.")
     var stale = false
     @Option(
         help: ArgumentHelp(
-            "Age at which a query counts as stale, for --stale. Default: what the origin says, up to 1h; 60s where it does not.",
+            "For --stale: the age at which a query is stale. Default: the origin's max-age, at most 1h, else 60s.",
             valueName: "duration"))
     var staleAfter: DurationArgument?
-    @Option(help: ArgumentHelp("Every query that was not validated for so long.", valueName: "duration"))
+    @Option(help: ArgumentHelp("Every query that was last validated longer ago than this.", valueName: "duration"))
     var olderThan: DurationArgument?
-    @Flag(help: "Every query all of whose pages failed, so that nothing is lost.")
+    @Flag(help: "Every query without a stored page whose fetches all failed.")
     var failed = false
     @OptionGroup var consent: ConsentOptions
     @OptionGroup var common: CommonOptions
@@ -59,8 +59,13 @@ struct Purge: AsyncParsableCommand {
                 queries: doomed.count, pages: doomed.reduce(0) { $0 + $1.outline.pages.count },
                 bytes: doomed.reduce(0) { $0 + $1.bytes })
             if !consent.dryRun, !doomed.isEmpty || all {
-                if !doomed.isEmpty { try consent.ask("purge", about: "remove \(sentence(report))") }
-                report = all ? try await store.purgeAll() : try await store.purge(doomed.map(\.outline.record.id))
+                if !doomed.isEmpty, try !consent.ask("purge", about: "remove \(named(doomed, report))") {
+                    return write(PurgeReport(queries: 0, pages: 0, bytes: 0), [], [])
+                }
+                let ids = doomed.map(\.outline.record.id)
+                report = try await BusyLine.whileDoing("removing \(sentence(report))") {
+                    all ? try await store.purgeAll() : try await store.purge(ids)
+                }
             }
             write(report, doomed, consent.dryRun || report.queries == 0 && !all ? [] : store.filesSetAside)
         }
@@ -92,7 +97,19 @@ struct Purge: AsyncParsableCommand {
     }
 
     private func sentence(_ report: PurgeReport) -> String {
-        "\(report.queries) \(report.queries == 1 ? "query" : "queries"), \(SizeText.count(report.pages, "page", "pages")), \(SizeText.bytes(report.bytes))"
+        "\(SizeText.count(report.queries, "query", "queries")), \(SizeText.count(report.pages, "page", "pages")), \(SizeText.bytes(report.bytes))"
+    }
+
+    /// The queries to remove, for the prompt: up to three by name.
+    private func named(_ doomed: [QuerySummary], _ report: PurgeReport) -> String {
+        let names = doomed.prefix(3).map { query in
+            let record = query.outline.record
+            let scope = record.key.scope.isEmpty ? "" : " (\(record.key.scope))"
+            let url = ListRunner.url(of: record).flatMap { $0 == record.key.text ? nil : " (\($0))" } ?? ""
+            return "'\(record.key.text)'\(scope)\(url)"
+        }
+        let more = doomed.count > names.count ? " and \(SizeText.count(doomed.count - names.count)) more" : ""
+        return "\(names.joined(separator: ", "))\(more): \(sentence(report))"
     }
 
     private func write(_ report: PurgeReport, _ doomed: [QuerySummary], _ setAside: [String]) {
@@ -106,16 +123,18 @@ struct Purge: AsyncParsableCommand {
             let key = query.outline.record.key
             terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
         }
-        let text = "\(consent.dryRun ? "would remove" : "removed") \(sentence(report))"
+        let text =
+            report.queries == 0
+            ? "nothing removed" : "\(consent.dryRun ? "would remove" : "removed") \(sentence(report))"
         ResultTable.render(one: members, common.outputFormat, sentence: text, to: terminal)
         if !setAside.isEmpty {
             terminal.warn(
-                "bytes of it may still be in damaged files that were set aside: \(setAside.joined(separator: ", ")); delete them once nobody needs them"
+                "damaged files that were set aside may still hold removed bytes: \(setAside.joined(separator: ", ")); delete the files when you no longer need them"
             )
         }
         if report.mayRemainInLog {
             terminal.warn(
-                "bytes of it may still be in the log of the store, because a reader is in the way; once it is gone, the next command that writes removes them, for example 'pagecache gc --max-age 3650d'"
+                "the log of the store may still hold removed bytes, because another process reads the store; the next command that writes after it removes them, for example 'pagecache gc --max-age 3650d'"
             )
         }
     }

@@ -9,34 +9,34 @@ import PagedRepository
 struct Retry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Make failed pages due now, and fetch them.",
+        abstract: "Fetch failed pages now.",
         discussion: """
-            Of one query, or of all. An explicit retry waits neither for the schedule nor
-            for a Retry-After of the origin. Of several queries, each is sent the
-            credential that is given only if it was fetched with it.
+            Retries the pages of one query, or of all queries. A retry does not wait for
+            the schedule or for Retry-After. Without a query, the credential is sent only
+            for lists that were fetched with it.
 
             EXAMPLES
               pagecache retry
               pagecache retry 4k2m9xqa --permanent --bearer-env API_TOKEN
-              pagecache retry --no-run      a service that runs, or 'sync --due', tries them
+              pagecache retry --no-run      leave the fetch to 'sync --due' or a service
             """)
 
     @Argument(
-        help: "A query: its id, its key, or the beginning of either. Default: all that fail.", completion: .queries)
+        help: QueryHelp.optional, completion: .queries)
     var query: String?
-    @Flag(help: "Also what failed for good.")
+    @Flag(help: "Also retry pages that failed permanently.")
     var permanent = false
-    @Flag(help: "Make them due, and fetch nothing.")
+    @Flag(help: "Make the pages due, and send no request.")
     var noRun = false
     @OptionGroup var credentials: CredentialOptions
-    @Option(help: ArgumentHelp("How long one request may take in all.", valueName: "duration"))
+    @Option(help: ArgumentHelp("The most time for one request.", valueName: "duration"))
     var timeout: DurationArgument?
-    @Option(help: "Fetches at a time.")
+    @Option(help: ArgumentHelp("The number of concurrent requests, from 1 to 64.", valueName: "n"))
     var concurrency = 4
-    @Option(help: "Attempts before a page is given up for now.")
+    @Option(help: ArgumentHelp("The number of attempts before a page is given up for now.", valueName: "n"))
     var retries = 8
     @Option(
-        help: ArgumentHelp("How long to wait, for each query, for retries that get scheduled.", valueName: "duration"))
+        help: ArgumentHelp("How long to wait for scheduled retries of each query.", valueName: "duration"))
     var wait = DurationArgument(argument: "30s")!
     @OptionGroup var common: CommonOptions
 
@@ -105,20 +105,21 @@ struct Retry: AsyncParsableCommand {
         if query != nil, let record = records.first, ListRunner.url(of: record) == nil {
             Terminal.standard.note(
                 """
-                how this list is asked for is known only to the program that fills it; its next run fetches what is due
+                the store does not know the URL of this list; the program that fetched it tries the pages at its next run
                 """)
         }
         let runner = ListRunner(
             store: store, credential: credential, timeout: timeout?.duration, options: options, isNamed: query != nil)
-        return try await runner.run(due)
+        return try await runner.run(due.map(ListRunner.Job.init))
     }
 
     private func tellWhatIsLeft(_ wanted: [ListOutline], _ isNothing: Bool) {
         let left = permanent ? 0 : wanted.reduce(0) { $0 + $1.failures.count { $0.state == .failedPermanent } }
-        if isNothing, left == 0 { Terminal.standard.note("nothing is failing") }
+        if isNothing, left == 0 { Terminal.standard.note("no page fails") }
         if left > 0 {
-            let (pages, them) = left == 1 ? ("page", "it") : ("pages", "them")
-            Terminal.standard.note("\(SizeText.count(left)) \(pages) failed for good; --permanent tries \(them) too")
+            Terminal.standard.note(
+                "\(SizeText.count(left, "page", "pages")) failed permanently; --permanent retries \(left == 1 ? "it" : "them")"
+            )
         }
     }
 
@@ -128,7 +129,7 @@ struct Retry: AsyncParsableCommand {
         case .table:
             for deed in deeds {
                 let pages = "\(SizeText.count(deed.pages)) \(deed.pages == 1 ? "page is" : "pages are")"
-                terminal.print(deed.result?.sentence ?? "\(deed.key.shortID): \(pages) due now")
+                terminal.print(sentence: deed.result?.sentence ?? "\(deed.key.shortID): \(pages) due now")
             }
         case .json: terminal.print(JSONOutput.array(deeds.map(json)).text)
         case .ndjson: for deed in deeds { terminal.print(json(deed).text) }

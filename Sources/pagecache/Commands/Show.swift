@@ -10,9 +10,9 @@ struct Show: AsyncParsableCommand {
         commandName: "show",
         abstract: "Show the items of a query, without the network.",
         discussion: """
-            Into a pipe or file each item is written exactly as the origin sent it, one a
-            line. With --fields an object with a member for each field that is named, at a
-            terminal a table; the values are exactly those that the origin sent.
+            A pipe or file receives each item exactly as the origin sent it, one per line.
+            --fields selects members: a table on a terminal, objects elsewhere. The exit
+            code is 75 when a requested position is missing or not up to date.
 
             EXAMPLES
               pagecache show 4k2m9xqa
@@ -27,20 +27,21 @@ struct Show: AsyncParsableCommand {
     /// The number of items that are read at a time, so that memory does not grow with the list.
     private static let stride = 1_000
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
+    @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
     @Option(help: "The position of the first item.")
     var offset = 0
-    @Option(help: "How many items. Default: 20 on a terminal, else all.")
+    @Option(help: "The number of items. Default: 20 on a terminal, all elsewhere.")
     var limit: Int?
     @Option(
         help: ArgumentHelp(
-            "Only the item with this id, a number or a string. In double quotes, as JSON, it is the string only.",
+            "Only the item with this id, a number or a string. Double quotes, as in JSON, select the string only.",
             valueName: "id"))
     var id: String?
     @Option(
         help: ArgumentHelp(
-            "Only these fields of each item, in this order: JSON Pointers, separated by commas.", valueName: "pointers")
+            "Only these fields of each item, in this order: JSON Pointers, or NAME=POINTER, separated by commas.",
+            valueName: "pointers")
     )
     var fields: String?
     @OptionGroup var common: CommonOptions
@@ -94,14 +95,15 @@ struct Show: AsyncParsableCommand {
             damaged += window.damaged.filter { !damaged.contains($0) }
         }
         try writer.end()
-        note(list, shown.coverage, asked, terminal)
+        let isWhole = tell(list, shown.coverage, asked, terminal)
         if !damaged.isEmpty {
             throw ToolFailure(
                 .unusableData, "damaged", DamageText.sentence(damaged),
                 hint:
-                    "'pagecache sync \(list.record.key.shortID)' fetches them again, and 'pagecache verify --repair' mends the store"
+                    "'pagecache sync \(list.record.key.shortID)' fetches them again, and 'pagecache verify --repair' repairs the store"
             )
         }
+        if !isWhole { throw ToolProcess.Ended(status: .incomplete) }
     }
 
     /// The stretches that contain pages. The length alone is no safe bound: it comes from an origin, and may be any
@@ -168,18 +170,20 @@ struct Show: AsyncParsableCommand {
         try ItemWriter(format: common.namedFormat, fields: fields.flatMap(FieldPointer.list), terminal: terminal)
     }
 
-    /// Missing positions are reported, and a hole is never closed up (R12).
-    private func note(_ list: ListOutline, _ held: Coverage, _ range: Range<Int>, _ terminal: Terminal) {
+    /// Reports missing positions: a hole is never closed up (R12).
+    /// - Returns: whether every requested position of the list is current.
+    private func tell(_ list: ListOutline, _ held: Coverage, _ range: Range<Int>, _ terminal: Terminal) -> Bool {
         let gaps = held.gaps(in: range.clamped(to: 0..<list.length))
         if let first = gaps.first {
             let count = gaps.reduce(0) { $0 + $1.count }
-            terminal.note(
-                "pagecache: \(SizeText.count(count, "position is", "positions are")) missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(list.record.key.shortID)' shows them"
+            terminal.complain(
+                "incomplete: \(SizeText.count(count, "position is", "positions are")) missing or not up to date, from \(SizeText.count(first.lowerBound)) on; 'pagecache pages \(list.record.key.shortID)' shows them"
             )
         }
         if terminal.outputIsTerminal, range.upperBound < list.length {
             terminal.note("… \(SizeText.count(list.length - range.upperBound)) more; --limit and --offset show them")
         }
+        return gaps.isEmpty
     }
 }
 #endif

@@ -8,21 +8,20 @@ import PagedRepository
 struct Stats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Show sizes, hit rates and requests saved, by query and in all.",
+        abstract: "Show sizes, hit rates and saved requests, by query and in total.",
         discussion: """
-            Hit rate: the share of pages that were up to date without a body being taken.
-            Requests saved: what asking for every page in every run would have cost, less
-            what was sent. Both are of runs of 'pagecache sync' and 'pagecache retry'; a
-            program that embeds the library counts its own by PageStore.add.
+            The hit rate is the share of pages that needed no body. The saved requests are
+            those of a client that fetches every page in every run, minus the sent ones.
+            Both count the runs of 'pagecache sync' and 'pagecache retry'.
 
             EXAMPLES
               pagecache stats
               pagecache stats --json | jq .total.requests_saved
-              pagecache stats --html report.html     a page for a browser, without scripts
+              pagecache stats --html report.html     a report for a browser
             """)
 
     @Option(
-        help: ArgumentHelp("Write a report with charts to this file as well.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Also write a report with charts to this file.", valueName: "file"), completion: .file())
     var html: String?
     @OptionGroup var common: CommonOptions
 

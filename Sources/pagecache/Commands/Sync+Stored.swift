@@ -6,27 +6,51 @@ import PagedRepository
 
 // Work that starts from the store alone, without an answer of the origin.
 extension Sync {
-    /// `--due`: the work that is due by the ledger and by the age of pinned lists.
-    func syncDue() async throws {
+    /// `--due`, `--all` and `--stale`: several lists in one run.
+    func syncStored() async throws {
         try await common.withStore(.mustExist, checkingPlace: true) { store in
             var options = options
-            options.patience = wait?.duration ?? .zero
-            let due = try await DueWork.all(
-                in: store, freshness: FreshnessPolicy(operatorSays: staleAfter), retry: options.retry)
+            if work.due { options.patience = fetch.wait?.duration ?? .zero }
+            let jobs = try await jobs(in: store, options)
             let runner = ListRunner(
                 store: store, credential: try source.credentials.read(), timeout: source.timeout?.duration,
                 options: options)
-            let results = try await runner.run(due)
-            if results.isEmpty { Terminal.standard.note("nothing is due") }
+            let results = try await runner.run(jobs)
+            if results.isEmpty { Terminal.standard.note(try await nothing(in: store)) }
             try SyncResults(results: results, common: common).render()
         }
     }
 
+    private func jobs(in store: PageStore, _ options: SyncOptions) async throws -> [ListRunner.Job] {
+        let policy = FreshnessPolicy(operatorSays: work.staleAfter)
+        if work.due {
+            return try await DueWork.all(in: store, freshness: policy, retry: options.retry).map(ListRunner.Job.init)
+        }
+        let now = SystemClock().now()
+        return try await store.records().filter { work.all || policy.freshness(of: $0, now: now) != .fresh }.map {
+            ListRunner.Job(query: $0, runs: [options.work])
+        }
+    }
+
+    /// The message of a run that had no work.
+    private func nothing(in store: PageStore) async throws -> String {
+        let records = try await store.records()
+        if work.all { return "the store has no query that 'sync' can fetch" }
+        if work.stale { return "no query is stale" }
+        let policy = FreshnessPolicy(operatorSays: work.staleAfter)
+        let now = SystemClock().now()
+        let stale = records.count { !$0.isPinned && policy.freshness(of: $0, now: now) != .fresh }
+        guard stale > 0 else { return "nothing is due" }
+        let queries = stale == 1 ? "1 stale query is" : "\(SizeText.count(stale)) stale queries are"
+        return
+            "nothing is due (\(queries) not pinned; 'pagecache sync --stale' refreshes them, 'pagecache pin' keeps a query fresh)"
+    }
+
     /// The remaining work for a list when page one may be as old as `age` (R13, `refreshIfStale`). Returns nil when
     /// there is none.
-    func work(for list: ListOutline, by age: DurationArgument, now: Timestamp) -> SyncOptions.Work? {
+    func rest(of list: ListOutline, by age: DurationArgument, now: Timestamp) -> SyncOptions.Work? {
         guard list.freshness(FreshnessPolicy(operatorSays: age), now: now) == .fresh else { return options.work }
-        return refresh || list.isComplete ? nil : .positions(0..<Int.max)
+        return work.refresh || list.isComplete ? nil : .positions(0..<Int.max)
     }
 
     /// `--offline`: the stored list, without a request.
@@ -41,7 +65,7 @@ extension Sync {
 
     /// Renders the result of a run that had no request to send.
     func tell(_ list: ListOutline, _ target: String, _ key: QueryKey, _ store: DeferredStore) async throws {
-        if explain { tell(HTTPPageSource.explanation(inStored: list.record.source)) }
+        if work.explain { tell(HTTPPageSource.explanation(inStored: list.record.source)) }
         var report = SyncReport(stored: list)
         if try await !store.damage(of: list.record.id, thoroughly: true).isNone { report.outcome = .damaged }
         try SyncRendering(report: report, key: key, url: target, common: common).render()

@@ -15,92 +15,73 @@ import Foundation
 struct Sync: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Bring a paginated HTTP API into the store, or up to date.",
+        abstract: "Fetch a paginated HTTP API into the store, or update it.",
         discussion: """
-            The first run fetches every page; later ones ask for page one, work out what
-            changed, and fetch what is missing. Interrupted, it goes on where it was.
+            The first run fetches every page. A later run refreshes page one, derives the
+            changes from it, and fetches missing pages. An interrupted run continues where
+            it stopped.
 
             EXAMPLES
               pagecache sync 'https://api.example.com/items'
               pagecache sync "$URL" --paging offset --items /results --total /count
               pagecache sync "$URL" --explain
               pagecache sync "$URL" --bearer-env API_TOKEN --page-size 200
-              pagecache sync 4k2m9xqa --refresh     a known query, page one only
-              pagecache sync 4k2m9xqa --sweep       compare every page with the origin's
-              pagecache sync 4k2m9xqa --stale-after 10m     leave a younger page one alone
-              pagecache sync --due --quiet          from cron: what is due, of all queries
+              pagecache sync 4k2m9xqa --refresh            page one of a known query
+              pagecache sync 4k2m9xqa --sweep              verify every page
+              pagecache sync 4k2m9xqa --stale-after 10m    no request within ten minutes
+              pagecache sync --all                         every query in the store
+              pagecache sync --due --quiet                 from cron
             """)
 
-    @Argument(help: "A URL, or a query that is in the store.", completion: .queries)
+    @Argument(help: "A URL, or the key or id of a query in the store.", completion: .queries)
     var target: String?
 
-    @Flag(
-        help: ArgumentHelp(
-            "Everything that is due: scheduled retries of all queries, pinned ones that are stale or not whole, sweeps that were cut off.",
-            discussion: "A credential is sent for those queries that were fetched with it, and for no others."))
-    var due = false
-
-    @OptionGroup var source: SourceOptions
-    @OptionGroup var common: CommonOptions
-
-    @Option(help: "Stop after so many pages.")
-    var maxPages: Int?
-    @Option(help: "Fetches at a time.")
-    var concurrency = 4
-    @Option(help: ArgumentHelp("At most so many pages asked for in a time: 5/s, 30/m or 100/h.", valueName: "rate"))
-    var rate: RateArgument?
-    @Option(help: "Attempts before a page is given up for now.")
-    var retries = 8
-    @Option(
-        help: ArgumentHelp(
-            "How long to wait for scheduled retries. Default: 30s; with --due not at all.", valueName: "duration"))
-    var wait: DurationArgument?
-    @Option(
-        help: ArgumentHelp(
-            "Ask for page one only when it was confirmed longer ago than this.",
-            discussion:
-                "Default: always; with --due, for pinned lists, what the origin says, up to 1h, or 60s where it does not.",
-            valueName: "duration"))
-    var staleAfter: DurationArgument?
-    @Flag(help: "Page one and what it tells, and nothing else.")
-    var refresh = false
-    @Flag(help: "Verify every page of the list, and mend what differs.")
-    var sweep = false
-    @Option(help: "Known items that are asked for again with each page, where the origin takes any offset.")
-    var overlap = 1
-    @Flag(help: "Never touch the network; say what is there.")
-    var offline = false
-    @Flag(help: "Do not write what the origin asks nobody to keep (Cache-Control: no-store).")
-    var respectNoStore = false
-    @Flag(help: "Say what was found out about how the origin pages, and why.")
-    var explain = false
+    @OptionGroup(title: "Common options") var work: SyncWorkOptions
+    @OptionGroup(title: "Request options") var fetch: FetchOptions
+    @OptionGroup(title: "Origin options") var source: SourceOptions
+    @OptionGroup(title: "Store and output options") var common: CommonOptions
 
     func validate() throws {
-        guard (target != nil) != due else {
-            throw ValidationError("name a URL, or a query that is in the store, or --due")
-        }
-        if due, refresh || sweep || offline || source.key != nil || source.scope != nil {
+        let chosen = [target != nil, work.due, work.all, work.stale].count { $0 }
+        guard chosen == 1 else {
             throw ValidationError(
-                "--due decides for itself what to do; it takes no --refresh, --sweep, --offline, --key or --scope")
+                chosen == 0
+                    ? "name a URL, a query in the store, --due, --all or --stale"
+                    : "a target, --due, --all and --stale exclude each other")
         }
+        if work.selectsQueries, work.offline || source.key != nil || source.scope != nil {
+            throw ValidationError("--due, --all and --stale take no --offline, --key or --scope")
+        }
+        if work.due, work.refresh || work.sweep {
+            throw ValidationError("--due takes no --refresh and no --sweep; it does the due work of each query")
+        }
+        if work.all, work.staleAfter != nil { throw ValidationError("--all takes no --stale-after; use --stale") }
         // A query with an empty key could not be named.
         if source.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
-        if let maxPages, maxPages < 1 { throw ValidationError("--max-pages must be at least 1") }
-        guard (1...64).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 64") }
-        guard overlap >= 0 else { throw ValidationError("--overlap must not be negative") }
-        if sweep, staleAfter != nil {
-            throw ValidationError("--sweep asks for every page, however young; it takes no --stale-after")
+        if let maxPages = work.maxPages, maxPages < 1 {
+            throw ValidationError("--max-pages must be at least 1, and is \(maxPages)")
         }
-        guard !refresh || !sweep else {
-            throw ValidationError("--refresh asks for page one only, --sweep for every page")
+        guard (1...64).contains(fetch.concurrency) else {
+            throw ValidationError("--concurrency must be from 1 to 64, and is \(fetch.concurrency)")
         }
-        guard retries >= 1 else { throw ValidationError("--retries must be at least 1") }
+        guard fetch.overlap >= 0 else {
+            throw ValidationError("--overlap must not be negative, and is \(fetch.overlap)")
+        }
+        if work.sweep, work.staleAfter != nil {
+            throw ValidationError("--sweep verifies every page of any age; it takes no --stale-after")
+        }
+        guard !work.refresh || !work.sweep else {
+            throw ValidationError("--refresh fetches page one only, and --sweep every page; name one of them")
+        }
+        guard fetch.retries >= 1 else {
+            throw ValidationError("--retries must be at least 1, and is \(fetch.retries)")
+        }
     }
 
     func run() async throws {
         common.apply()
         Arenas.giveBack()
-        guard let target else { return try await syncDue() }
+        guard let target else { return try await syncStored() }
         let store = try await DeferredStore(at: common.storePath)
         do {
             try await run(target, in: store)
@@ -114,13 +95,13 @@ struct Sync: AsyncParsableCommand {
     private func run(_ target: String, in store: DeferredStore) async throws {
         let (url, key) = try await resolve(target, in: store)
         let known = try await store.query(key)
-        if offline { return try await tellOffline(target, key, known, store) }
+        if work.offline { return try await tellOffline(target, key, known, store) }
         var options = options
-        if let staleAfter, let known, let list = try await store.outline(of: known.id) {
-            guard let work = work(for: list, by: staleAfter, now: SystemClock().now()) else {
+        if let staleAfter = work.staleAfter, let known, let list = try await store.outline(of: known.id) {
+            guard let rest = rest(of: list, by: staleAfter, now: SystemClock().now()) else {
                 return try await tell(list, target, key, store)
             }
-            options.work = work
+            options.work = rest
         }
 
         let configuration = try source.configuration(url: url)
@@ -144,24 +125,24 @@ struct Sync: AsyncParsableCommand {
     ) async throws {
         let origin: HTTPPageSource
         do {
-            origin = try HTTPPageSource(configuration, stored: known?.source, transport: transport)
+            origin = try HTTPPageSource(configuration, stored: known?.source, transport: LoggedTransport(transport))
         } catch {
             throw ToolFailure(.usage, "usage", "'\(configuration.url)' is \(error.message)")
         }
         if origin.hasSecretInURL {
             Terminal.standard.warn(
-                "a secret in a URL can be seen by others on this machine; --header-env or --bearer-env keeps it out of sight"
+                "other users of this machine can see a secret in a URL; use --header-env or --bearer-env instead"
             )
         }
         if let known, source.key == nil, source.scope == nil, origin.belongsToAnother(stored: known.source) {
             throw ToolFailure(
-                .permission, "other_credential", "this list was fetched with another credential, or with none",
-                hint: "give it a list of its own with --scope or --key, or purge \(key.shortID)")
+                .permission, "other_credential", "the list was fetched with another credential, or with none",
+                hint: "use --scope or --key for a list of your own, or purge \(key.shortID)")
         }
-        let progress = SyncProgress(terminal: .standard) { origin.usage.requests }
+        let progress = SyncProgress(terminal: .standard, verifies: work.sweep) { origin.usage.requests }
         // The progress line is removed after a failure of the store as well.
         defer { progress.finish() }
-        let gate = rate.map { OriginGate(concurrency: concurrency, requestsPerSecond: $0.perSecond) }
+        let gate = fetch.rate.map { OriginGate(concurrency: fetch.concurrency, requestsPerSecond: $0.perSecond) }
         let sync = ListSync(
             storage: store, source: gate?.limiting(origin) ?? origin, key: key, options: options,
             logger: ToolLog.logger("pagecache.sync"))
@@ -169,26 +150,30 @@ struct Sync: AsyncParsableCommand {
         let report = try await sync.run { progress.show($0) }
         progress.finish()
         if !wasKnown, let summary = origin.summary { Terminal.standard.note("detected: \(summary)") }
-        if explain { tell(origin.explanation) }
+        if work.explain { tell(origin.explanation) }
         for warning in report.warnings { Terminal.standard.warn(warning) }
-        await store.count(report, after: options.work)
-        try SyncRendering(report: report, key: key, url: configuration.url, common: common).render()
+        await store.count(report, since: known?.contentVersion, after: options.work)
+        var bytes: Int?
+        if Terminal.standard.outputIsTerminal, let query = report.list?.record.id {
+            bytes = try await store.summary(of: query)?.bytes
+        }
+        try SyncRendering(report: report, key: key, url: configuration.url, common: common, storedBytes: bytes).render()
     }
 
     var options: SyncOptions {
         var options = SyncOptions()
-        options.concurrency = concurrency
+        options.concurrency = fetch.concurrency
         options.pageSize = source.pageSize
-        options.maxPages = maxPages
-        if sweep { options.work = .sweep }
-        if refresh { options.work = .refresh }
-        options.overlap = overlap
-        options.retry.attempts = retries
+        options.maxPages = work.maxPages
+        if work.sweep { options.work = .sweep }
+        if work.refresh { options.work = .refresh }
+        options.overlap = fetch.overlap
+        options.retry.attempts = fetch.retries
         // The user of `sync` asks for a copy, as with a download. A library that serves other users does not make that
         // choice for them.
-        options.storesDespiteNoStore = !respectNoStore
-        options.patience = wait?.duration ?? options.patience
-        options.checksStoredBytes = !due
+        options.storesDespiteNoStore = !fetch.respectNoStore
+        options.patience = fetch.wait?.duration ?? options.patience
+        options.checksStoredBytes = !work.selectsQueries
         options.reportsOutline = true
         // A mistyped URL leaves no query in the store.
         options.registersFirst = false
@@ -207,7 +192,7 @@ struct Sync: AsyncParsableCommand {
             return (target, source.key.map { QueryKey($0, scope: source.scope ?? "") } ?? key)
         }
         let query = try QuerySelector.find(
-            target, in: try await store.records(), otherwise: "a new one is begun with its URL, http://… or https://…")
+            target, in: try await store.records(), otherwise: "a new query starts with its URL, http://… or https://…")
         return (HTTPPageSource.url(inStored: query.source) ?? query.key.text, query.key)
     }
 
@@ -215,7 +200,7 @@ struct Sync: AsyncParsableCommand {
     /// with `--quiet`, because the user asked for them. They go to standard error, so that the result stays one
     /// document.
     func tell(_ explanation: [Explained]) {
-        if explanation.isEmpty { return Terminal.standard.complain("nothing is known of how this origin pages") }
+        if explanation.isEmpty { return Terminal.standard.complain("the paging of this origin is not known yet") }
         for line in explanation { Terminal.standard.complain(line.description) }
     }
 }

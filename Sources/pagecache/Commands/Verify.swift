@@ -14,13 +14,13 @@ import Foundation
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Check every byte and every rule of a store; mend it, or set it aside.",
+        abstract: "Check every byte of a store; repair it, or set it aside.",
         discussion: """
-            Exit code 65 when something is wrong. --repair drops what is damaged, and the
-            next sync fetches it again; nothing that is whole is lost. Where rows cannot be
-            read, what can be goes to a new file, and the old one is kept as
-            '….corrupt-<time>'; nothing else may have the store open then. --set-aside
-            renames a store that cannot be read, and begins anew.
+            The exit code is 65 when verify finds a problem. --repair drops damaged pages,
+            and the next sync fetches them again. Intact pages stay. If rows are unreadable,
+            --repair copies the readable ones to a new file, and keeps the old file as
+            '….corrupt-<time>'. No other process may have the store open then. --set-aside
+            renames an unreadable store, so that the next sync creates a new one.
 
             EXAMPLES
               pagecache verify
@@ -28,9 +28,9 @@ struct Verify: AsyncParsableCommand {
               pagecache verify --set-aside --yes
             """)
 
-    @Flag(help: "Mend what can be mended, drop what cannot, and queue it to be fetched again.")
+    @Flag(help: "Repair the store. Pages that cannot be repaired are dropped, and fetched again.")
     var repair = false
-    @Flag(help: "Rename the store, with its log, so that the next sync begins a new one.")
+    @Flag(help: "Rename the store with its log, so that the next sync creates a new store.")
     var setAside = false
     @OptionGroup var consent: ConsentOptions
     @OptionGroup var common: CommonOptions
@@ -82,7 +82,7 @@ struct Verify: AsyncParsableCommand {
     private static func failure(_ report: VerifyReport, hint: String) -> ToolFailure {
         let count = report.findings.count
         return ToolFailure(
-            .unusableData, "damaged", "\(count) \(count == 1 ? "thing is" : "things are") wrong with the store",
+            .unusableData, "damaged", "verify found \(SizeText.count(count, "problem", "problems"))",
             hint: hint)
     }
 
@@ -91,7 +91,9 @@ struct Verify: AsyncParsableCommand {
         guard FileManager.default.fileExists(atPath: path) else {
             throw StorageError(.notFound, "there is no store at \(path)")
         }
-        if !consent.dryRun { try consent.ask("verify", about: "set \(path) aside") }
+        if !consent.dryRun, try !consent.ask("verify", about: "set \(path) aside") {
+            return Terminal.standard.note("nothing changed")
+        }
         let target =
             consent.dryRun ? "\(path).corrupt-<time>" : try PageStore.setAside(at: path, now: SystemClock().now())
         ResultTable.render(

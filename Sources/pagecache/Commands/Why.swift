@@ -8,9 +8,9 @@ import PagedRepository
 struct Why: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "why",
-        abstract: "Explain why a query is stale or failing, and what will happen next, and when.",
+        abstract: "Explain the state of a query, and the next step with its time.",
         discussion: """
-            Asks nobody: everything it says comes from the store.
+            Reads the store only, and sends no request.
 
             EXAMPLES
               pagecache why 4k2m9xqa
@@ -18,13 +18,13 @@ struct Why: AsyncParsableCommand {
               pagecache why 4k2m9xqa --stale-after 10m --json
             """)
 
-    @Argument(help: "A query: its id, its key, or the beginning of either.", completion: .queries)
+    @Argument(help: QueryHelp.one, completion: .queries)
     var query: String
     @Option(help: "Explain this position instead of the whole list.")
     var offset: Int?
     @Option(
         help: ArgumentHelp(
-            "Age at which the list counts as stale, whatever the origin says. Default: what that says, up to 1h; 60s where it does not.",
+            "The age at which the list is stale. Default: the origin's max-age, at most 1h, else 60s.",
             valueName: "duration"))
     var staleAfter: DurationArgument?
     @OptionGroup var common: CommonOptions
@@ -54,7 +54,12 @@ struct Why: AsyncParsableCommand {
         }
         switch common.outputFormat {
         case .table:
-            terminal.print("\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")")
+            let url = ListRunner.url(of: explanation.list.record).flatMap { $0 == key.text ? nil : "  \($0)" } ?? ""
+            let paging = explanation.list.record.paging
+            terminal.print(
+                sentence:
+                    "\(key.shortID)  \(key.text)\(key.scope.isEmpty ? "" : "  (\(key.scope))")\(url)\(paging.isEmpty ? "" : "  (\(paging))")"
+            )
             // On a terminal, lines break between words.
             let width = terminal.outputIsTerminal ? terminal.width : .max
             for sentence in explanation.sentences {
@@ -67,6 +72,7 @@ struct Why: AsyncParsableCommand {
             terminal.print(
                 JSONOutput.object([
                     ("query", .string(key.shortID)), ("key", .string(key.text)), ("scope", .string(key.scope)),
+                    ("url", .optional(ListRunner.url(of: explanation.list.record))),
                     ("offset", .optional(offset)), ("sentences", .array(sentences)),
                 ]).text)
         case .ndjson, .csv:

@@ -6,23 +6,25 @@ struct ManualPage {
 
     /// The environment variables, which the help of no command describes.
     private static let environment = [
-        ("PAGECACHE_STORE", "The store file, where --store does not name one."),
+        ("PAGECACHE_STORE", "The store file. --store overrides it."),
         (
             "XDG_CACHE_HOME",
-            "Where the store is otherwise: pagecache/store.sqlite in there; ~/.cache where it is not set."
+            "The folder of the default store, pagecache/store.sqlite. Defaults to ~/.cache."
         ),
-        ("NO_COLOR", "If set and not empty: no colours."),
-        ("TERM", "If \"dumb\": no line or view that redraws."),
+        ("NO_COLOR", "Any text turns colours off."),
+        ("CLICOLOR_FORCE", "Any text but 0 turns colours on without a terminal, unless NO_COLOR is set."),
+        ("CLICOLOR", "0 turns colours off."),
+        ("TERM", "\"dumb\" turns off colours, progress lines and the view of watch."),
     ]
 
     private static let files = [
-        ("~/.cache/pagecache/store.sqlite", "The store. It and its directory can be read by nobody else."),
+        ("~/.cache/pagecache/store.sqlite", "The store. Only its owner can read the file and its directory."),
         (
             "store.sqlite-wal, store.sqlite-shm",
             "SQLite's log and its index. They belong to the store and must not be removed."
         ),
-        ("store.sqlite-notices", "By which processes tell each other of commits."),
-        ("store.sqlite-owners", "Locks of the processes that are fetching."),
+        ("store.sqlite-notices", "Notices of commits between processes."),
+        ("store.sqlite-owners", "Locks of the processes that fetch pages."),
     ]
 
     var text: String {
@@ -97,7 +99,10 @@ struct ManualPage {
             if option.kind == "option" { head += " \\fI\(Roff.escaped(option.valueName ?? "value"))\\fR" }
         }
         let standard = option.defaultValue.map { $0.isEmpty ? "" : " Default: \($0)." } ?? ""
-        page.item(head, (option.abstract ?? "") + (option.kind == "option" ? standard : ""))
+        let text = [option.abstract, option.discussion].compactMap { $0 }.joined(separator: " ")
+        let values =
+            (option.allValues ?? []).isEmpty ? "" : " Values: \((option.allValues ?? []).joined(separator: ", "))."
+        page.item(head, text + (option.kind == "option" ? values + standard : ""))
     }
 
     private func key(_ option: CommandDescription.Option) -> String {

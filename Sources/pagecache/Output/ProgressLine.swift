@@ -14,18 +14,31 @@ struct ProgressLine {
     private var length: Int?
     private var pageSize = 0
     private var failing: Set<Int> = []
+    /// The reason of the latest failure.
+    private var reason: String?
     private var waitingUntil: Timestamp?
     /// The number of held items at several times. The speed is measured from the oldest sample.
     private var samples: [(at: Timestamp, held: Int)] = []
 
-    init(startedAt: Timestamp) { self.startedAt = startedAt }
+    /// Whether the run verifies every page (`--sweep`). Once every position is held, the line shows the verified part of
+    /// the list, not the held part.
+    private let verifies: Bool
+
+    init(startedAt: Timestamp, verifies: Bool = false) {
+        self.startedAt = startedAt
+        self.verifies = verifies
+    }
 
     mutating func note(_ event: SyncEvent, at now: Timestamp) {
         switch event {
         case .opened(let held, let length):
-            (self.held, self.length) = (held, length)
-            samples = [(now, held)]
+            (self.held, self.length) = (verifies && held >= length ?? .max ? 0 : held, length)
+            samples = [(now, self.held)]
         case .stored(let range, let held, let length):
+            // A sweep verifies pages in the order of their positions.
+            let isVerified = verifies && held >= length ?? .max
+            if isVerified, !isVerifying { (isVerifying, samples) = (true, [(now, range.lowerBound)]) }
+            let held = isVerified ? min(range.upperBound, held) : held
             (self.held, self.length) = (held, length)
             pageSize = max(pageSize, range.count)
             failing.remove(range.lowerBound)
@@ -35,7 +48,9 @@ struct ProgressLine {
             if samples.count > 1, now - samples[samples.count - 2].at < .milliseconds(250) { samples.removeLast() }
             samples.append((now, held))
             while samples.count > 2, now - samples[1].at > ProgressLine.memory { samples.removeFirst() }
-        case .failed(let offset, _, _): failing.insert(offset)
+        case .failed(let offset, let failure, _):
+            failing.insert(offset)
+            reason = failure.message
         case .waiting(let moment): waitingUntil = moment
         case .reconciled, .notStored, .warning: break
         }
@@ -51,15 +66,20 @@ struct ProgressLine {
     func text(width: Int, requests: Int?, now: Timestamp) -> String {
         var parts = [Part(rank: 0, text: how(width))]
         if let bar = bar { parts.insert(Part(rank: 7, text: bar), at: 0) }
-        if hasPages { parts.append(Part(rank: 5, text: "\(SizeText.count(held)) items")) }
+        if hasPages {
+            parts.append(Part(rank: 5, text: SizeText.count(held, "item", "items") + (isVerifying ? " verified" : "")))
+        }
         if let rate = rate(at: now), rate > 0 {
             parts.append(Part(rank: 3, text: "\(SizeText.count(Int(rate.rounded())))/s"))
         }
         if let requests {
-            parts.append(Part(rank: 4, text: "\(SizeText.count(requests)) \(requests == 1 ? "request" : "requests")"))
+            parts.append(Part(rank: 4, text: SizeText.count(requests, "request", "requests")))
         }
         if let left = timeLeft(at: now) { parts.append(Part(rank: 2, text: "\(TimeText.age(left)) left")) }
-        if !failing.isEmpty { parts.append(Part(rank: 1, text: "\(failing.count) failing")) }
+        if !failing.isEmpty {
+            let count = "\(failing.count) failing"
+            parts.append(Part(rank: 1, text: count, long: reason.map { "\(count): \(Printable.text($0))" }))
+        }
         if let until = waitingUntil, until > now {
             parts.append(Part(rank: 1, text: "retry in \(TimeText.age(until - now))"))
         }
@@ -73,18 +93,22 @@ struct ProgressLine {
         /// The priority. The part with rank 0 is never left out.
         var rank: Int
         var text: String
+        /// The text to show instead when there is room.
+        var long: String?
     }
 
+    /// Whether a page was verified.
+    private var isVerifying = false
     private var hasPages: Bool { pageSize > 0 && (length ?? 0) > 0 }
 
     /// The progress so far: in pages when the page size is known, else in items.
     private func how(_ width: Int) -> String {
-        guard let length, length > 0 else { return "\(SizeText.count(held)) items" }
+        guard let length, length > 0 else { return SizeText.count(held, "item", "items") }
         guard pageSize > 0 else { return short("\(SizeText.count(held))/\(SizeText.count(length)) items", width) }
         // A page with an overlap adds one item less than the others. Rounding up there would count a page too many.
         let pages = (length + pageSize - 1) / pageSize
         let done = held >= length ? pages : min(held / pageSize, pages - 1)
-        return short("\(SizeText.count(done))/\(SizeText.count(pages)) pages", width)
+        return short("\(SizeText.count(done))/\(SizeText.count(pages)) pages\(isVerifying ? " verified" : "")", width)
     }
 
     private func short(_ text: String, _ width: Int) -> String {
@@ -125,7 +149,13 @@ struct ProgressLine {
             chosen.insert(index)
             used += needed
         }
-        let line = parts.indices.filter(chosen.contains).map { parts[$0].text }.joined(separator: " · ")
+        let line = parts.indices.filter(chosen.contains).map { index in
+            guard let long = parts[index].long, used + long.count - parts[index].text.count <= width else {
+                return parts[index].text
+            }
+            used += long.count - parts[index].text.count
+            return long
+        }.joined(separator: " · ")
         return String(line.prefix(width))
     }
 }

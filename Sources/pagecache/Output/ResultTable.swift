@@ -13,16 +13,22 @@ struct ResultTable {
         var least = TableLayout.narrowest
         var isCutInside = false
         var isMinor = false
+        var isWrapped = false
+        /// Whether the column comes last in the table. Other formats keep its place.
+        var isLast = false
     }
 
     /// One value, in a form for programs and a form for people.
     struct Cell {
         var value: JSONOutput
         var text: String
+        /// The colour of the text (`Colour`). `nil` means none.
+        var colour: Int?
 
-        init(_ value: JSONOutput, _ text: String? = nil) {
+        init(_ value: JSONOutput, _ text: String? = nil, colour: Int? = nil) {
             self.value = value
             self.text = text ?? Cell.plain(value)
+            self.colour = colour
         }
 
         private static func plain(_ value: JSONOutput) -> String {
@@ -37,6 +43,8 @@ struct ResultTable {
 
     var columns: [Column]
     var rows: [[Cell]]
+    /// The title of each row's group, for people. Rows of a group are adjacent. Empty without groups.
+    var groups: [String] = []
 
     func render(_ format: OutputFormat, to terminal: Terminal) {
         switch format {
@@ -54,7 +62,7 @@ struct ResultTable {
         one members: [(String, JSONOutput)], _ format: OutputFormat, sentence: String, to terminal: Terminal = .standard
     ) {
         switch format {
-        case .table: terminal.print(sentence)
+        case .table: terminal.print(sentence: sentence)
         case .json, .ndjson: terminal.print(JSONOutput.object(members).text)
         case .csv:
             ResultTable(columns: members.map { .init(name: $0.0) }, rows: [members.map { .init($0.1) }]).render(
@@ -67,9 +75,7 @@ struct ResultTable {
     }
 
     private func table(_ terminal: Terminal) {
-        let (lines, leftOut) = lines(width: terminal.outputIsTerminal ? terminal.width : .max) {
-            terminal.colour(1, $0)
-        }
+        let (lines, leftOut) = lines(width: terminal.outputIsTerminal ? terminal.width : .max, colour: terminal.colour)
         for line in lines { terminal.print(styled: line) }
         // The note tells users about columns that do not fit.
         if !leftOut.isEmpty {
@@ -78,9 +84,11 @@ struct ResultTable {
     }
 
     /// The lines of the table for a width in columns, and the headings of the columns that do not fit.
-    /// - Parameter bold: formats a text as a heading.
-    func lines(width: Int, bold: (String) -> String = { $0 }) -> (lines: [String], leftOut: [String]) {
-        let headed = columns.indices.filter { columns[$0].heading != nil }
+    /// - Parameter colour: formats a text in a colour (`Colour`).
+    func lines(width: Int, colour: (Int, String) -> String = { $1 }) -> (lines: [String], leftOut: [String]) {
+        func bold(_ text: String) -> String { colour(Colour.bold, text) }
+        let named = columns.indices.filter { columns[$0].heading != nil }
+        let headed = named.filter { !columns[$0].isLast } + named.filter { columns[$0].isLast }
         let texts = rows.map { row in headed.map { Printable.text(row[$0].text) } }
         let layout = TableLayout(
             headed.map { index in
@@ -88,12 +96,17 @@ struct ResultTable {
                 return .init(
                     heading: column.heading ?? "", isNumber: column.isNumber, isWhole: column.isWhole,
                     least: column.least,
-                    isCutInside: column.isCutInside, isMinor: column.isMinor)
+                    isCutInside: column.isCutInside, isMinor: column.isMinor, isWrapped: column.isWrapped)
             }, rows: texts, width: width)
         var lines = layout.heading(bold: bold).map { [$0] } ?? []
-        for row in texts {
+        for (number, row) in texts.enumerated() {
             if layout.isStacked, !lines.isEmpty { lines.append("") }
-            lines += layout.lines(of: row, bold: bold)
+            if number < groups.count, number == 0 || groups[number] != groups[number - 1] {
+                lines.append(bold(TextWidth.cutInside(Printable.text(groups[number]), to: width)))
+            }
+            lines += layout.lines(of: row, bold: bold) { column, text in
+                rows[number][headed[column]].colour.map { colour($0, text) } ?? text
+            }
         }
         return (lines, layout.leftOut)
     }

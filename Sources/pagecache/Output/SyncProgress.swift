@@ -23,11 +23,13 @@ final class SyncProgress: Sendable {
     private let clock = SystemClock()
     private let state: Mutex<State>
 
-    /// - Parameter requests: returns the number of requests sent so far, or nil when it is not counted.
-    init(terminal: Terminal, requests: @escaping @Sendable () -> Int? = { nil }) {
+    /// - Parameters:
+    ///   - verifies: whether the run verifies every page.
+    ///   - requests: returns the number of requests sent so far, or nil when it is not counted.
+    init(terminal: Terminal, verifies: Bool = false, requests: @escaping @Sendable () -> Int? = { nil }) {
         self.terminal = terminal
         self.requests = requests
-        state = Mutex(State(line: ProgressLine(startedAt: clock.now())))
+        state = Mutex(State(line: ProgressLine(startedAt: clock.now(), verifies: verifies)))
         let pause = terminal.showsProgress ? SyncProgress.redraw : SyncProgress.plainLine
         // The clock triggers the drawing, not the events. People want to see progress most while an origin does not
         // answer.

@@ -1,4 +1,5 @@
 #if Tool
+import HTTPPageSource
 import PageModel
 import PagedRepository
 
@@ -8,11 +9,14 @@ struct SyncRendering {
     let key: QueryKey
     let url: String
     let common: CommonOptions
+    /// The bytes of the stored items. `nil` where they were not read.
+    var storedBytes: Int?
 
     /// Writes the result. Throws the error that ends the tool when the status is not 0.
     func render() throws {
         if let failure { throw failure }
         write(.standard)
+        if let savings, Terminal.standard.outputIsTerminal { Terminal.standard.note(savings.text) }
         if let complaint { Terminal.standard.complain(complaint) }
         if status != .done { throw ToolProcess.Ended(status: status) }
     }
@@ -21,6 +25,7 @@ struct SyncRendering {
     var status: ExitStatus {
         if let failure { return failure.status }
         return switch report.outcome {
+        case _ where report.wasCancelled: .incomplete
         case .complete, .limited: .done
         case .incomplete, .unproven, .offline, .purged: .incomplete
         case .failed, .damaged: .unusableData
@@ -31,6 +36,7 @@ struct SyncRendering {
     var failure: ToolFailure? {
         switch report.outcome {
         case .complete, .limited, .unproven, .damaged, .purged: return nil
+        case .incomplete where report.wasCancelled && isCached: return nil
         case .incomplete where isCached, .offline where isCached, .failed where isCached && report.headFailure == nil:
             return nil
         case .incomplete, .offline, .failed:
@@ -46,12 +52,13 @@ struct SyncRendering {
 
     /// The message on standard error about an incomplete result.
     var complaint: String? {
+        if report.wasCancelled { return "interrupted: \(progress); run the command again to continue" }
         switch report.outcome {
         case .complete, .limited, .failed:
             return nil
         case .damaged:
             let gaps = report.list?.gaps ?? []
-            return "the store is damaged\(gaps.isEmpty ? "" : ": \(missing)"); 'pagecache verify --repair' mends it"
+            return "the store is damaged\(gaps.isEmpty ? "" : ": \(missing)"); 'pagecache verify --repair' repairs it"
         case .purged:
             return "purged: the list was removed while it was synced; the next 'pagecache sync' fetches it again"
         case .incomplete:
@@ -64,6 +71,22 @@ struct SyncRendering {
                 "offline: \(reason); \(SizeText.count(held)) cached items are served by 'pagecache show \(key.shortID)'"
         }
     }
+
+    /// The work that an interrupted run has done.
+    private var progress: String {
+        guard let list = report.list else { return "nothing is stored" }
+        if let sweep = list.record.sweep {
+            let pages = list.heldPages
+            let verified = pages.count { $0.range.upperBound <= sweep.position }
+            return "\(SizeText.count(verified)) of \(SizeText.count(pages.count, "page", "pages")) verified"
+        }
+        let total = list.record.end ?? list.record.total.count
+        let of = total.map { " of \(SizeText.count($0))" } ?? ""
+        return "\(SizeText.count(held))\(of) \(total ?? held == 1 ? "item is" : "items are") stored"
+    }
+
+    /// The comparison with a client that has no store. `nil` when the run saved no request.
+    var savings: Savings? { Savings(report, storedBytes: storedBytes) }
 
     private var unprovenReason: String {
         let failure = report.list?.failures.first { $0.failure?.failureClass == .loop }?.failure
@@ -97,7 +120,8 @@ struct SyncRendering {
         switch common.outputFormat {
         case .json, .ndjson: terminal.print(json.text)
         case .csv: SyncRendering.table([self]).render(.csv, to: terminal)
-        case .table: terminal.print(sentence)
+        case .table:
+            if !common.quiet || status != .done { terminal.print(sentence: sentence) }
         }
     }
 
@@ -114,25 +138,29 @@ struct SyncRendering {
     var sentence: String {
         let total = report.list?.record.total.count
         let items =
-            total.map { "\(SizeText.count(held)) of \(SizeText.count($0)) items" } ?? "\(SizeText.count(held)) items"
+            total.map { "\(SizeText.count(held)) of \(SizeText.count($0, "item", "items"))" }
+            ?? SizeText.count(held, "item", "items")
         return [
-            "\(key.shortID): \(report.outcome.rawValue)", items, described(report.reconciliation),
-            "\(SizeText.count(report.usage.requests)) \(report.usage.requests == 1 ? "request" : "requests")",
+            "\(key.shortID): \(outcomeName)", items, described(report.reconciliation),
+            SizeText.count(report.usage.requests, "request", "requests"),
             "\(SizeText.count(report.pagesFetched, "page", "pages")) fetched, \(SizeText.count(report.pagesUnchanged)) unchanged, \(SizeText.count(report.pagesKept)) kept",
             SizeText.bytes(report.usage.bytesReceived), TimeText.seconds(report.duration),
         ].joined(separator: " · ")
     }
+
+    /// `interrupted` for a run that a signal ended, which is an outcome of the tool and not of the library.
+    var outcomeName: String { report.wasCancelled ? "interrupted" : report.outcome.rawValue }
 
     private func described(_ reconciliation: SyncReport.Reconciliation) -> String {
         switch reconciliation {
         case .none: "not refreshed"
         case .firstLoad: "first load"
         case .unchanged: report.pagesFetched > 0 ? "page one unchanged" : "nothing new"
-        case .shifted: "changes at the head taken in"
-        case .repaired: "changes found and mended"
-        case .spliced: "changes taken in"
+        case .shifted: "changes of page one applied"
+        case .repaired: "changes found and applied"
+        case .spliced: "changes applied"
         case .staleTail: "the tail is stale"
-        case .replaced: "list read again"
+        case .replaced: "list fetched again"
         case .swept: "every page verified"
         case .resumed: report.pagesFetched + report.pagesUnchanged > 0 ? "resumed" : "not refreshed"
         }
@@ -147,7 +175,7 @@ struct SyncRendering {
             ("query", .string(key.shortID)),
             ("key", .string(key.text)),
             ("paging", .string(list?.record.paging ?? "")),
-            ("outcome", .string(report.outcome.rawValue)),
+            ("outcome", .string(outcomeName)),
             ("limited_by", .optional(report.limit?.rawValue)),
             ("reconciliation", .string(report.reconciliation.rawValue)),
             ("requests", .int(report.usage.requests)),
@@ -171,6 +199,11 @@ struct SyncRendering {
             ("next_attempt_at", .time(report.nextAttemptAt)),
             ("bytes_received", .int(report.usage.bytesReceived)),
             ("duration_ms", .int(Int(report.duration.wholeMilliseconds))),
+            (
+                "url",
+                .string(list.flatMap { ListRunner.url(of: $0.record) } ?? HTTPPageSource.key(for: url)?.text ?? url)
+            ),
+            ("version", .optional(list.map { VersionText.text($0.record.contentVersion) })),
         ]
     }
 }

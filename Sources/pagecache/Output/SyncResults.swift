@@ -12,7 +12,9 @@ struct SyncResults {
         let terminal = Terminal.standard
         let renderings = renderings
         switch common.outputFormat {
-        case .table: for one in renderings { terminal.print(one.sentence) }
+        case .table:
+            for one in renderings where !common.quiet || one.status != .done { terminal.print(sentence: one.sentence) }
+            if let summary { terminal.note(summary) }
         case .json: terminal.print(JSONOutput.array(renderings.map(\.json)).text)
         case .ndjson: for one in renderings { terminal.print(one.json.text) }
         case .csv: SyncRendering.table(renderings).render(.csv, to: terminal)
@@ -26,8 +28,27 @@ struct SyncResults {
             let line = one.failure.map { "\($0.message)\($0.hint.map { " (\($0))" } ?? "")" } ?? one.complaint
             if let line { Terminal.standard.complain("\(one.key.shortID): \(line)") }
         }
-        let status = renderings.map(\.status).max { SyncResults.rank($0) < SyncResults.rank($1) } ?? .done
+        // An unproven list stays unproven however often it is synced. The summary counts it, and its message names it.
+        let status =
+            renderings.filter { $0.report.outcome != .unproven }.map(\.status).max {
+                SyncResults.rank($0) < SyncResults.rank($1)
+            } ?? .done
         if status != .done { throw ToolProcess.Ended(status: status) }
+    }
+
+    /// The counts of all results. `nil` for fewer than two.
+    private var summary: String? {
+        guard results.count > 1 else { return nil }
+        let counts = Dictionary(grouping: renderings.map(\.outcomeName)) { $0 }.mapValues(\.count)
+        let outcomes = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
+        let savings = renderings.compactMap(\.savings)
+        let saved = savings.reduce(0) { $0 + $1.withoutStore - $1.requests }
+        let parts = [
+            SizeText.count(results.count, "query", "queries") + ": " + outcomes.joined(separator: ", "),
+            SizeText.count(renderings.reduce(0) { $0 + $1.report.usage.requests }, "request", "requests")
+                + (saved > 0 ? ", \(SizeText.count(saved)) saved" : ""),
+        ]
+        return parts.joined(separator: " · ")
     }
 
     var renderings: [SyncRendering] {
@@ -37,7 +58,7 @@ struct SyncResults {
     /// Failures that only people can fix rank above temporary ones.
     private static func rank(_ status: ExitStatus) -> Int {
         switch status {
-        case .done: 0
+        case .done, .changed: 0
         case .incomplete: 1
         case .unreachable: 2
         case .unusableData: 3

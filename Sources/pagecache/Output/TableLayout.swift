@@ -17,6 +17,8 @@ struct TableLayout {
         var isCutInside = false
         /// Whether the column is left out before others.
         var isMinor = false
+        /// Whether long texts continue on the next lines instead of being cut. Such a column is never left out.
+        var isWrapped = false
     }
 
     /// The default for the shortest length of a cut text.
@@ -57,7 +59,11 @@ struct TableLayout {
             let silent = shown.lastIndex { index in
                 rows.allSatisfy { $0[index] == TableLayout.nothing || $0[index].isEmpty }
             }
-            shown.remove(at: silent ?? shown.lastIndex { columns[$0].isMinor } ?? shown.count - 1)
+            guard
+                let removed = silent ?? shown.lastIndex(where: { columns[$0].isMinor })
+                    ?? shown.lastIndex(where: { !columns[$0].isWrapped })
+            else { break }
+            shown.remove(at: removed)
         }
         isStacked = sum(least, shown) > width
         self.shown = isStacked ? Array(columns.indices) : shown
@@ -75,47 +81,73 @@ struct TableLayout {
     /// The line above a table. `nil` when each value has its own line.
     /// - Parameter bold: formats a text as a heading.
     func heading(bold: (String) -> String = { $0 }) -> String? {
-        isStacked ? nil : bold(line(columns.map(\.heading)))
+        isStacked ? nil : bold(self.line(columns.map { [$0.heading] }, at: 0) { $1 })
     }
 
     /// The lines of one row.
-    func lines(of row: [String], bold: (String) -> String = { $0 }) -> [String] {
-        guard isStacked else { return [line(row)] }
+    /// - Parameters:
+    ///   - bold: formats a text as a heading.
+    ///   - paint: formats the text of a column, given by its index.
+    func lines(
+        of row: [String], bold: (String) -> String = { $0 }, paint: (Int, String) -> String = { $1 }
+    ) -> [String] {
+        guard isStacked else {
+            let cells = columns.indices.map { cell(row[$0], in: $0) }
+            return (0..<(shown.map { cells[$0].count }.max() ?? 1)).map { line(cells, at: $0, paint) }
+        }
         return shown.filter { row[$0] != TableLayout.nothing && !row[$0].isEmpty }.flatMap { index in
             let heading = columns[index].heading
             let lines = TableLayout.wrapped("\(heading) \(row[index])", width: width)
-            guard let first = lines.first, first.hasPrefix(heading) else { return lines }
-            return [bold(heading) + first.dropFirst(heading.count)] + lines.dropFirst()
+            guard let first = lines.first, first.hasPrefix(heading) else { return lines.map { paint(index, $0) } }
+            return [bold(heading) + paint(index, String(first.dropFirst(heading.count)))]
+                + lines.dropFirst().map { paint(index, $0) }
         }
     }
 
-    private func line(_ row: [String]) -> String {
+    /// The lines of one value.
+    private func cell(_ text: String, in index: Int) -> [String] {
+        let column = columns[index]
+        if column.isNumber { return [text] }
+        if column.isWrapped { return TableLayout.wrapped(text, width: widths[index], margin: "") }
+        return [
+            column.isCutInside
+                ? TextWidth.cutInside(text, to: widths[index]) : TextWidth.cut(text, to: widths[index])
+        ]
+    }
+
+    private func line(_ cells: [[String]], at number: Int, _ paint: (Int, String) -> String) -> String {
         let padded = shown.map { index in
-            let column = columns[index]
-            let text =
-                column.isNumber
-                ? row[index]
-                : column.isCutInside
-                    ? TextWidth.cutInside(row[index], to: widths[index]) : TextWidth.cut(row[index], to: widths[index])
-            let space = String(repeating: " ", count: max(0, widths[index] - TextWidth.columns(text)))
-            return columns[index].isNumber ? space + text : text + space
+            let text = number < cells[index].count ? cells[index][number] : ""
+            let isLast = index == shown.last && !columns[index].isNumber
+            let space = String(repeating: " ", count: isLast ? 0 : max(0, widths[index] - TextWidth.columns(text)))
+            let painted = paint(index, text)
+            return columns[index].isNumber ? space + painted : painted + space
         }
         var line = padded.joined(separator: "  ")
         while line.utf8.last == UInt8(ascii: " ") { line.removeLast() }
         return line
     }
 
-    /// Breaks a text into lines, at spaces where possible. Lines after the first are indented by two columns.
-    static func wrapped(_ text: String, width: Int) -> [String] {
+    /// Breaks a text into lines, at spaces where possible.
+    /// - Parameters:
+    ///   - margin: the indentation of the lines after the first.
+    ///   - breakingWords: whether a word that is longer than a line is broken. Otherwise it exceeds its line.
+    static func wrapped(
+        _ text: String, width: Int, margin indentation: String = "  ", breakingWords: Bool = true
+    ) -> [String] {
         var lines: [String] = []
         var rest = text[...]
         while true {
-            let margin = lines.isEmpty || width < 4 ? "" : "  "
+            let margin = lines.isEmpty || width < 4 ? "" : indentation
             let room = max(1, width - margin.count)
             guard TextWidth.columns(rest) > room else { return lines + [margin + rest] }
             let piece = TextWidth.prefix(rest, columns: room)
             // A space right behind the line is a valid break, too.
             if let space = rest[...piece.endIndex].lastIndex(of: " "), space > rest.startIndex {
+                lines.append(margin + rest[..<space])
+                rest = rest[rest.index(after: space)...]
+            } else if !breakingWords {
+                guard let space = rest.dropFirst().firstIndex(of: " ") else { return lines + [margin + rest] }
                 lines.append(margin + rest[..<space])
                 rest = rest[rest.index(after: space)...]
             } else {

@@ -35,15 +35,18 @@ extension Terminal {
                 ("code", .string(failure.code)), ("message", .string(failure.message)),
                 ("hint", failure.hint.map { .string($0) } ?? .null),
             ])
-            say(JSONOutput.object([("error", error)]).text)
+            say(JSONOutput.object([("error", error)]).text, wrapping: false)
         } else {
             say("pagecache: \(failure.message)\(failure.hint.map { " (\($0))" } ?? "")")
         }
     }
 
-    private func say(_ line: String) {
+    /// - Parameter wrapping: whether a terminal breaks the line between words.
+    private func say(_ line: String, wrapping: Bool = true) {
         if state.withLock({ $0.hasProgressLine }) { progress("") }
-        put(Array((Printable.text(line) + "\n").utf8), to: STDERR_FILENO)
+        let width = wrapping && errorIsTerminal ? errorWidth : .max
+        let lines = TableLayout.wrapped(Printable.text(line), width: width, breakingWords: false)
+        put(Array((lines.joined(separator: "\n") + "\n").utf8), to: STDERR_FILENO)
     }
 }
 #endif

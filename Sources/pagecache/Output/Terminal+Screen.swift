@@ -49,7 +49,9 @@ extension Terminal {
 
     /// Asks a question. Only `y` or `yes` returns true.
     func confirm(_ question: String) -> Bool {
-        let question = "\(Printable.text(question)) [y/N] "
+        let lines = TableLayout.wrapped(
+            "\(Printable.text(question)) [y/N]", width: errorWidth - 1, breakingWords: false)
+        let question = lines.joined(separator: "\n") + " "
         put(Array(question.utf8), to: STDERR_FILENO)
         state.withLock { $0.question = question }
         let answer = waiting { readLine() }?.lowercased() ?? ""
@@ -62,7 +64,9 @@ extension Terminal {
     /// Restores the terminal, and writes nothing else. For exits that cannot wait.
     func restore() {
         let was = state.withLock { state in
-            defer { (state.hasProgressLine, state.hasView, state.question) = (false, false, nil) }
+            defer {
+                (state.hasProgressLine, state.hasView, state.question, state.settings) = (false, false, nil, nil)
+            }
             return state
         }
         clear(was)
@@ -71,6 +75,7 @@ extension Terminal {
     private func clear(_ was: State) {
         if was.hasProgressLine { put(Array("\r\u{1b}[K".utf8), to: STDERR_FILENO) }
         if was.hasView { put(Array("\u{1b}[?25h\u{1b}[?1049l".utf8), to: STDOUT_FILENO) }
+        giveKeysBack(was.settings)
         if was.question != nil { put([UInt8(ascii: "\n")], to: STDERR_FILENO) }
     }
 
@@ -89,10 +94,11 @@ extension Terminal {
 
     /// Takes the terminal back: repeats an open question, and redraws the view.
     func resume() {
-        let question = state.withLock { state in
+        let (question, readsKeys) = state.withLock { state in
             state.isSuspended = false
-            return state.question
+            return (state.question, state.settings != nil)
         }
+        if readsKeys { takeKeys() }
         if let question { put(Array(question.utf8), to: STDERR_FILENO) }
         redraw()
     }

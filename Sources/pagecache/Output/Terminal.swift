@@ -22,13 +22,15 @@ final class Terminal: Sendable {
         var question: String?
         /// Whether other programs use the screen, between Ctrl-Z and the continuation.
         var isSuspended = false
+        /// The settings of the terminal before a view began to read keys.
+        var settings: termios?
         /// The action that redraws the view.
         var redraw: (@Sendable () -> Void)?
         var buffer: [UInt8] = []
         var isQuiet = false
         var isVerbose = false
         var isJSON = false
-        var allowsColour = true
+        var hasColour = false
         var mayAsk = true
     }
 
@@ -41,11 +43,12 @@ final class Terminal: Sendable {
     private let callsEnded = Atomic<Int>(0)
 
     /// Applies the options of the command.
+    /// - Parameter colour: whether results have colours.
     func configure(quiet: Bool, json: Bool, colour: Bool, verbose: Bool = false, mayAsk: Bool = true) {
         state.withLock {
             $0.isQuiet = quiet
             $0.isJSON = json
-            $0.allowsColour = colour
+            $0.hasColour = colour
             $0.isVerbose = verbose && !quiet
             $0.mayAsk = mayAsk
         }
@@ -60,6 +63,12 @@ final class Terminal: Sendable {
     var showsProgress: Bool { errorIsTerminal && !Terminal.isDumb && !state.withLock { $0.isQuiet } }
 
     // MARK: Results
+
+    /// Prints a sentence, on a terminal with line breaks between words.
+    func print(sentence: String) {
+        let width = outputIsTerminal ? width : .max
+        for line in TableLayout.wrapped(Printable.text(sentence), width: width, breakingWords: false) { print(line) }
+    }
 
     /// Prints a line of results. Control characters are made visible (R46).
     func print(_ line: String) {
@@ -97,7 +106,7 @@ final class Terminal: Sendable {
 
     /// The text in colour, where colours are enabled.
     func colour(_ code: Int, _ text: String) -> String {
-        guard outputIsTerminal, state.withLock({ $0.allowsColour }) else { return text }
+        guard !text.isEmpty, state.withLock({ $0.hasColour }) else { return text }
         return "\u{1b}[\(code)m\(text)\u{1b}[0m"
     }
 

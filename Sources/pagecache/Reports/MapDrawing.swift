@@ -28,6 +28,11 @@ struct MapDrawing {
         return lines + [""] + legend(size, colour)
     }
 
+    /// The whole list in one row of at most so many cells.
+    func row(cells count: Int, colour: (Int, String) -> String) -> String {
+        drawn(map.cells(of: CoverageMap.cellSize(for: map.length, atMost: count))[...], colour)
+    }
+
     /// Adjacent cells of one colour share one colour code.
     private func drawn(_ cells: ArraySlice<CoverageMap.Stretch>, _ colour: (Int, String) -> String) -> String {
         var text = ""
@@ -79,12 +84,12 @@ extension CoverageMap.State {
 
     fileprivate var colour: Int {
         switch self {
-        case .failing: 31
-        case .gap: 90
-        case .old: 35
-        case .inferred: 36
-        case .stale: 33
-        case .fresh: 32
+        case .failing: Colour.failing
+        case .gap: Colour.missing
+        case .old: Colour.old
+        case .inferred: Colour.inferred
+        case .stale: Colour.stale
+        case .fresh: Colour.fresh
         }
     }
 }

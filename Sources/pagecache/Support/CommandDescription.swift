@@ -25,6 +25,8 @@ struct CommandDescription: Decodable {
         var valueName: String?
         var defaultValue: String?
         var abstract: String?
+        var discussion: String?
+        var allValues: [String]?
     }
 
     var commandName: String

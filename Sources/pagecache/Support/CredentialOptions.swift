@@ -17,19 +17,22 @@ struct Credential {
 
 /// The options for credentials. They name variables and files, so that no secret has to be on a command line (R45).
 struct CredentialOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A header to send; repeatable.", valueName: "Name: value"))
+    @Option(help: ArgumentHelp("Send this header. Repeatable.", valueName: "Name: value"))
     var header: [String] = []
     @Option(
-        help: ArgumentHelp("A header whose value is in an environment variable; repeatable.", valueName: "Name=VAR"))
+        help: ArgumentHelp(
+            "Send a header with the value of an environment variable. Repeatable.", valueName: "Name=VAR"))
     var headerEnv: [String] = []
     @Option(
-        help: ArgumentHelp("Headers to send, from a file: 'Name: value', one a line.", valueName: "file"),
+        help: ArgumentHelp("Send the headers in this file: 'Name: value', one per line.", valueName: "file"),
         completion: .file())
     var headerFile: String?
-    @Option(help: ArgumentHelp("Send 'Authorization: Bearer' with the value of this variable.", valueName: "VAR"))
+    @Option(
+        help: ArgumentHelp("Send 'Authorization: Bearer' with the value of this variable.", valueName: "VAR"),
+        completion: .variables)
     var bearerEnv: String?
     @Option(
-        help: ArgumentHelp("Send 'Authorization: Bearer' with what is in this file.", valueName: "file"),
+        help: ArgumentHelp("Send 'Authorization: Bearer' with the content of this file.", valueName: "file"),
         completion: .file())
     var bearerFile: String?
 
@@ -57,7 +60,7 @@ struct CredentialOptions: ParsableArguments {
         }
         if isSeen {
             Terminal.standard.warn(
-                "a secret in --header can be seen by others on this machine; --header-env and --header-file keep it out of sight"
+                "other users of this machine can see a secret in --header; use --header-env or --header-file instead"
             )
         }
         for pair in headerEnv {

@@ -37,6 +37,8 @@ final class DeferredStore: PageStorage {
     func state(of key: QueryKey) async throws(StorageError) -> ListState? { try await opened?.state(of: key) }
     func summaries() async throws(StorageError) -> [QuerySummary] { try await opened?.summaries() ?? [] }
 
+    func summary(of query: QueryID) async throws(StorageError) -> QuerySummary? { try await opened?.summary(of: query) }
+
     func outline(of query: QueryID) async throws(StorageError) -> ListOutline? {
         try await existing().outline(of: query)
     }
@@ -110,12 +112,7 @@ final class DeferredStore: PageStorage {
 
     var observedQueries: Set<QueryID> { opened?.observedQueries ?? [] }
 
-    /// Adds the tally of a run to the statistics of its query. Does nothing while the store does not exist.
-    func add(_ tally: RunTally, to query: QueryID) async throws(StorageError) {
-        try await opened?.add(tally, to: query)
-    }
-
-    private var opened: PageStore? { store.withLock { $0 } }
+    var opened: PageStore? { store.withLock { $0 } }
 
     private func existing() throws(StorageError) -> PageStore {
         guard let opened else { throw StorageError(.notFound, "there is no store at \(path)") }

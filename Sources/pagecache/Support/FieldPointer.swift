@@ -4,14 +4,17 @@ import HTTPPageSource
 
 /// A place in an item (RFC 6901), which is looked up in the item's bytes.
 struct FieldPointer: Hashable {
-    /// The pointer as it was written.
+    /// The name of the field: the pointer as it was written, or the name before it.
     let text: String
     private let tokens: [[UInt8]]
 
-    /// Returns nil when `text` is no JSON Pointer: see `JSONPointer`.
+    /// A field from a JSON Pointer, or from `name=/pointer`. Returns nil for other texts: see `JSONPointer`.
     init?(_ text: String) {
-        guard let pointer = JSONPointer(text) else { return nil }
-        self.text = text
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        // A pointer starts with a slash and may contain an equals sign. A name does not start with a slash.
+        let isNamed = parts.count == 2 && !text.hasPrefix("/") && !parts[0].isEmpty
+        guard let pointer = JSONPointer(isNamed ? String(parts[1]) : text) else { return nil }
+        self.text = isNamed ? String(parts[0]) : text
         tokens = pointer.tokens.map { Array($0.utf8) }
     }
 
@@ -24,7 +27,7 @@ struct FieldPointer: Hashable {
     /// Checks the argument of `--fields`.
     static func validate(_ text: String?) throws {
         guard let text, list(text) == nil else { return }
-        throw ValidationError("--fields takes JSON Pointers as in /id,/owner/name, not '\(text)'")
+        throw ValidationError("--fields takes JSON Pointers as in /id,owner=/owner/name, not '\(text)'")
     }
 
     /// The value in `payload`. Returns nil when there is none.

@@ -14,18 +14,31 @@ struct ListRunner {
         var report: SyncReport
     }
 
+    /// The work on one list.
+    struct Job {
+        var query: QueryRecord
+        /// The runs, in order. Not empty.
+        var runs: [SyncOptions.Work]
+        /// Whether pages that are not due are left alone (R33).
+        var isDue = false
+
+        init(query: QueryRecord, runs: [SyncOptions.Work]) { (self.query, self.runs) = (query, runs) }
+
+        init(_ due: DueWork) { (query, runs, isDue) = (due.query, due.runs, true) }
+    }
+
     let store: PageStore
     /// The caller's credential, and further headers.
     let credential: Credential
     let timeout: Duration?
-    /// The settings of fetching. The work is set for each list, and pages that are not due are left alone (R33).
+    /// The settings of fetching. The work is set for each list.
     let options: SyncOptions
     /// Whether the caller named the one list. The credential is then meant for it.
     var isNamed = false
 
     /// Runs the work, and returns the results in order. Lists that other programs fill have no result. After a
     /// cancellation, returns the results so far.
-    func run(_ due: [DueWork]) async throws -> [Result] {
+    func run(_ due: [Job]) async throws -> [Result] {
         guard !due.isEmpty else { return [] }
         var limits = HTTPLimits()
         if let timeout { limits.requestTimeout = timeout }
@@ -35,7 +48,7 @@ struct ListRunner {
             for one in due where !Task.isCancelled {
                 guard let url = ListRunner.url(of: one.query) else {
                     Terminal.standard.detail(
-                        "\(one.query.key.shortID) is left to the program that fills it: how it is asked is not in the store"
+                        "\(one.query.key.shortID) is skipped: the store does not know its URL, so only the program that fetched it can update it"
                     )
                     continue
                 }
@@ -57,7 +70,7 @@ struct ListRunner {
     }
 
     private func run(
-        _ due: DueWork, _ url: String, _ transport: AsyncHTTPTransport, _ limits: HTTPLimits
+        _ due: Job, _ url: String, _ transport: AsyncHTTPTransport, _ limits: HTTPLimits
     ) async throws -> SyncReport {
         let origin: HTTPPageSource
         do {
@@ -65,18 +78,23 @@ struct ListRunner {
         } catch {
             return try await refused(error, due.query)
         }
-        let progress = SyncProgress(terminal: .standard) { origin.usage.requests }
+        let progress = SyncProgress(terminal: .standard, verifies: due.runs == [.sweep]) { origin.usage.requests }
         // The progress line is removed after a failure of the store as well.
         defer { progress.finish() }
         var whole: SyncReport?
         for work in due.runs where !Task.isCancelled {
-            let options = DueWork.options(for: work, from: options)
+            var options = due.isDue ? DueWork.options(for: work, from: options) : options
+            options.work = work
             let before = origin.usage
+            let version = try await store.query(due.query.key)?.contentVersion
             let sync = ListSync(
                 storage: store, source: origin, key: due.query.key, options: options,
                 logger: ToolLog.logger("pagecache.sync"))
             let report = try await sync.run { progress.show($0) }
-            await count(report, since: before, after: work)
+            var tally = RunTally(report, after: work)
+            tally.requests -= before.requests
+            tally.bytesReceived -= before.bytesReceived
+            await store.count(tally, report, since: version)
             whole = whole.map { $0.joined(with: report) } ?? report
             // An origin that is offline or refuses page one will not answer the next request either.
             if report.outcome == .offline || report.headFailure != nil { break }
@@ -91,6 +109,7 @@ struct ListRunner {
     ) throws(FetchFailure) -> HTTPPageSource {
         var configuration = HTTPSourceConfiguration(url: url)
         configuration.limits = limits
+        let transport = LoggedTransport(transport)
         let plain = try HTTPPageSource(configuration, stored: query.source, transport: transport)
         if !isNamed || credential.fields.isEmpty, !plain.belongsToAnother(stored: query.source) { return plain }
         configuration.headers = credential.fields
@@ -100,7 +119,8 @@ struct ListRunner {
             throw FetchFailure(
                 .forbidden,
                 credential.fields.isEmpty
-                    ? "it was fetched with a credential, and none was given" : "it was fetched with another credential",
+                    ? "the list was fetched with a credential, and none was given"
+                    : "the list was fetched with another credential",
                 isRetryable: false)
         }
         return proven
@@ -121,19 +141,6 @@ struct ListRunner {
         report.outcome = outcome
         return report
     }
-
-    /// A failure to count must not fail the run.
-    private func count(_ report: SyncReport, since before: SourceUsage, after work: SyncOptions.Work) async {
-        guard let query = report.list?.record.id else { return }
-        var tally = RunTally(report, after: work)
-        tally.requests -= before.requests
-        tally.bytesReceived -= before.bytesReceived
-        do throws(StorageError) {
-            try await store.add(tally, to: query)
-        } catch {
-            Terminal.standard.detail("the run was not counted: \(error.message)")
-        }
-    }
 }
 
 extension SyncReport {
@@ -152,6 +159,7 @@ extension SyncReport {
         sum.warnings = warnings + later.warnings.filter { !warnings.contains($0) }
         sum.headFailure = headFailure ?? later.headFailure
         sum.duration += duration
+        sum.wasCancelled = wasCancelled || later.wasCancelled
         return sum
     }
 }

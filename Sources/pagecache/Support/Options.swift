@@ -22,25 +22,24 @@ struct CommonOptions: ParsableArguments {
         completion: .file())
     var store: String?
 
-    @Option(name: .long, help: "How results are written: table, json, ndjson or csv.")
+    @Option(name: .long, help: "The format of results: table, json, ndjson or csv.")
     var format: OutputFormat?
 
     @Flag(name: .long, help: "Short for --format json.")
     var json = false
 
-    @Flag(name: [.short, .long], help: "Say nothing but results and errors.")
+    @Flag(name: [.short, .long], help: "Print only warnings, errors and results. A successful sync prints nothing.")
     var quiet = false
 
     @Flag(
         name: [.short, .long],
-        help: "Say more, on standard error: which store, what is asked for, what failed and when.")
+        help: "Print details on standard error: the store, each request, and each failure.")
     var verbose = false
 
-    @Flag(help: "Never ask anything.")
+    @Flag(help: "Never prompt.")
     var noInput = false
 
-    @Flag(name: .long, help: "No colours. The variable NO_COLOR does the same.")
-    var noColor = false
+    @OptionGroup var colours: ColourOptions
 
     var outputFormat: OutputFormat { namedFormat ?? .table }
 
@@ -52,7 +51,8 @@ struct CommonOptions: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         Terminal.standard.configure(
             quiet: quiet, json: outputFormat == .json || outputFormat == .ndjson,
-            colour: !noColor && (environment["NO_COLOR"] ?? "").isEmpty, verbose: verbose, mayAsk: !noInput)
+            colour: colours.isColoured(environment: environment, isTerminal: Terminal.standard.outputIsTerminal),
+            verbose: verbose, mayAsk: !noInput)
         Terminal.standard.detail("the store is \(storePath)")
     }
 
@@ -110,33 +110,47 @@ extension PageStore {
     }
 }
 
-/// A duration as people write it: `30s`, `5m`, `2h`, `7d`, `250ms`.
+/// A duration as people write it: `30s`, `5m`, `2h`, `7d`, `1w`, `250ms`, or several in a row as in `1h30m`.
 struct DurationArgument: ExpressibleByArgument, Hashable {
     var duration: Duration
     /// The text as it was written. `--help` shows it for a default.
     var defaultValueDescription: String
 
     init?(argument: String) {
-        let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)]
-        guard let (suffix, seconds) = units.first(where: { argument.hasSuffix($0.0) }),
-            let count = Double(argument.dropLast(suffix.count)), count >= 0, count * seconds < 1e10
-        else { return nil }
-        duration = .milliseconds(Int64(count * seconds * 1_000))
+        let units: [Substring: Double] = [
+            "ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000,
+        ]
+        var rest = argument[...]
+        var sum = 0.0
+        while !rest.isEmpty {
+            let number = rest.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+            rest = rest.dropFirst(number.count)
+            let unit = rest.prefix { $0.isLetter }
+            rest = rest.dropFirst(unit.count)
+            guard let count = Double(number), let seconds = units[unit] else { return nil }
+            sum += count * seconds
+        }
+        guard !argument.isEmpty, sum < 1e10 else { return nil }
+        duration = .milliseconds(Int64(sum * 1_000))
         defaultValueDescription = argument
     }
 }
 
-/// A size as people write it: `500M`, `2G`, `64k`. Units are powers of 1,000.
+/// A size as people write it: `500M`, `500MB`, `2g` are powers of 1,000, and `500MiB` is a power of 1,024.
 struct SizeArgument: ExpressibleByArgument, Hashable {
     var bytes: Int
 
     init?(argument: String) {
-        let units: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12]
-        let unit = argument.last.flatMap { units[$0] }
-        guard let count = Double(unit == nil ? argument[...] : argument.dropLast()), count >= 0,
-            count * (unit ?? 1) < 1e18
+        let number = argument.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        var unit = argument.dropFirst(number.count).lowercased()
+        let isBinary = unit.hasSuffix("ib")
+        if unit.hasSuffix("b") { unit.removeLast(isBinary ? 2 : 1) }
+        guard let count = Double(number), let power = ["", "k", "m", "g", "t", "p"].firstIndex(of: unit),
+            !isBinary || power > 0
         else { return nil }
-        bytes = Int(count * (unit ?? 1))
+        let size = (0..<power).reduce(count) { size, _ in size * (isBinary ? 1_024 : 1_000) }
+        guard size < 1e18 else { return nil }
+        bytes = Int(size)
     }
 }
 

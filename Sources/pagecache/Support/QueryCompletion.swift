@@ -6,11 +6,25 @@ import PageStore
 import PagedRepository
 import Synchronization
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 extension CompletionKind {
-    /// The ids of the queries in the store. The store is the one that `--store` names in the typed words, else the
-    /// default one.
+    /// The keys and ids of the queries in the store. The store is the one that `--store` names in the typed words, else
+    /// the default one.
     static var queries: CompletionKind {
-        .custom { (words: [String], _: Int, prefix: String) in QueryCompletion.awaitedIDs(words: words, prefix: prefix)
+        .custom { (words: [String], _: Int, prefix: String) in
+            QueryCompletion.awaited(words: words, prefix: prefix, shell: CompletionShell.requesting)
+        }
+    }
+
+    /// The names of environment variables.
+    static var variables: CompletionKind {
+        .custom { (_: [String], _: Int, prefix: String) in
+            ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix(prefix) }.sorted()
         }
     }
 }
@@ -19,25 +33,66 @@ extension CompletionKind {
 enum QueryCompletion {
     /// The blocking form for the parser, which calls it outside any task. It blocks the main thread only, which the
     /// answer does not need.
-    static func awaitedIDs(words: [String], prefix: String) -> [String] {
-        let found = Mutex<[String]>([])
+    static func awaited(words: [String], prefix: String, shell: CompletionShell?) -> [String] {
+        let found = Mutex<[QueryKey]>([])
         let isDone = DispatchSemaphore(value: 0)
         Task.detached {
-            let ids = await ids(words: words, prefix: prefix)
-            found.withLock { $0 = ids }
+            let keys = await keys(words: words)
+            found.withLock { $0 = keys }
             isDone.signal()
         }
         isDone.wait()
-        return found.withLock { $0 }
+        return candidates(found.withLock { $0 }, prefix: prefix, shell: shell)
     }
 
-    static func ids(words: [String], prefix: String) async -> [String] {
+    private static func keys(words: [String]) async -> [QueryKey] {
         var options = CommonOptions()
         options.store = store(in: words)
         guard let store = try? await options.openStore(.readOnly) else { return [] }
         let records = (try? await store.records()) ?? []
         await store.close()
-        return records.map(\.key.shortID).filter { prefix.isEmpty || $0.hasPrefix(prefix) }.sorted()
+        return records.map(\.key)
+    }
+
+    /// The completions of a prefix, in the form of a shell. Keys come first, with their ids as descriptions where the
+    /// shell shows descriptions. Ids follow when the prefix begins one. Pure.
+    static func candidates(_ keys: [QueryKey], prefix: String, shell: CompletionShell?) -> [String] {
+        // Keys without the scheme name queries, too. Bash splits words at colons.
+        let prefix = prefix.filter { $0 != "\"" && $0 != "'" && $0 != "\\" }
+        let isScheme = prefix.hasPrefix("http")
+        let names = keys.map { key in
+            let place = key.text.firstRange(of: "://").map { String(key.text[$0.upperBound...]) } ?? key.text
+            return (name: isScheme ? key.text : place, id: key.shortID, isPlain: isPlain(isScheme ? key.text : place))
+        }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+        switch shell {
+        case .zsh?:
+            // `name:description`; a colon of the name is escaped.
+            return names.filter { $0.name.hasPrefix(prefix) }.map { "\($0.name.replacing(":", with: "\\:")):\($0.id)" }
+                + ids(names.map { ($0.id, $0.name) }, prefix).map { "\($0.0):\($0.1.replacing(":", with: "\\:"))" }
+        case .fish?:
+            return names.filter { $0.name.hasPrefix(prefix) }.map { "\($0.name)\t\($0.id)" }
+                + ids(names.map { ($0.id, $0.name) }, prefix).map { "\($0.0)\t\($0.1)" }
+        default:
+            // Bash inserts candidates without quotes, so a name that needs quotes is completed by its id.
+            return names.filter { $0.isPlain && $0.name.hasPrefix(prefix) }.map(\.name)
+                + names.filter { ($0.isPlain ? !prefix.isEmpty : true) && $0.id.hasPrefix(prefix) }.map(\.id)
+        }
+    }
+
+    private static func ids(_ ids: [(String, String)], _ prefix: String) -> [(String, String)] {
+        prefix.isEmpty ? [] : ids.filter { $0.0.hasPrefix(prefix) }
+    }
+
+    /// Whether a shell takes the text as one word, and as it is.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-_./%+,=@".utf8.contains(byte)
+            }
+        }
     }
 
     /// The word behind `--store`, or joined to it, without the quotes that shells pass along.

@@ -22,13 +22,40 @@ extension RunTally {
 
 extension DeferredStore {
     /// Counts a run. A failure to count must not fail the run.
-    func count(_ report: SyncReport, after work: SyncOptions.Work) async {
+    /// - Parameter version: the version of the list before the run. `nil` for a new list.
+    func count(_ report: SyncReport, since version: ContentVersion?, after work: SyncOptions.Work) async {
+        await opened?.count(RunTally(report, after: work), report, since: version)
+    }
+}
+
+extension PageStore {
+    /// Counts a run. A failure to count must not fail the run.
+    /// - Parameter version: the version of the list before the run. `nil` for a new list.
+    func count(_ tally: RunTally, _ report: SyncReport, since version: ContentVersion?) async {
         guard let query = report.list?.record.id else { return }
+        var tally = tally
         do throws(StorageError) {
-            try await add(RunTally(report, after: work), to: query)
+            var start = version
+            // The first version of a list has no items.
+            if start == nil { start = try await self.version(of: query, at: Timestamp(milliseconds: 0)) }
+            if let start, try await hasChanges(of: query, since: start) { tally.changedSince = start }
+            try await add(tally, to: query)
         } catch {
             Terminal.standard.detail("the run was not counted: \(error.message)")
         }
+    }
+
+    /// Whether an item changed since a version. A journal that does not reach back to it counts as changed.
+    private func hasChanges(of query: QueryID, since version: ContentVersion) async throws(StorageError) -> Bool {
+        var version = version
+        while case .entries(let entries, let reached, let hasMore)? = try await changes(
+            of: query, since: version, limit: 1_000)
+        {
+            if entries.contains(where: { !$0.changes.isEmpty }) { return true }
+            guard hasMore else { return false }
+            version = reached
+        }
+        return true
     }
 }
 #endif

@@ -14,22 +14,23 @@ extension HTTPSourceConfiguration.Place: ExpressibleByArgument {
 
 /// The settings for an origin. Settings that are left out are detected.
 struct SourceOptions: ParsableArguments {
-    @Option(help: "How pages follow one another: auto, offset, page, cursor, keyset, link, next-url or none.")
+    @Option(help: "The paging style: auto, offset, page, cursor, keyset, link, next-url or none.")
     var paging: HTTPSourceConfiguration.Paging = .auto
-    @Option(help: ArgumentHelp("Where the items are.", valueName: "pointer"))
+    @Option(help: ArgumentHelp("The place of the items.", valueName: "pointer"))
     var items: JSONPointer?
-    @Option(help: ArgumentHelp("Where an item's id is, below the item.", valueName: "pointer"))
+    @Option(help: ArgumentHelp("The place of the id inside an item.", valueName: "pointer"))
     var id: JSONPointer?
-    @Option(help: ArgumentHelp("Where the total is.", valueName: "pointer|header:NAME"))
+    @Option(help: ArgumentHelp("The place of the total.", valueName: "pointer|header:NAME"))
     var total: HTTPSourceConfiguration.Place?
     @Option(
-        help: ArgumentHelp("Where the next URL, or the token for the next page, is.", valueName: "pointer|header:NAME"))
+        help: ArgumentHelp(
+            "The place of the next URL or of the token for the next page.", valueName: "pointer|header:NAME"))
     var next: HTTPSourceConfiguration.Place?
-    @Option(help: ArgumentHelp("Where it says whether there is more.", valueName: "pointer"))
+    @Option(help: ArgumentHelp("The place of the flag that more pages follow.", valueName: "pointer"))
     var hasMore: JSONPointer?
-    @Option(help: "Items to ask for per page.")
+    @Option(help: "The number of items to request per page.")
     var pageSize: Int?
-    @Option(help: ArgumentHelp("The parameter for items per page.", valueName: "name"))
+    @Option(help: ArgumentHelp("The parameter for the page size.", valueName: "name"))
     var limitParam: String?
     @Option(help: ArgumentHelp("The parameter for the offset.", valueName: "name"))
     var offsetParam: String?
@@ -37,14 +38,14 @@ struct SourceOptions: ParsableArguments {
     var pageParam: String?
     @Option(help: "The number of page one, 0 or 1.")
     var firstPage: Int?
-    @Option(help: ArgumentHelp("The parameter for the token, or for the last item's id.", valueName: "name"))
+    @Option(help: ArgumentHelp("The parameter for the token or the last id.", valueName: "name"))
     var cursorParam: String?
     @OptionGroup var credentials: CredentialOptions
-    @Option(help: "The key to store the list under, instead of its URL.")
+    @Option(help: "The key of the query, instead of its URL.")
     var key: String?
-    @Option(help: "Tenant, account or locale the list belongs to.")
+    @Option(help: "The tenant, account or locale of the list.")
     var scope: String?
-    @Option(help: ArgumentHelp("How long one request may take in all.", valueName: "duration"))
+    @Option(help: ArgumentHelp("The most time for one request.", valueName: "duration"))
     var timeout: DurationArgument?
 
     func validate() throws {

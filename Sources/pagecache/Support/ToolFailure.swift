@@ -4,6 +4,8 @@ import PageModel
 /// The exit codes of the tool (sysexits(3)). Scripts depend on them.
 enum ExitStatus: Int32 {
     case done = 0
+    /// `diff` found changes.
+    case changed = 1
     case usage = 64
     case unusableData = 65
     case notFound = 66
@@ -43,20 +45,20 @@ struct ToolFailure: Error {
     private init(storage error: StorageError) {
         let (status, hint): (ExitStatus, String?) =
             switch error.code {
-            case .notFound: (.notFound, "fill one with 'pagecache sync URL', or name one with --store")
-            case .cannotCreate: (.cannotCreate, "name another place with --store")
-            case .notAStore: (.unusableData, "nothing was changed; name another file with --store")
-            case .newerSchema: (.newerSchema, "nothing was changed; use a newer pagecache")
+            case .notFound: (.notFound, "create it with 'pagecache sync URL', or use --store")
+            case .cannotCreate: (.cannotCreate, "use another path with --store")
+            case .notAStore: (.unusableData, "the file is unchanged; use another path with --store")
+            case .newerSchema: (.newerSchema, "the store is unchanged; use a newer pagecache")
             case .damaged, .tookTooLong:
-                (.unusableData, "'pagecache verify' says what is damaged, 'pagecache verify --repair' mends it")
+                (.unusableData, "'pagecache verify' lists the damage, 'pagecache verify --repair' repairs it")
             case .foreignLog:
                 (.unusableData, "move that file and the one that ends with -shm elsewhere, and run the command again")
             case .tooLarge: (.unusableData, nil)
-            case .moved: (.incomplete, "run the command again: it opens the store that is there now")
+            case .moved: (.incomplete, "run the command again on the store that is there now")
             case .busy: (.incomplete, "another process is writing; try again")
-            case .full: (.inputOutput, "free some space; nothing is lost")
+            case .full: (.inputOutput, "free some space; stored pages are safe")
             case .inputOutput: (.inputOutput, nil)
-            case .permission: (.permission, "check who may read and write the file and its folder")
+            case .permission: (.permission, "check the permissions of the file and its folder")
             default: (.internal, nil)
             }
         self.init(status, error.code.description, error.message, hint: hint)
@@ -75,7 +77,7 @@ struct ToolFailure: Error {
         let hint: String? =
             switch failure.failureClass {
             case .forbidden: "give a credential with --bearer-env or --header-env"
-            case .undecodable: "name what was not found with --items and --paging, or check the URL"
+            case .undecodable: "name the place of the items with --items and the style with --paging, or check the URL"
             case .refused: "check the URL"
             case .throttled, .server: "try again later"
             default: nil

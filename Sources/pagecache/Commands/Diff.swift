@@ -1,0 +1,139 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache diff`: the changes of a list, from its journal (R48).
+struct Diff: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Show inserted, deleted, moved and edited items of a query, without the network.",
+        discussion: """
+            One line for each change: '+' inserted, '-' deleted, '>' moved, '~' edited.
+            Positions are those of the list at the time of the change. The exit code is 0
+            without changes, and 1 with changes. The store keeps the changes of the last
+            ten minutes, and older ones up to 1 MiB for each query. When they do not reach
+            back far enough, the exit code is 66.
+
+            EXAMPLES
+              pagecache diff 4k2m9xqa                 since the last sync that changed something
+              pagecache diff 4k2m9xqa --since 1h
+              pagecache diff 4k2m9xqa --since 2026-01-31T12:00:00Z
+              pagecache diff 4k2m9xqa --since @17-00c0ffee00c0ffee --json
+              pagecache sync "$URL" -q && pagecache diff "$URL" || notify-send changed
+            """)
+
+    @Argument(help: QueryHelp.one, completion: .queries)
+    var query: String
+    @Option(
+        help: ArgumentHelp(
+            "The start: last, a duration before now, a time (RFC 3339), or @VERSION. Default: last.",
+            discussion:
+                "'last' is the start of the last sync that changed an item. JSON of 'sync', 'info' and 'diff' has versions.",
+            valueName: "since"))
+    var since: SinceArgument?
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.apply()
+        let isChanged = try await common.withStore(.readOnly) { store in try await diff(store) }
+        if isChanged { throw ToolProcess.Ended(status: .changed) }
+    }
+
+    private func diff(_ store: PageStore) async throws -> Bool {
+        let record = try await QuerySelector.find(query, in: store)
+        guard let start = try await start(record, store) else { throw truncated(record) }
+        var entries: [JournalEntry] = []
+        var reached = start
+        while true {
+            switch try await store.changes(of: record.id, since: reached, limit: 1_000) {
+            case .entries(let more, let version, let hasMore)?:
+                entries += more
+                reached = version
+                if hasMore { continue }
+            case .truncated: throw truncated(record)
+            case nil:
+                throw ToolFailure(
+                    .notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' lists queries"
+                )
+            }
+            break
+        }
+        var changes = ItemChange.all(in: entries)
+        try await changes.readItems(of: record.id, in: store)
+        render(changes, record.key, start, reached)
+        return !changes.isEmpty
+    }
+
+    /// The version to compare with. Returns nil when the journal does not reach back to it.
+    private func start(_ record: QueryRecord, _ store: PageStore) async throws -> ContentVersion? {
+        switch since ?? .last {
+        case .version(let version): return version
+        case .time(let moment): return try await store.version(of: record.id, at: moment)
+        case .age(let age): return try await store.version(of: record.id, at: SystemClock().now() + (.zero - age))
+        case .last:
+            if let version = try await store.tally(of: record.id)?.changedSince { return version }
+            // No sync of the tool has changed the list, so the comparison starts with the first version.
+            return try await store.version(of: record.id, at: Timestamp(milliseconds: 0))
+        }
+    }
+
+    private func truncated(_ record: QueryRecord) -> ToolFailure {
+        ToolFailure(
+            .notFound, "journal_truncated", "the stored changes of '\(query)' do not reach back that far",
+            hint:
+                "read the whole list with 'pagecache export', and continue with --since @\(VersionText.text(record.contentVersion))"
+        )
+    }
+
+    private func render(_ changes: [ItemChange], _ key: QueryKey, _ start: ContentVersion, _ reached: ContentVersion) {
+        let terminal = Terminal.standard
+        let renderings = changes.map { ItemChangeRendering(change: $0) }
+        switch common.outputFormat {
+        case .table:
+            let width = terminal.outputIsTerminal ? terminal.width : .max
+            for one in renderings { terminal.print(styled: one.line(width: width, colour: terminal.colour)) }
+            terminal.note("\(ItemChange.summary(changes)) since @\(VersionText.text(start))")
+        case .json:
+            terminal.print(
+                JSONOutput.object([
+                    ("query", .string(key.shortID)), ("key", .string(key.text)), ("scope", .string(key.scope)),
+                    ("since", .string(VersionText.text(start))), ("reached", .string(VersionText.text(reached))),
+                    ("changes", .array(renderings.map { .object($0.members) })),
+                ]).text)
+        case .ndjson:
+            for one in renderings { terminal.print(JSONOutput.object(one.members).text) }
+        case .csv:
+            terminal.print(ItemChangeRendering.csvNames.joined(separator: ","))
+            for one in renderings { terminal.print(one.members.map { CSV.field($0.1) }.joined(separator: ",")) }
+        }
+    }
+}
+
+extension [ItemChange] {
+    /// Reads the present bytes of inserted, moved and edited items. An item that the store no longer holds stays
+    /// without bytes.
+    mutating func readItems(of query: QueryID, in store: PageStore) async throws(StorageError) {
+        let wanted = indices.filter { [.inserted, .moved, .edited].contains(self[$0].kind) && self[$0].key != nil }
+        guard !wanted.isEmpty else { return }
+        let places = try await store.locate(Set(wanted.compactMap { self[$0].key }), in: query)
+        var payloads: [Int: (id: String?, bytes: [UInt8])] = [:]
+        for range in Coverage(places.values.map { $0.position..<$0.position + 1 }).runs {
+            for part in try await store.window(of: query, range)?.parts ?? [] {
+                for index in 0..<part.content.count {
+                    let bytes = part.content.bytes[part.content.byteRange(of: index)]
+                    payloads[part.offset + index] = (part.content.ids[index], Array<UInt8>(bytes))
+                }
+            }
+        }
+        for index in wanted {
+            guard let key = self[index].key, let place = places[key], let found = payloads[place.position],
+                // Equal hashes do not prove equal ids.
+                found.id == self[index].id
+            else { continue }
+            self[index].item = found.bytes
+        }
+    }
+}
+#endif

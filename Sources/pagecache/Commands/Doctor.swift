@@ -1,0 +1,229 @@
+#if Tool
+import ArgumentParser
+import PageModel
+import PageStore
+import PagedRepository
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// `pagecache doctor`: checks the store and its surroundings.
+struct Doctor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check the store, its permissions, certificates, proxies, the clock and pinned queries.",
+        discussion: """
+            Sends no request and changes nothing. A warning leaves the exit code at 0. An
+            error sets it to 65, 73, 77 or 78. 'pagecache verify' checks every byte.
+
+            EXAMPLES
+              pagecache doctor
+              pagecache doctor --json | jq '.[] | select(.status != "ok")'
+            """)
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.apply()
+        var checks = DoctorChecks(environment: ProcessInfo.processInfo.environment, now: SystemClock().now())
+        checks.checkPlace(common.storePath)
+        do throws(StorageError) {
+            let store = try await PageStore.open(at: common.storePath, mode: .readOnly)
+            do throws(StorageError) {
+                checks.checkStore(common.storePath, try await store.statistics(), try await store.damagedQueries())
+            } catch {
+                await store.close()
+                throw error
+            }
+            await store.close()
+        } catch {
+            checks.failed(error)
+        }
+        checks.checkSurroundings()
+        let columns: [ResultTable.Column] = [
+            .init(name: "check", heading: "CHECK", isWhole: true),
+            .init(name: "status", heading: "STATUS", isWhole: true),
+            .init(name: "message", heading: "RESULT", least: 20, isWrapped: true), .init(name: "hint"),
+        ]
+        let isTable = common.outputFormat == .table
+        let rows = checks.results.map { result -> [ResultTable.Cell] in
+            let hint = isTable ? result.hint.map { " (\($0))" } ?? "" : ""
+            return [
+                .init(.string(result.name)),
+                .init(.string(result.status.rawValue), colour: result.status.colour),
+                .init(.string(result.message), result.message + hint), .init(.optional(result.hint)),
+            ]
+        }
+        ResultTable(columns: columns, rows: rows).render(common.outputFormat, to: .standard)
+        if let exit = checks.results.compactMap(\.exit).first { throw ToolProcess.Ended(status: exit) }
+    }
+}
+
+/// The results of all checks. The file system is read here; the other facts are arguments.
+struct DoctorChecks {
+    enum Status: String {
+        case ok, warning, error
+
+        var colour: Int {
+            switch self {
+            case .ok: Colour.fresh
+            case .warning: Colour.stale
+            case .error: Colour.failing
+            }
+        }
+    }
+
+    struct Result {
+        var name: String
+        var status: Status
+        var message: String
+        var hint: String?
+        /// The exit status of an error.
+        var exit: ExitStatus?
+    }
+
+    private(set) var results: [Result] = []
+    private let environment: [String: String]
+    private let now: Timestamp
+    /// The places of certificates that common systems use.
+    private static let bundles = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem",
+    ]
+
+    init(environment: [String: String], now: Timestamp) { (self.environment, self.now) = (environment, now) }
+
+    private mutating func note(
+        _ name: String, _ status: Status, _ message: String, hint: String? = nil, exit: ExitStatus? = nil
+    ) {
+        results.append(Result(name: name, status: status, message: message, hint: hint, exit: exit))
+    }
+
+    // MARK: The file
+
+    mutating func checkPlace(_ path: String) {
+        let files = FileManager.default
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        let mode = Int(status.st_mode)
+        if mode & 0o077 == 0 {
+            note("permissions", .ok, "only the owner can read the store")
+        } else {
+            note(
+                "permissions", .error, "other users can access \(path) (mode \(String(mode & 0o777, radix: 8)))",
+                hint: "chmod 600 \(path)", exit: .permission)
+        }
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        if !files.isWritableFile(atPath: folder.isEmpty ? "/" : folder) || !files.isWritableFile(atPath: path) {
+            note("write access", .warning, "this user can only read the store", hint: "sync needs write access")
+        }
+        var system = statvfs()
+        if statvfs(path, &system) == 0 {
+            let bytes = Int(system.f_bavail) * Int(system.f_frsize)
+            note(
+                "disk", bytes < 100_000_000 ? .warning : .ok, "\(SizeText.bytes(bytes)) are free",
+                hint: bytes < 100_000_000 ? "'pagecache gc --max-bytes 1G' shrinks the store" : nil)
+        }
+    }
+
+    mutating func failed(_ error: StorageError) {
+        let failure = ToolFailure(error)
+        if error.code == .notFound {
+            return note("store", .warning, error.message, hint: "'pagecache sync URL' creates it")
+        }
+        note("store", .error, error.message, hint: failure?.hint, exit: failure?.status ?? .internal)
+    }
+
+    // MARK: The store
+
+    mutating func checkStore(_ path: String, _ statistics: StoreStatistics, _ damaged: Int) {
+        note(
+            "store", .ok,
+            "\(path): \(SizeText.count(statistics.queries.count, "query", "queries")), \(SizeText.bytes(statistics.fileBytes)), schema \(statistics.schema)"
+        )
+        let lists = statistics.queries.map(\.summary.outline)
+        let broken = damaged + lists.count { !$0.damaged.isEmpty }
+        if broken > 0 {
+            note(
+                "integrity", .error, "\(SizeText.count(broken, "query is", "queries are")) damaged",
+                hint: "'pagecache verify --repair' repairs the store", exit: .unusableData)
+        } else {
+            note("integrity", .ok, "no damaged record", hint: "'pagecache verify' also checks every byte")
+        }
+        checkClock(lists)
+        checkPinned(lists)
+        let failures = lists.flatMap(\.failures)
+        let abandoned = failures.count { $0.nextAttemptAt == nil }
+        if failures.isEmpty {
+            note("failures", .ok, "no page fails")
+        } else {
+            note(
+                "failures", .warning,
+                "\(SizeText.count(failures.count, "page fails", "pages fail"))\(abandoned > 0 ? ", \(SizeText.count(abandoned)) without a scheduled retry" : "")",
+                hint: "'pagecache errors' lists them")
+        }
+    }
+
+    private mutating func checkClock(_ lists: [ListOutline]) {
+        let newest = lists.flatMap { [$0.record.validatedAt, $0.record.createdAt] }.compactMap { $0 }.max()
+        if let newest, newest - now > .seconds(60) {
+            note(
+                "clock", .error, "the store was written \(TimeText.age(newest - now)) in the future",
+                hint: "set the clock of this machine", exit: .inputOutput)
+        } else {
+            note("clock", .ok, "\(TimeText.rfc3339(now)), not before the last write")
+        }
+    }
+
+    private mutating func checkPinned(_ lists: [ListOutline]) {
+        let pinned = lists.filter(\.record.isPinned)
+        let stale = pinned.filter { $0.freshness(FreshnessPolicy(), now: now) != .fresh }
+        let last =
+            lists.compactMap(\.record.validatedAt).max().map { "; last sync \(TimeText.age(now - $0)) ago" } ?? ""
+        if pinned.isEmpty {
+            note("pinned", .ok, "no query is pinned\(last)", hint: "'sync --due' refreshes pinned queries only")
+        } else if stale.isEmpty {
+            note("pinned", .ok, "\(SizeText.count(pinned.count, "pinned query is", "pinned queries are")) fresh\(last)")
+        } else {
+            note(
+                "pinned", .warning,
+                "\(SizeText.count(stale.count)) of \(SizeText.count(pinned.count, "pinned query", "pinned queries")) \(stale.count == 1 ? "is" : "are") stale\(last)",
+                hint: "run 'pagecache sync --due' from cron or a timer")
+        }
+    }
+
+    // MARK: The surroundings
+
+    mutating func checkSurroundings() {
+        let files = FileManager.default
+        if let path = environment["SSL_CERT_FILE"], !path.isEmpty {
+            let isThere = files.isReadableFile(atPath: path)
+            note(
+                "certificates", isThere ? .ok : .error,
+                "SSL_CERT_FILE is \(path)\(isThere ? "" : ", which cannot be read")",
+                hint: isThere ? nil : "unset it, or name a readable file", exit: isThere ? nil : .permission)
+        } else if let path = DoctorChecks.bundles.first(where: files.isReadableFile) {
+            note("certificates", .ok, path)
+        } else {
+            note(
+                "certificates", .warning, "no certificates were found; https requests will fail",
+                hint: "install the package ca-certificates")
+        }
+        let names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        let proxies = names.filter { !(environment[$0] ?? "").isEmpty }
+        note(
+            "proxy", .ok,
+            proxies.isEmpty ? "none" : "\(proxies.joined(separator: ", ")) \(proxies.count == 1 ? "is" : "are") set")
+    }
+}
+#endif

@@ -1,0 +1,171 @@
+#if Tool
+import ArgumentParser
+import HTTPPageSource
+import PageModel
+import PageStore
+import PagedRepository
+
+/// `pagecache info`: the identity of a query, its paging, and its state.
+struct Info: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info",
+        abstract: "Show the URL of a query, how its origin pages, and its settings.",
+        discussion: """
+            EXAMPLES
+              pagecache info 4k2m9xqa
+              pagecache info orders --json | jq -r .url
+            """)
+
+    @Argument(help: QueryHelp.one, completion: .queries)
+    var query: String
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        common.apply()
+        let (summary, tally) = try await common.withStore(.readOnly) { store in
+            let record = try await QuerySelector.find(query, in: store)
+            guard let summary = try await store.summary(of: record.id) else {
+                throw ToolFailure(
+                    .notFound, "no_such_query", "'\(query)' was purged just now", hint: "'pagecache list' lists queries"
+                )
+            }
+            return (summary, try await store.tally(of: record.id))
+        }
+        render(InfoReport(summary, tally ?? RunTally(), now: SystemClock().now()))
+    }
+
+    private func render(_ report: InfoReport) {
+        let terminal = Terminal.standard
+        switch common.outputFormat {
+        case .json, .ndjson: terminal.print(JSONOutput.object(report.members).text)
+        case .csv:
+            let flat = report.members.filter { if case .array = $0.1 { false } else { true } }
+            ResultTable(columns: flat.map { .init(name: $0.0) }, rows: [flat.map { .init($0.1) }]).render(
+                .csv, to: terminal)
+        case .table:
+            let width = terminal.outputIsTerminal ? terminal.width : .max
+            let label = report.lines.map(\.name.count).max() ?? 0
+            for line in report.lines {
+                let name = line.name + String(repeating: " ", count: label - line.name.count)
+                let room = width == .max ? .max : max(8, width - label - 2)
+                let texts = TableLayout.wrapped(Printable.text(line.text), width: room, margin: "")
+                for (index, text) in texts.enumerated() {
+                    let shown = line.colour.map { terminal.colour($0, text) } ?? text
+                    let head = index == 0 ? terminal.colour(Colour.bold, name) : String(repeating: " ", count: label)
+                    terminal.print(styled: "\(head)  \(shown)")
+                }
+            }
+        }
+    }
+}
+
+/// The facts about one query. Pure.
+struct InfoReport {
+    private let list: ListOutline
+    private let bytes: Int
+    private let tally: RunTally
+    private let now: Timestamp
+
+    init(_ summary: QuerySummary, _ tally: RunTally, now: Timestamp) {
+        (list, bytes, self.tally, self.now) = (summary.outline, summary.bytes, tally, now)
+    }
+
+    private var record: QueryRecord { list.record }
+    private var url: String? { ListRunner.url(of: record) }
+    /// The items of page one. Later pages may have fewer, because they overlap.
+    private var pageSize: Int? { list.heldPages.first.flatMap { $0.offset == 0 && $0.count > 0 ? $0.count : nil } }
+
+    /// Whether the list was fetched with a credential. A source without one belongs to another owner then (R45).
+    private var hasCredential: Bool {
+        guard let url, let plain = try? HTTPPageSource(HTTPSourceConfiguration(url: url), transport: NoTransport())
+        else { return false }
+        return plain.belongsToAnother(stored: record.source)
+    }
+
+    private var profile: [Explained] { HTTPPageSource.explanation(inStored: record.source) }
+
+    var members: [(String, JSONOutput)] {
+        let freshness = list.freshness(FreshnessPolicy(), now: now)
+        return [
+            ("id", .string(record.key.shortID)), ("key", .string(record.key.text)),
+            ("scope", .string(record.key.scope)), ("url", .optional(url)), ("paging", .string(record.paging)),
+            ("page_size", .optional(pageSize)), ("credential", .bool(hasCredential)),
+            ("pinned", .bool(record.isPinned)), ("items", .int(list.coverage.count)),
+            ("total", .optional(record.total.count)), ("total_kind", .string(record.total.kindName)),
+            ("pages", .int(list.pages.count)), ("bytes", .int(bytes)),
+            ("freshness", .optional(freshness?.rawValue)), ("validated_at", .time(record.validatedAt)),
+            ("stale_after_ms", .int(Int(FreshnessPolicy().staleAfter(record).wholeMilliseconds))),
+            ("freshness_source", .string(record.freshFor == nil ? "default" : "origin")),
+            ("created_at", .time(record.createdAt)), ("version", .string(VersionText.text(record.contentVersion))),
+            ("runs", .int(tally.runs)), ("requests", .int(tally.requests)),
+            (
+                "profile",
+                .array(
+                    profile.map {
+                        .object([
+                            ("field", .string($0.field)), ("value", .string($0.value)),
+                            ("ground", .string($0.ground.rawValue)), ("detail", .optional($0.detail)),
+                        ])
+                    })
+            ),
+        ]
+    }
+
+    /// One line for people.
+    struct Line {
+        var name: String
+        var text: String
+        var colour: Int?
+    }
+
+    var lines: [Line] {
+        let freshness = list.freshness(FreshnessPolicy(), now: now)
+        let limit = TimeText.age(FreshnessPolicy().staleAfter(record))
+        let total = record.total.count.map { " of \(SizeText.count($0))" } ?? ""
+        var lines = [
+            Line(name: "Id", text: record.key.shortID), Line(name: "Key", text: record.key.text),
+            Line(name: "URL", text: url ?? "unknown; a program with the library fetches this list"),
+        ]
+        if !record.key.scope.isEmpty { lines.append(Line(name: "Scope", text: record.key.scope)) }
+        lines += [
+            Line(
+                name: "Items",
+                text:
+                    "\(SizeText.count(list.coverage.count))\(total), in \(SizeText.count(list.pages.count, "page", "pages")), \(SizeText.bytes(bytes))"
+            ),
+            Line(name: "Freshness", text: list.freshnessText(now: now), colour: Colour.of(freshness)),
+            Line(
+                name: "Stale after",
+                text: "\(limit) (\(record.freshFor == nil ? "the default" : "the origin's max-age"))"),
+            Line(name: "Pinned", text: record.isPinned ? "yes" : "no"),
+            Line(name: "Credential", text: hasCredential ? "yes" : "no"),
+            Line(name: "Created", text: TimeText.rfc3339(record.createdAt)),
+            Line(name: "Version", text: VersionText.text(record.contentVersion)),
+            Line(
+                name: "Synced",
+                text:
+                    "\(SizeText.count(tally.runs, "run", "runs")), \(SizeText.count(tally.requests, "request", "requests"))"
+            ),
+            Line(
+                name: "Paging",
+                text: record.paging.isEmpty
+                    ? "not known yet"
+                    : record.paging + (pageSize.map { ", \(SizeText.count($0)) items per page" } ?? "")),
+        ]
+        lines += profile.map { Line(name: "", text: $0.description) }
+        let failures = list.failures.count
+        if failures > 0 {
+            lines.append(
+                Line(name: "Failing", text: SizeText.count(failures, "page", "pages"), colour: Colour.failing))
+        }
+        return lines
+    }
+}
+
+/// A transport for a source that sends no request.
+private struct NoTransport: HTTPTransport {
+    func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
+        throw FetchFailure(.transport, "no request is sent", isRetryable: false)
+    }
+}
+#endif

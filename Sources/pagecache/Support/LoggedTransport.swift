@@ -1,0 +1,153 @@
+#if Tool
+import HTTPPageSource
+import PageModel
+import Synchronization
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A transport that prints each request with `--verbose`: method, path, status, size, time, and the origin's own error
+/// message. It also warns once about an answer with status 200 that contains an error.
+struct LoggedTransport: HTTPTransport {
+    private let base: any HTTPTransport
+    private let terminal: Terminal
+    private let hasWarned = Flag()
+
+    private final class Flag: Sendable {
+        private let isRaised = Mutex(false)
+
+        /// Returns whether the flag was down.
+        func raise() -> Bool {
+            isRaised.withLock { flag in
+                defer { flag = true }
+                return !flag
+            }
+        }
+    }
+
+    init(_ base: any HTTPTransport, terminal: Terminal = .standard) {
+        (self.base, self.terminal) = (base, terminal)
+    }
+
+    func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
+        let started = ContinuousClock.now
+        let shown = RequestText(request)
+        func detail(_ result: String) {
+            guard terminal.isVerbose else { return }
+            let milliseconds = (ContinuousClock.now - started) / .milliseconds(1)
+            terminal.detail("\(request.method) \(shown.target) → \(result), \(Int(milliseconds)) ms")
+        }
+        do {
+            let response = try await base.send(request)
+            detail("\(response.status), \(SizeText.bytes(response.body.count))")
+            if let message = OriginMessage.find(in: response) {
+                let text = shown.hidingSecrets(message)
+                if response.status >= 400 {
+                    terminal.detail("the origin says: \(text)")
+                } else if hasWarned.raise() {
+                    terminal.warn("the origin answered \(response.status) with an error: \(text)")
+                }
+            }
+            return response
+        } catch {
+            detail((error as? FetchFailure)?.message ?? "cancelled")
+            throw error
+        }
+    }
+}
+
+/// A request for people, without secrets (R45). Pure.
+struct RequestText {
+    /// The path and the parameters. A parameter that may hold a secret has no value.
+    let target: String
+    private let secrets: [String]
+
+    init(_ request: HTTPPageRequest) {
+        let parts = request.url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let place = parts[0]
+        let path = place.firstRange(of: "://").flatMap { place[$0.upperBound...].firstIndex(of: "/") }
+        // The key of a list names its parameters without paging and known secrets. Numbers are positions and sizes.
+        let key = HTTPPageSource.key(for: request.url)?.text ?? ""
+        let open = Set(key.split(separator: "?", maxSplits: 1).dropFirst().joined().split(separator: "&"))
+        var secrets: [String] = []
+        let parameters = parts.dropFirst().joined().split(separator: "&").map { parameter in
+            let pair = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard pair.count == 2 else { return String(parameter) }
+            let isShort = pair[1].count <= 12 && pair[1].allSatisfy(\.isNumber)
+            if !RequestText.isCredential(pair[0]), open.contains(parameter) || isShort { return String(parameter) }
+            secrets.append(String(pair[1]))
+            return "\(pair[0])=…"
+        }
+        target =
+            (path.map { String(place[$0...]) } ?? "/")
+            + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
+        let ordinary = ["accept", "user-agent", "if-none-match", "if-modified-since", "range", "content-type"]
+        for field in request.headers where !ordinary.contains(field.name.lowercased()) {
+            secrets.append(field.value)
+            secrets += field.value.split(separator: " ").map(String.init)
+        }
+        self.secrets = secrets.filter { $0.count >= 4 }.sorted { $0.count > $1.count }
+    }
+
+    /// The text without the values that the request keeps secret.
+    func hidingSecrets(_ text: String) -> String {
+        secrets.reduce(text) { $0.replacing($1, with: "…") }
+    }
+
+    private static func isCredential(_ name: some StringProtocol) -> Bool {
+        let name = name.lowercased()
+        return ["key", "token", "secret", "sig", "pass", "pwd", "auth", "code", "pin"].contains { name.contains($0) }
+    }
+}
+
+/// The error message in an origin's answer. Pure.
+enum OriginMessage {
+    /// An answer with more bytes has items, and is not searched for an error.
+    private static let most = 1 << 14
+    private static let length = 200
+
+    /// The first 200 characters of the message. Returns nil when the answer has none.
+    static func find(in response: HTTPPageResponse) -> String? {
+        guard !(300..<400).contains(response.status), response.body.count <= most,
+            response.body.first == UInt8(ascii: "{"),
+            let part = try? JSONDecoder().decode(Part.self, from: Data(response.body))
+        else { return nil }
+        // A successful answer may call anything a message. Only a member that names an error counts.
+        let text = response.status < 400 ? part.error : part.text
+        return text.map { String(Printable.text($0).prefix(length)) }
+    }
+
+    /// A part of an answer: a text, or an object or array that contains one.
+    private struct Part: Decodable {
+        /// The text of the part. `nil` when it has none.
+        var text: String?
+        /// The text of the member that names an error.
+        var error: String?
+
+        private struct Name: CodingKey {
+            var stringValue: String
+            var intValue: Int? { nil }
+
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+
+        init(from decoder: any Decoder) throws {
+            if let text = try? decoder.singleValueContainer().decode(String.self) {
+                self.text = text.isEmpty ? nil : text
+            } else if let members = try? decoder.container(keyedBy: Name.self) {
+                func text(_ names: String...) -> String? {
+                    names.lazy.compactMap { try? members.decode(Part.self, forKey: Name(stringValue: $0)).text }.first
+                }
+                error = text("error", "errors")
+                self.text = text("message", "error", "error_description", "detail", "title", "errors")
+            } else if var elements = try? decoder.unkeyedContainer(), !elements.isAtEnd {
+                text = try? elements.decode(Part.self).text
+            }
+        }
+    }
+}
+#endif

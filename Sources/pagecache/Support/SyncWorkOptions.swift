@@ -1,0 +1,59 @@
+#if Tool
+import ArgumentParser
+
+/// The options of `sync` that most users need.
+struct SyncWorkOptions: ParsableArguments {
+    @Flag(help: "Refresh page one only, and apply the changes that it shows.")
+    var refresh = false
+    @Flag(help: "Compare every page of the list with the origin, and correct differences.")
+    var sweep = false
+    @Option(help: ArgumentHelp("Stop after this number of pages.", valueName: "n"))
+    var maxPages: Int?
+    @Option(
+        help: ArgumentHelp(
+            "Send no request for a list whose page one is younger than this.",
+            discussion:
+                "Default: always refresh. With --due, for pinned lists, and with --stale: the origin's max-age, at most 1h, else 60s.",
+            valueName: "duration"))
+    var staleAfter: DurationArgument?
+    @Flag(help: "Send no request; report what is stored.")
+    var offline = false
+    @Flag(help: "Explain how the origin pages, and the evidence for it.")
+    var explain = false
+    @Flag(
+        help: ArgumentHelp(
+            "Do the due work of all queries. For cron.",
+            discussion:
+                "Due are scheduled retries, refreshes and missing pages of pinned queries, and interrupted sweeps. A credential is sent only for queries that were fetched with it."
+        ))
+    var due = false
+    @Flag(help: "Sync every query in the store.")
+    var all = false
+    @Flag(help: "Sync every query that is stale or was never fetched, pinned or not.")
+    var stale = false
+
+    /// Whether the options select queries, so that no target is named.
+    var selectsQueries: Bool { due || all || stale }
+}
+
+/// The options of `sync` about its requests.
+struct FetchOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The number of concurrent requests, from 1 to 64.", valueName: "n"))
+    var concurrency = 4
+    @Option(help: ArgumentHelp("The largest rate of page requests: 5/s, 30/m or 100/h.", valueName: "rate"))
+    var rate: RateArgument?
+    @Option(help: ArgumentHelp("The number of attempts before a page is given up for now.", valueName: "n"))
+    var retries = 8
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for scheduled retries. Default: 30s, and 0s with --due.", valueName: "duration"))
+    var wait: DurationArgument?
+    @Option(
+        help: ArgumentHelp(
+            "The number of known items to request again with each page, from an origin that takes any offset.",
+            valueName: "n"))
+    var overlap = 1
+    @Flag(help: "Store no answer that the origin marks with 'Cache-Control: no-store'.")
+    var respectNoStore = false
+}
+#endif

@@ -1,0 +1,79 @@
+#if Tool
+/// An error about arguments, as one line: the option, the value, and the valid values. Pure. The parser's messages leave
+/// some of that out, or spread it over several lines.
+struct UsageMessage: Equatable {
+    var message: String
+    /// `nil` means that the help of the command is the best hint.
+    var hint: String?
+
+    /// - Parameters:
+    ///   - text: the parser's message, which may have several lines.
+    ///   - words: the arguments, without the name of the tool.
+    ///   - commands: the names of each command, aliases included.
+    init(_ text: String, words: [String], commands: [[String]]) {
+        if let word = words.first, !word.hasPrefix("-"), word != "help", !commands.joined().contains(word) {
+            let close = Spelling.suggestions(for: word, among: commands, limit: 1).first.map { commands[$0][0] }
+            message = "unknown command '\(word)'"
+            hint = close.map { "did you mean '\($0)'?" } ?? "'pagecache --help' lists the commands"
+            return
+        }
+        let lines = text.split(separator: "\n").map { $0.drop { $0 == " " } }
+        let line = lines.joined(separator: " ")
+        if let match = line.wholeMatch(of: /The value '(.*)' is invalid for '([^' ]+)(?: <(.*?)>)?'(.*)/) {
+            let (value, option) = (match.output.1, String(match.output.2))
+            message = "'\(value)' is not valid for \(option)"
+            let listed = match.output.4.firstMatch(of: /Please provide one of(?: the following:)? (.*?)\.?$/)
+            hint =
+                listed.map { "use \(UsageMessage.list(String($0.output.1)))" }
+                ?? UsageMessage.forms[String(match.output.3 ?? "")] ?? UsageMessage.numbers[option]
+        } else if let match = line.wholeMatch(of: /Missing value for '([^' ]+)(?: <(.*?)>)?'.*/) {
+            let option = String(match.output.1)
+            let next = words.firstIndex(of: option).flatMap { $0 + 1 < words.count ? words[$0 + 1] : nil }
+            if let next, let number = Double(next), number < 0 {
+                message = "\(option) must not be negative, and is \(next)"
+            } else {
+                message = "\(option) needs a value"
+            }
+            hint = UsageMessage.forms[String(match.output.2 ?? "")] ?? UsageMessage.numbers[option]
+        } else if let match = line.wholeMatch(of: /Unknown option '([^']+)'(?:\. Did you mean '([^']+)'\?)?.*/) {
+            message = "unknown option '\(match.output.1)'"
+            hint = match.output.2.map { "did you mean '\($0)'?" }
+            if words.first == String(match.output.1), words.count > 1 {
+                hint = "options follow the command: pagecache COMMAND \(match.output.1) …"
+            }
+        } else if let match = line.wholeMatch(of: /Missing expected argument '<(.*)>'.*/) {
+            message = "the argument \(match.output.1.uppercased()) is missing"
+        } else if let match = line.wholeMatch(of: /Unexpected argument '(.*)'/) {
+            message = "unexpected argument '\(match.output.1)'"
+        } else {
+            message = line.isEmpty ? "wrong arguments" : line
+        }
+    }
+
+    /// The valid forms, by the placeholder of the value.
+    private static let forms = [
+        "duration": "durations are written 30s, 5m, 2h, 7d, 1w or 1h30m",
+        "size": "sizes are written 500M, 2G or 512MiB",
+        "rate": "rates are written 5/s, 30/m or 100/h",
+        "pointer": "a JSON Pointer begins with '/', as in /data/items",
+        "pointer|header:NAME": "give a JSON Pointer, as in /meta/total, or a header, as in header:X-Total-Count",
+        "since": "give last, a duration as in 1h, a time as in 2026-01-31T12:00:00Z, or a version as in @17-3f…",
+    ]
+
+    /// The valid numbers, by option.
+    private static let numbers = [
+        "--offset": "positions are whole numbers from 0 on", "--limit": "give a whole number, 0 or more",
+        "--max-pages": "give a whole number, 1 or more", "--concurrency": "give a whole number from 1 to 64",
+        "--retries": "give a whole number, 1 or more", "--overlap": "give a whole number, 0 or more",
+        "--page-size": "give a whole number from 1 to 100000", "--first-page": "give 0 or 1",
+    ]
+
+    /// `a, b or c` from the parser's `'a', 'b' or 'c'`, or from its list of lines `- a - b`.
+    private static func list(_ text: String) -> String {
+        let names = text.matches(of: /'([^']+)'/).map { String($0.output.1) }
+        let all = names.isEmpty ? text.split(separator: "- ").map { $0.filter { $0 != " " } } : names
+        guard let last = all.last, all.count > 1 else { return all.first ?? text }
+        return "\(all.dropLast().joined(separator: ", ")) or \(last)"
+    }
+}
+#endif

@@ -1,0 +1,89 @@
+#if Tool
+import PageModel
+import PageStore
+
+/// The actions of the keys of `watch`. State: the running commands. Only the task that looks uses it.
+struct WatchDeeds {
+    let store: PageStore
+    /// Commands that were started, each with its name and the short id of its query.
+    private var running: [(child: Child, name: String, id: String)] = []
+
+    init(store: PageStore) { self.store = store }
+
+    /// Handles a key.
+    /// - Returns: whether the view goes on.
+    mutating func press(_ key: Key, _ view: inout WatchView, _ lists: [ListOutline]) async throws -> Bool {
+        switch view.mode {
+        case .finding:
+            switch key {
+            case .character(let character): view.filter.append(character)
+            case .backspace: _ = view.filter.popLast()
+            case .escape: (view.filter, view.mode) = ("", .lists)
+            case .enter: view.mode = .lists
+            case .up, .down: break
+            }
+            return true
+        case .items:
+            view.mode = .lists
+            return true
+        case .lists:
+            view.message = nil
+            return try await act(key, &view, lists)
+        }
+    }
+
+    private mutating func act(_ key: Key, _ view: inout WatchView, _ lists: [ListOutline]) async throws -> Bool {
+        switch key {
+        case .up, .character("k"): view.select(by: -1, lists)
+        case .down, .character("j"): view.select(by: 1, lists)
+        case .character("q"): return false
+        case .character("/"): view.mode = .finding
+        case .escape: view.filter = ""
+        case .enter: if let list = view.current(lists) { view.mode = .items(try await items(of: list)) }
+        case .character("p"):
+            guard let list = view.current(lists) else { break }
+            try await store.setPinned(!list.record.isPinned, list.record.id)
+            view.message = "\(list.record.key.shortID) is \(list.record.isPinned ? "no longer pinned" : "pinned")"
+        case .character("r"): start("retry", [], &view, lists)
+        case .character("s"): start("sweep", ["--sweep"], &view, lists)
+        case .character, .backspace: break
+        }
+        return true
+    }
+
+    /// Starts a command on the current query, as a process of its own.
+    private mutating func start(_ name: String, _ flags: [String], _ view: inout WatchView, _ lists: [ListOutline]) {
+        guard let list = view.current(lists) else { return }
+        let id = list.record.key.shortID
+        guard !running.contains(where: { $0.id == id && $0.child.isRunning }) else {
+            return view.message = "\(id): a command is running already"
+        }
+        let command = name == "retry" ? "retry" : "sync"
+        let child = Child([command, id, "--store", store.path, "--quiet", "--no-input"] + flags)
+        running.append((child, name, id))
+        view.message = "\(id): \(name) started"
+    }
+
+    /// Reports commands that have ended.
+    mutating func settle(_ view: inout WatchView) {
+        for deed in running where !deed.child.isRunning { view.message = "\(deed.id): \(deed.name) ended" }
+        running.removeAll { !$0.child.isRunning }
+    }
+
+    /// The first items of a list, one per line.
+    private func items(of list: ListOutline) async throws -> [String] {
+        let most = 200
+        guard let window = try await store.window(of: list.record.id, 0..<min(most, max(list.length, 0))) else {
+            return []
+        }
+        let lines = window.parts.flatMap { part in
+            (0..<part.content.count).map { index in
+                let bytes = part.content.bytes[part.content.byteRange(of: index)]
+                let text = String(decoding: bytes, as: UTF8.self).replacing(/\s+/, with: " ")
+                return "\(SizeText.count(part.offset + index))  \(text)"
+            }
+        }
+        return ["\(list.record.key.text) (any key returns)"] + (lines.isEmpty ? ["no item is stored"] : lines)
+    }
+}
+#endif

@@ -1,0 +1,219 @@
+#if Tool
+import Dispatch
+import PageModel
+import PageStore
+import PagedRepository
+import Synchronization
+
+/// State: the last outline of each list, and the view. Only the task that looks uses both. The other tasks add queries
+/// to look at, behind the mutex.
+final class Watching {
+    /// The delay that people still perceive as immediate. A busy store is read no more often than that.
+    private static let pause = Duration.milliseconds(100)
+
+    private let store: PageStore
+    private let name: String?
+    private let format: OutputFormat
+    private let showsChanges: Bool
+    private let terminal = Terminal.standard
+    private let clock = SystemClock()
+    private var seen: [QueryID: ListOutline] = [:]
+    private var view = WatchView()
+    private let todo = Todo()
+    private var deeds: WatchDeeds
+
+    /// Queries that may have changed since the last look, and the signal that starts a look.
+    private final class Todo: Sendable {
+        let bell: AsyncStream<Void>
+        private let ring: AsyncStream<Void>.Continuation
+        // `nil` means no notice has arrived since the last look.
+        private let queries = Mutex<Set<QueryID>?>(nil)
+        private let keys = Mutex<[Key]>([])
+
+        init() { (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+        func add(_ more: some Sequence<QueryID>) {
+            queries.withLock { $0 = ($0 ?? []).union(more) }
+            ring.yield()
+        }
+
+        func tick() { ring.yield() }
+
+        func press(_ more: [Key]) {
+            keys.withLock { $0 += more }
+            ring.yield()
+        }
+
+        func takeKeys() -> [Key] {
+            keys.withLock { keys in
+                defer { keys = [] }
+                return keys
+            }
+        }
+
+        func take() -> Set<QueryID>? {
+            queries.withLock { queries in
+                defer { queries = nil }
+                return queries
+            }
+        }
+
+        func end() { ring.finish() }
+    }
+
+    init(store: PageStore, query: String?, format: OutputFormat, showsChanges: Bool) {
+        self.store = store
+        name = query
+        self.format = format
+        self.showsChanges = showsChanges
+        deeds = WatchDeeds(store: store)
+    }
+
+    func run() async throws {
+        var only: QueryID?
+        if let name { only = try await QuerySelector.find(name, in: store).id }
+        // Notices start before the first read. A commit in between is read twice, and not missed.
+        let notices = store.notices(of: only)
+        if let only {
+            seen[only] = try await store.outline(of: only)
+        } else {
+            for summary in try await store.summaries() { seen[summary.outline.record.id] = summary.outline }
+        }
+        if format == .csv {
+            let names = showsChanges ? ["query", "key"] + ItemChangeRendering.csvNames : ListEventRendering.csvNames
+            terminal.print(names.joined(separator: ","))
+        }
+        terminal.flush()
+        draw()
+        let listener = listen(to: notices, todo)
+        let ticker = tick(todo)
+        view.takesKeys = showsView && terminal.readsKeys
+        let keys = view.takesKeys ? terminal.readKeys { [todo] in todo.press($0) } : nil
+        terminal.onRedraw { [todo] in todo.tick() }
+        defer {
+            terminal.onRedraw(nil)
+            keys?.cancel()
+            listener.cancel()
+            ticker?.cancel()
+        }
+        for await _ in todo.bell {
+            for key in todo.takeKeys() where try await !deeds.press(key, &view, lists) { return }
+            deeds.settle(&view)
+            if let queries = todo.take() { try await look(at: queries, only: only) }
+            draw()
+            terminal.flush()
+            try await Task.sleep(for: Watching.pause)
+        }
+    }
+
+    private func listen(to notices: AsyncStream<StorageNotice>, _ todo: Todo) -> Task<Void, Never> {
+        Task {
+            for await notice in notices {
+                switch notice {
+                case .changed(let set): todo.add([set.query])
+                case .mayHaveChanged(let queries): todo.add(queries)
+                }
+            }
+            todo.end()
+        }
+    }
+
+    /// Redraws the view once a second, because the displayed ages grow.
+    private func tick(_ todo: Todo) -> Task<Void, Never>? {
+        guard showsView else { return nil }
+        return Task {
+            while !Task.isCancelled {
+                do { try await Task.sleep(for: .seconds(1)) } catch { return }
+                todo.tick()
+            }
+        }
+    }
+
+    private func look(at queries: Set<QueryID>, only: QueryID?) async throws {
+        var queries = queries
+        if only == nil {
+            // Notices do not name removed queries.
+            let all = Set(try await store.records().map(\.id))
+            queries.formUnion(Set(seen.keys).subtracting(all))
+            queries.formUnion(all.subtracting(seen.keys))
+        }
+        for query in queries.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let list = try await store.outline(of: query)
+            if showsChanges {
+                try await tellChanges(from: seen[query], to: list)
+                seen[query] = list
+                continue
+            }
+            let events = ListHistory.events(from: seen[query], to: list)
+            guard let key = (list ?? seen[query])?.record.key else { continue }
+            seen[query] = list
+            let now = clock.now()
+            if showsView, let list { view.measure(list, now: now) }
+            for event in events { tell(ListEventRendering(event: event, key: key, at: now)) }
+        }
+    }
+
+    /// Prints the items that changed between two states of a list (R48).
+    private func tellChanges(from old: ListOutline?, to new: ListOutline?) async throws {
+        guard let new else { return }
+        let id = new.record.id
+        var start = old?.record.contentVersion
+        // A list that is new in the store is compared with its first version, which has no items.
+        if start == nil { start = try await store.version(of: id, at: Timestamp(milliseconds: 0)) }
+        guard let start else { return warnOfTruncation(new.record.key) }
+        var changes: [ItemChange] = []
+        var reached = start
+        while true {
+            switch try await store.changes(of: id, since: reached, limit: 1_000) {
+            case .entries(let entries, let version, let hasMore)?:
+                // Commits after the read belong to the next look.
+                changes += ItemChange.all(
+                    in: entries.filter { $0.version.counter <= new.record.contentVersion.counter })
+                reached = version
+                if hasMore { continue }
+            case .truncated?: return warnOfTruncation(new.record.key)
+            case nil: return
+            }
+            break
+        }
+        try await changes.readItems(of: id, in: store)
+        for change in changes { tell(ItemChangeRendering(change: change), new.record.key) }
+    }
+
+    private func warnOfTruncation(_ key: QueryKey) {
+        terminal.warn("\(key.shortID): the journal lost changes; read the whole list again with 'pagecache export'")
+    }
+
+    private func tell(_ change: ItemChangeRendering, _ key: QueryKey) {
+        let members = [("query", JSONOutput.string(key.shortID)), ("key", .string(key.text))] + change.members
+        switch format {
+        case .table:
+            let head = "\(TimeText.rfc3339(change.change.at).dropFirst(11).prefix(8))  \(key.shortID)  "
+            let width = terminal.outputIsTerminal ? max(20, terminal.width - head.count) : .max
+            terminal.print(styled: head + change.line(width: width, colour: terminal.colour))
+        case .json, .ndjson: terminal.print(JSONOutput.object(members).text)
+        case .csv: terminal.print(members.map { CSV.field($0.1) }.joined(separator: ","))
+        }
+    }
+
+    private var showsView: Bool { format == .table && terminal.showsViews && !showsChanges }
+    private var lists: [ListOutline] { seen.values.sorted { $0.record.id.rawValue < $1.record.id.rawValue } }
+
+    private func tell(_ event: ListEventRendering) {
+        switch format {
+        case .table where showsView: view.note(event)
+        case .table: terminal.print("\(TimeText.rfc3339(event.at))  \(event.key.shortID)  \(event.sentence)")
+        case .json, .ndjson: terminal.print(event.json.text)
+        case .csv: terminal.print(event.csv)
+        }
+    }
+
+    private func draw() {
+        guard showsView else { return }
+        let size = terminal.size
+        terminal.draw(
+            view.lines(
+                lists, columns: size.columns, rows: size.rows, now: clock.now(), colour: terminal.colour))
+    }
+}
+#endif

@@ -1,0 +1,134 @@
+#if Tool
+import DemoOrigin
+import Foundation
+import PagedRepository
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+@testable import pagecache
+
+/// `sync --all`, `--stale`, `--due`, `--quiet`, `info` and `doctor`.
+@Suite("pagecache sync of stored queries, info, doctor")
+struct StoredSyncTests {
+    private let folder = Folder()
+
+    private func tool(_ arguments: [String]) async throws -> Program.Ended { try await folder.tool(arguments) }
+
+    @Test("--all syncs every query, --stale the stale ones, and --due explains why it does nothing")
+    func selections() async throws {
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { root in
+            for path in ["items", "feed"] { #expect(try await tool(["sync", "\(root)/\(path)"]).status == 0) }
+            let all = try await tool(["sync", "--all", "--json"])
+            #expect(all.status == 0)
+            #expect(all.jsonArray.count == 2)
+            let table = try await tool(["sync", "--all"])
+            #expect(table.output.split(separator: "\n").count == 2)
+            #expect(table.errors.contains("2 queries: 2 complete · 2 requests, "))
+            #expect(try await tool(["sync", "--stale"]).errors == "no query is stale\n")
+            #expect(try await tool(["sync", "--due"]).errors == "nothing is due\n")
+            let stale = try await tool(["sync", "--stale", "--stale-after", "0s", "--json"])
+            #expect(stale.jsonArray.count == 2)
+            let due = try await tool(["sync", "--due", "--stale-after", "0s"])
+            #expect(due.status == 0)
+            #expect(due.errors.contains("nothing is due (2 stale queries are not pinned; "), "\(due.errors)")
+        }
+    }
+
+    @Test("A successful sync with --quiet prints nothing, and a failing one its error")
+    func quiet() async throws {
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { root in
+            for arguments in [["sync", "\(root)/items"], ["sync", "\(root)/items"], ["sync", "--all"]] {
+                let ended = try await tool(arguments + ["--quiet"])
+                #expect(ended.status == 0)
+                #expect(ended.output + ended.errors == "", "\(arguments)")
+            }
+            #expect(
+                try await tool(["sync", "\(root)/items", "--quiet", "--json"]).json["outcome"] as? String == "complete")
+            await origin.stop()
+            let ended = try await tool(["sync", "\(root)/items", "--quiet", "--wait", "0s"])
+            #expect(ended.status == 75)
+            #expect(ended.errors.contains("offline: "))
+        }
+    }
+
+    @Test("SIGINT in a sweep reports the verified pages and how to continue, not a changing list")
+    func interruptedSweep() async throws {
+        let origin = DemoOrigin(count: 3_000) { number, _ in number > 40 ? .hold : nil }
+        try await withOrigin(origin) { root in
+            #expect(try await tool(["sync", "\(root)/items", "--overlap", "0"]).status == 0)
+            let sweep = try await Tool.start(["sync", "\(root)/items", "--sweep", "--json", "--store", folder.store])
+            try await eventually("requests are held") { origin.held >= 2 }
+            sweep.signal(SIGINT)
+            let ended = try await sweep.ended()
+            #expect(ended.status == 130)
+            #expect(ended.json["outcome"] as? String == "interrupted")
+            #expect(
+                ended.errors.firstMatch(of: /interrupted: \d+ of \d+ pages verified; run the command again to continue/)
+                    != nil, "\(ended.errors)")
+            #expect(!ended.errors.contains("kept changing"))
+            origin.release()
+        }
+    }
+
+    @Test("info shows the URL of a named query, its paging and its settings, and list --json and why name the URL")
+    func info() async throws {
+        let origin = DemoOrigin(count: 250)
+        try await withOrigin(origin) { root in
+            #expect(try await tool(["sync", "\(root)/items?sort=name&offset=0", "--key", "orders"]).status == 0)
+            let url = "\(root)/items?sort=name"
+            let json = try await tool(["info", "orders", "--json"])
+            let schema = try JSONSchema(
+                String(contentsOfFile: Repository.path("Documentation/schemas/info.json"), encoding: .utf8))
+            #expect(schema.problems(with: try JSONValue(json.output)) == [])
+            #expect((json.json["url"] as? String)?.hasPrefix("\(root)/items") == true)
+            #expect(json.json["paging"] as? String == "offset")
+            #expect(json.json["page_size"] as? Int == 100)
+            #expect(json.json["credential"] as? Bool == false)
+            #expect(json.json["pinned"] as? Bool == false)
+            #expect((json.json["profile"] as? [Any])?.isEmpty == false)
+            let table = try await tool(["info", "orders"])
+            #expect(table.output.contains("Paging       offset, 100 items per page"), "\(table.output)")
+            let shown = try #require(json.json["url"] as? String)
+            #expect(try await tool(["list", "--json"]).jsonArray.first?["url"] as? String == shown)
+            #expect(try await tool(["why", "orders"]).output.split(separator: "\n")[0].contains(shown))
+            #expect(try await tool(["why", "orders", "--json"]).json["url"] as? String == shown)
+            #expect(shown.hasPrefix(url) || url.hasPrefix(shown))
+        }
+    }
+
+    @Test("doctor checks a store, and reports what is wrong with it in its exit code")
+    func doctor() async throws {
+        let missing = try await tool(["doctor"])
+        #expect(missing.status == 0)
+        #expect(missing.output.contains("there is no store"))
+        let origin = DemoOrigin(count: 250)
+        let synced = try await withOrigin(origin) { root in try await tool(["sync", "\(root)/items"]) }
+        #expect(synced.status == 0)
+        let sound = try await tool(["doctor", "--json"])
+        #expect(sound.status == 0)
+        let schema = try JSONSchema(
+            String(contentsOfFile: Repository.path("Documentation/schemas/doctor.json"), encoding: .utf8))
+        #expect(schema.problems(with: try JSONValue(sound.output)) == [])
+        #expect(sound.jsonArray.contains { $0["check"] as? String == "store" && $0["status"] as? String == "ok" })
+        #expect(chmod(folder.store, 0o644) == 0)
+        let open = try await tool(["doctor"])
+        #expect(open.status == 77)
+        #expect(open.output.contains("chmod 600"))
+        let environment = ["SSL_CERT_FILE": "/nonexistent/ca.pem"]
+        #expect(chmod(folder.store, 0o600) == 0)
+        #expect(try await folder.tool(["doctor"], environment: environment).status == 77)
+    }
+
+    @Test("A complete run is compared with a client that fetches every page")
+    func savings() {
+        let saved = Savings(requests: 1, pages: 101, bytes: 9_800_000, duration: .milliseconds(410))
+        #expect(saved?.text == "1 request instead of 101: 9.8 MB and about 41 s saved")
+        #expect(Savings(requests: 2, pages: 3, bytes: nil, duration: .zero)?.text == "2 requests instead of 3")
+        #expect(Savings(requests: 101, pages: 101, bytes: 0, duration: .zero) == nil)
+        #expect(Savings(requests: 0, pages: 101, bytes: 0, duration: .zero) == nil)
+    }
+}
+#endif

@@ -1,0 +1,79 @@
+#if Tool
+import Foundation
+import ProgramSupport
+import StorageSupport
+import Testing
+import ToolSupport
+@testable import pagecache
+
+@Suite("Usage: help, errors about arguments, durations, sizes")
+struct UsageTests {
+    private let folder = Folder()
+
+    @Test("The tool without arguments prints its help, and ends with 0")
+    func bare() async throws {
+        let ended = try await Tool.run([])
+        #expect(ended.status == 0)
+        #expect(ended.errors.isEmpty)
+        let help = try await Tool.run(["--help"])
+        #expect(ended.output == help.output)
+        for group in ["KEEP FRESH", "READ", "DIAGNOSE", "MAINTAIN"] {
+            #expect(ended.output.contains(group), "\(group)")
+        }
+    }
+
+    @Test(
+        "An error names the option, the value, and what would be right",
+        arguments: [
+            (["lst"], "unknown command 'lst' (did you mean 'list'?)"),
+            (["lst", "--json"], "unknown command 'lst'"),
+            (["show", "x", "--offset", "-3"], "--offset must not be negative, and is -3"),
+            (["sync", "http://h/", "--paging", "foo"], "auto, offset, page, cursor, keyset, link, next-url or none"),
+            (["sync", "http://h/", "--concurrency", "x"], "'x' is not valid for --concurrency (give a whole number"),
+            (["sync", "http://h/", "--concurrency", "99"], "--concurrency must be from 1 to 64, and is 99"),
+            (["sync", "--bogus"], "unknown option '--bogus'"), (["sync", "--du"], "did you mean '--due'?"),
+            (["sync", "http://h/", "--page-size"], "--page-size needs a value"),
+            (["--store", "x", "list"], "options follow the command"),
+            (
+                ["sync", "http://h/", "--items", "items"],
+                "'items' is not valid for --items (a JSON Pointer begins with"
+            ),
+            (["sync", "--due", "--all"], "exclude each other"),
+            (["sync"], "name a URL, a query in the store, --due, --all or --stale"),
+        ])
+    func errors(arguments: [String], message: String) async throws {
+        let ended = try await Tool.run(arguments, environment: ["PAGECACHE_STORE": folder.store])
+        #expect(ended.status == 64)
+        // The option comes before the words of the shell in JSON.
+        let isJSON = arguments.contains("--json")
+        #expect(ended.errors.contains(message), "\(ended.errors)")
+        #expect(ended.errors.hasPrefix(isJSON ? "{" : "pagecache: "))
+        #expect(ended.errors.split(separator: "\n").count == 1)
+        #expect(folder.contents == [])
+    }
+
+    private static let sizes: [(text: String, bytes: Int?)] = [
+        ("500", 500), ("500B", 500), ("64k", 64_000), ("500M", 500_000_000), ("500MB", 500_000_000),
+        ("500mb", 500_000_000), ("1.5G", 1_500_000_000), ("512MiB", 512 << 20), ("1KiB", 1_024),
+        ("2T", 2_000_000_000_000), ("M", nil), ("5X", nil), ("-5M", nil), ("5 M", nil), ("", nil), ("1e3", nil),
+        ("5iB", nil),
+    ]
+
+    @Test("Sizes are those of du, docker and restic")
+    func readSizes() {
+        for (text, bytes) in UsageTests.sizes { #expect(SizeArgument(argument: text)?.bytes == bytes, "\(text)") }
+    }
+
+    private static let durations: [(text: String, seconds: Double?)] = [
+        ("250ms", 0.25), ("30s", 30), ("5m", 300), ("2h", 7_200), ("7d", 604_800), ("1w", 604_800), ("1h30m", 5_400),
+        ("0s", 0), ("1y", 31_536_000), ("5", nil), ("h", nil), ("1x", nil), ("-5m", nil), ("", nil), ("1h 30m", nil),
+    ]
+
+    @Test("Durations are those of docker and restic")
+    func readDurations() {
+        for (text, seconds) in UsageTests.durations {
+            #expect(DurationArgument(argument: text)?.duration == seconds.map { .seconds($0) }, "\(text)")
+        }
+    }
+}
+#endif
