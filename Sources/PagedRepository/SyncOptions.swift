@@ -76,8 +76,7 @@ public struct SyncOptions: Hashable, Sendable {
     /// The time in which a run with `everything` checks each held page again (R54). `nil` means never. Defaults to 7
     /// days.
     ///
-    /// Each run requests a share of the pages again, those with the oldest check first. So changes are found that leave
-    /// page one and the total as they were. A run with `maxPages` checks none.
+    /// Each run requests a share of the pages again. So changes are found that leave page one and the total as they were. A run with `maxPages` checks none.
     public var recheckEvery: Duration? = .seconds(7 * 24 * 3_600)
 
     /// Options with all defaults.

@@ -13,12 +13,12 @@ struct RecheckTests {
     private let week: Duration = .seconds(7 * 24 * 3_600)
 
     private func sync(
-        _ bench: SyncBench, _ origin: ListOrigin, every period: Duration?, chance: Double = 0.5
+        _ bench: SyncBench, _ origin: ListOrigin, every period: Duration?
     ) async throws -> SyncReport {
         var options = SyncOptions()
         options.recheckEvery = period
         return try await ListSync(
-            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { chance }
+            storage: bench.store, source: origin, key: bench.key, options: options, clock: clock, chance: { 0.5 }
         ).run()
     }
 
@@ -43,7 +43,7 @@ struct RecheckTests {
     }
 
     @Test(
-        "Each page of a quiet list is checked within the period, by one request for each page and half a period",
+        "Each page of a quiet list is checked within the period, by a few requests for each page",
         arguments: [PagingAccess.offsets, .grid(size: 10), .chain])
     func everyPage(access: PagingAccess) async throws {
         let bench = try await SyncBench(clock)
@@ -54,8 +54,7 @@ struct RecheckTests {
         var oldest: Duration = .zero
         for hour in 0..<hours {
             clock.advance(by: .seconds(3_600))
-            // The fraction of a page decides by chance: here evenly over the hours.
-            let report = try await sync(bench, origin, every: week, chance: Double(hour % 4) / 4)
+            let report = try await sync(bench, origin, every: week)
             #expect(report.outcome == .complete && report.warnings.isEmpty)
             let list = try #require(try await bench.list)
             oldest = max(oldest, list.heldPages.map { clock.now() - $0.validatedAt }.max() ?? .zero)
@@ -63,7 +62,7 @@ struct RecheckTests {
         #expect(oldest <= week)
         let pages = try #require(try await bench.list).heldPages.count
         #expect(origin.requests.count - before <= hours + 5 * pages)
-        #expect(origin.requests.count - before >= hours + 2 * (pages - 1))
+        #expect(origin.requests.count - before >= hours + pages - 1)
     }
 
     @Test("Without a period, and in a list that was just checked, no page but page one is requested")
@@ -73,7 +72,7 @@ struct RecheckTests {
         _ = try await sync(bench, origin, every: week)
         let before = origin.requests.count
         clock.advance(by: .seconds(3_600))
-        _ = try await sync(bench, origin, every: week, chance: 0)
+        _ = try await sync(bench, origin, every: week)
         clock.advance(by: .seconds(30 * 24 * 3_600))
         _ = try await sync(bench, origin, every: nil)
         #expect(origin.requests.count == before + 2)
@@ -90,17 +89,28 @@ struct RecheckTests {
         #expect(list.heldPages.allSatisfy { clock.now() - $0.validatedAt < .seconds(60) })
     }
 
-    @Test("The number of pages follows the time since the last run, and chance decides about the rest")
+    @Test("The pointer passes each position once in three quarters of a period, whatever the times of the runs")
     func plan() {
-        func count(_ pages: Int, _ elapsed: Duration, _ chance: Double = 0.5) -> Int {
-            RecheckPlan.count(of: pages, elapsed: elapsed, period: week, chance: chance)
+        let hours = (0...126).map { Timestamp(milliseconds: 1_800_000_000_000 + $0 * 3_600_000) }
+        for steps in [1, 5, 7, 12, 28, 63] {
+            var passed: [Int] = []
+            for (from, to) in zip(
+                stride(from: 0, to: 126, by: steps), stride(from: steps, through: 126 + steps, by: steps))
+            {
+                passed += RecheckPlan.passed(end: 500, from: hours[from], to: hours[min(to, 126)], period: week)
+                    .flatMap(\.self)
+            }
+            #expect(passed.sorted() == Array(0..<500), "\(steps)")
         }
-        #expect(count(100, .zero) == 0)
-        #expect(count(100, .seconds(-5)) == 0)
-        #expect(count(100, week) == 100)
-        #expect(count(100, week / 7) == 29)
-        #expect(count(100, week / 7, 0.99) == 28)
-        #expect(count(0, week) == 0)
-        #expect(RecheckPlan.count(of: 5, elapsed: .seconds(1), period: .zero, chance: 0) == 5)
+        func count(_ from: Int, _ to: Int, _ period: Duration) -> Int {
+            RecheckPlan.passed(
+                end: 10, from: Timestamp(milliseconds: Int64(from)), to: Timestamp(milliseconds: Int64(to)),
+                period: period
+            ).reduce(0) { $0 + $1.count }
+        }
+        #expect(count(0, 0, week) == 0 && count(5, 3, week) == 0)
+        #expect(count(0, 700_000_000, week) == 10)
+        #expect(count(0, 1, .zero) == 10)
+        #expect(count(-453_600_000, 0, week) == 10)
     }
 }

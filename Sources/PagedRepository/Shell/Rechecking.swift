@@ -12,21 +12,20 @@ extension SyncRun {
     /// then verifies every page. A page with changed contents is stored.
     func recheck() async throws(StorageError) -> FetchQueue.Ending {
         guard options.work == .everything, !hasRechecked, !isUnproven, givenUp.isEmpty, options.maxPages == nil,
-            let period = options.recheckEvery, let lastRun, let query
+            let period = options.recheckEvery, let lastRun, let query, let record = try await storage.query(key),
+            let end = record.end, !record.allowsDuplicates
         else { return .drained }
         hasRechecked = true
-        var held = settledState?.holdings?.pages
-        if held == nil { held = try await storage.excerpt(of: query, 0..<Int.max)?.heldPages.count }
-        let elapsed = storageTime - lastRun
-        let count = RecheckPlan.count(of: held ?? 0, elapsed: elapsed, period: period, chance: chance())
-        guard count > 0, let list = try await storage.outline(of: query), list.isComplete,
-            !list.record.allowsDuplicates
-        else { return .drained }
+        // No page of a younger list can be due. Such a list costs no read.
+        guard (storageTime - record.createdAt) * 4 >= period else { return .drained }
         defer { rechecked = nil }
-        for page in RecheckPlan.due(list.heldPages, count: count, period: period, now: list.readAt) {
-            let ending = try await recheck(page, query)
-            if pass.mustRestart { verifyEveryPage(because: page) }
-            if ending != .drained || pass.mustRestart || headFailure != nil { return ending }
+        for range in RecheckPlan.passed(end: end, from: lastRun, to: storageTime, period: period) {
+            guard let list = try await storage.excerpt(of: query, range) else { return .drained }
+            for page in RecheckPlan.due(list.heldPages, in: range, period: period, now: list.readAt) {
+                let ending = try await recheck(page, query)
+                if pass.mustRestart { verifyEveryPage(because: page) }
+                if ending != .drained || pass.mustRestart || headFailure != nil { return ending }
+            }
         }
         return .drained
     }
