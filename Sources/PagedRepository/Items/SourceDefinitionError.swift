@@ -25,10 +25,4 @@ public struct SourceDefinitionError: Error, Hashable, Sendable {
     public static func pageSize(_ size: Int) -> SourceDefinitionError {
         SourceDefinitionError(.pageSize, "pages of \(size) items cannot be asked for; at least 1 is needed")
     }
-
-    /// Returns `size`, if it is at least 1.
-    static func checked(pageSize size: Int) throws(SourceDefinitionError) -> Int {
-        guard size > 0 else { throw .pageSize(size) }
-        return size
-    }
 }
