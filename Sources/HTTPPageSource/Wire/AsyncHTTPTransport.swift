@@ -11,8 +11,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A transport over the network, through AsyncHTTPClient. It keeps connections open between requests, so close it after
-/// use.
+/// A transport over the network, through AsyncHTTPClient. It keeps connections open between requests. Close it after use;
+/// a transport that was not closed closes its connections when it is no longer in use.
 ///
 /// It speaks HTTP/1.1 to http and https origins only. It follows no redirects, accepts no cookies, and sends no headers
 /// beyond the request's own and those of HTTP. Tracing is off, because spans would record whole URLs (R45). One request
@@ -42,6 +42,12 @@ public final class AsyncHTTPTransport: HTTPTransport {
         configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.stand(in: $0, limits) }
         client = HTTPClient(eventLoopGroupProvider: .shared(executor.loop), configuration: configuration)
         self.limits = limits
+    }
+
+    deinit {
+        // A client that ends without a shutdown traps in debug builds. After `close` the shutdown has no effect.
+        let client = client
+        Task { try? await client.shutdown() }
     }
 
     /// Closes all connections, and ends the requests on them.
