@@ -34,7 +34,7 @@ struct Pagecache: AsyncParsableCommand {
         // Each command states its name. Otherwise the parser derives the names of all commands from their types on
         // every call, which took a quarter of the time of `--version`.
         subcommands: [
-            Sync.self, List.self, Show.self, Pages.self, Purge.self, Pin.self, Unpin.self,
+            Sync.self, Probe.self, List.self, Show.self, Pages.self, Purge.self, Pin.self, Unpin.self,
             CollectGarbage.self, Verify.self, Demo.self,
             Errors.self, Why.self, Retry.self, Stats.self,
             Export.self, Watch.self, Completions.self, Manual.self,

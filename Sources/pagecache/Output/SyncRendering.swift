@@ -1,4 +1,5 @@
 #if Tool
+import HTTPPageSource
 import PageModel
 import PagedRepository
 
@@ -66,6 +67,9 @@ struct SyncRendering {
     }
 
     private var unprovenReason: String {
+        if report.list?.record.paging == HTTPSourceConfiguration.Paging.none.rawValue {
+            return "page one shows that more items follow, and no way to them is known"
+        }
         let failure = report.list?.failures.first { $0.failure?.failureClass == .loop }?.failure
         return failure?.message ?? "the list kept changing while it was read"
     }
