@@ -148,7 +148,8 @@ public struct SyncReport: Hashable, Sendable {
         /// Positions are missing. The ledger schedules those that can be retried.
         case incomplete
         /// All returned items are held, but the origin's answers contradict each other, so the list may be incomplete.
-        /// The origin repeats itself, or the list kept changing during the run (R24, R25).
+        /// The origin repeats itself, or the list kept changing during the run (R24, R25). Or page one shows that more
+        /// items follow, and no way to them is known.
         case unproven
         /// The origin could not be reached.
         case offline
