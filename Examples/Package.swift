@@ -24,10 +24,16 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "3.0.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.20.0", traits: []),
     ],
     targets: [
         .executableTarget(name: "Embed", dependencies: library, swiftSettings: settings),
+        .executableTarget(
+            name: "GettingStarted",
+            dependencies: library + [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
         .executableTarget(name: "Crawler", dependencies: library + [http], swiftSettings: settings),
         .executableTarget(
             name: "OfflineService",

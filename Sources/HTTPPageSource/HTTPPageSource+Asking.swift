@@ -42,7 +42,9 @@ extension HTTPPageSource {
     /// Adds a page size to a URL. The size is capped at the largest one that the origin states. The URL stays unchanged
     /// when the origin is known to ignore sizes and no parameter for them is known.
     func sized(_ url: OriginURL, _ size: Int?, _ description: SourceDescription?) -> OriginURL {
-        guard let size, description?.limitParameter != nil || description?.ignoresSize != true else { return url }
+        guard let size, body == nil || configuration.limitParameter != nil,
+            description?.limitParameter != nil || description?.ignoresSize != true
+        else { return url }
         var url = url
         let usual = configuration.paging == .page ? "per_page" : "limit"
         url.set(
@@ -79,6 +81,15 @@ extension HTTPPageSource {
         return answer.flatMap { try? Detector.describe($0, configuration) }?.evidence.count
     }
 
+    /// The answer of a probe for this page. Page one is always requested: it shows whether the list has changed since.
+    func takeReady(_ url: OriginURL, _ request: PageRequest) -> HTTPPageResponse? {
+        let now = clock.now()
+        return state.withLock { state in
+            if request.target == .first { state.ready = ReadyAnswers() }
+            return request.validator == nil ? state.ready.take(url, now: now) : nil
+        }
+    }
+
     /// Sends one request and follows the redirects that the policy admits (R45).
     /// - Parameters:
     ///   - conditions: conditional headers. They go to every target of a redirect: they hold no secrets, and they
@@ -100,6 +111,12 @@ extension HTTPPageSource {
             guard [301, 302, 303, 307, 308].contains(response.status), response.header("Location") != nil else {
                 response.redirectedTo = target == url ? nil : target
                 return response
+            }
+            // Another method would not send the body (RFC 9110, 15.4).
+            if body != nil, ![307, 308].contains(response.status) {
+                throw FetchFailure(
+                    .hostile, "the origin redirects a POST request with \(response.status)", isRetryable: false,
+                    httpStatus: response.status)
             }
             target = try destination(of: response, from: target)
         }

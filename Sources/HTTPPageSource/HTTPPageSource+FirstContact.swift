@@ -22,6 +22,7 @@ extension HTTPPageSource {
             answer: answer, content: PageContent(), requestsBefore: requestsBefore, earlier: known ?? stored)
         try await askForSize(size, &draft, &contact)
         contact.content = try reader(draft, contact).content()
+        state.withLock { $0.hasAskedTwice = false }
         if size != nil, draft.description.limitParameter == nil, contact.answer.url == url {
             // The origin ignored the usual parameter name, and its answer shows no other name.
             draft.description.ignoresSize = true
@@ -30,12 +31,18 @@ extension HTTPPageSource {
             )
         }
 
-        try await askHead(&draft, contact)
         draft.evidence.hints.insert(contentsOf: places, at: 0)
         for name in places.compactMap(\.parameter) {
             draft.warnings.append("\(name) in the URL leads to a later page; the list is fetched from its beginning")
         }
-        let candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
+        var candidates = PagingChoice.decide(&draft, configuration, url: contact.answer.url).filter { isAllowed($0) }
+        if let body, !candidates.isEmpty { candidates = BodyCandidates.find(draft, body) }
+        if !candidates.isEmpty, try await isWholeByLargerSize(draft, contact) {
+            candidates = []
+            draft.isProvenWhole = true
+            draft.description.isProvisional = true
+            draft.explain("paging", "none", .proved, "a larger size brought the same items")
+        }
         if !candidates.isEmpty, hasSearched(draft, contact) {
             // An earlier first contact tried every candidate, and page one looks the same as it did then.
             draft.description.reasons = contact.earlier?.reasons
@@ -45,11 +52,25 @@ extension HTTPPageSource {
             try await mendLinks(&draft, contact)
             PagingChoice.complete(&draft)
         }
+        try await askHead(&draft, contact)
+        let openEnd = try await openEnd(&draft, size, contact)
+        try rejectUnproven(draft, contact)
+        if let body {
+            draft.description.method = .post
+            draft.description.body = body.hasSecret ? nil : String(decoding: body.document.bytes, as: UTF8.self)
+        }
         // The check of the credential is kept in every case.
         draft.description.credential = check
 
         var page = try reader(draft, contact).page()
         if draft.description.isTotalByHead == true, page.total == .unknown { page.total = draft.evidence.total }
+        if openEnd != nil { page.hasMore = true }
+        if draft.description.isChain, page.next == nil, page.hasMore == nil,
+            draft.evidence.exactTotal ?? 0 > page.content.count
+        {
+            // The caller's style has no way to the rest that the origin counts.
+            page.hasMore = true
+        }
         let description = draft.description
         state.withLock { state in
             state.description = description
@@ -79,7 +100,9 @@ extension HTTPPageSource {
     }
 
     private func hasSearched(_ draft: DetectionDraft, _ contact: FirstContact) -> Bool {
-        guard let searched = contact.earlier?.searched, draft.description.style == .none else { return false }
+        guard let searched = contact.earlier?.searched, draft.description.style == .none, searched.isFinal,
+            !configuration.detectsAnew
+        else { return false }
         return searched.items == draft.evidence.count && searched.total == draft.evidence.total.count
     }
 

@@ -14,6 +14,37 @@ extension HTTPPageSource {
         OriginURL(url).map { QueryKey($0.canonicalText(without: Set(parameters)), scope: scope) }
     }
 
+    /// The key of the list that a configuration requests (R45). With POST, the key also has the body as canonical JSON
+    /// without the place of the cursor, sizes and secrets, or its digest above 1 KiB. Returns nil when the URL or the
+    /// body cannot be used.
+    public static func key(for configuration: HTTPSourceConfiguration, scope: String = "") -> QueryKey? {
+        guard let url = OriginURL(configuration.url) else { return nil }
+        let text = url.canonicalText(without: Set(configuration.pagingParameters))
+        guard configuration.method == .post else { return QueryKey(text, scope: scope) }
+        guard let body = try? RequestBody(configuration.body ?? Array("{}".utf8), limits: configuration.limits) else {
+            return nil
+        }
+        let places = [
+            configuration.cursorIn, configuration.limitParameter.flatMap { JSONPointer($0) },
+        ].compactMap(\.self)
+        return QueryKey("POST \(text) \(body.canonicalText(without: places))", scope: scope)
+    }
+
+    /// Sets the method and the body of a configuration to those of a stored list. Changes nothing for a list that GET
+    /// requests.
+    public static func restoreRequest(inStored source: String, into configuration: inout HTTPSourceConfiguration) {
+        guard let known = SourceDescription(json: source), known.method == .post, configuration.method == .get else {
+            return
+        }
+        configuration.method = .post
+        configuration.body = known.body.map { Array($0.utf8) }
+    }
+
+    /// What is wrong with a URL, in words for people. Returns nil when a source can be made for it.
+    public static func refusal(of url: String) -> String? {
+        OriginURL(url) == nil ? OriginURL.refusal(of: url) ?? "not an http or https URL" : nil
+    }
+
     /// The URL in a stored lesson. Returns nil when the text holds no lesson of this source.
     public static func url(inStored source: String) -> String? {
         SourceDescription(json: source)?.url
@@ -31,22 +62,51 @@ extension HTTPPageSource {
     /// Takes up the stored description of a list, unless the list belongs to another credential. Under the key of its
     /// URL, a list belongs to one credential (R45). Under a key or scope of the caller's choice, the caller decides the
     /// ownership, and the credentials are not compared.
-    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none.
+    /// - Throws: `FetchFailure` with class `forbidden` when the list was fetched with another credential, or with none;
+    ///   with class `refused` when it was fetched from another URL (R47).
     public func takeUp(_ list: QueryRecord) throws(FetchFailure) {
-        let isNamed = list.key != QueryKey(url.canonicalText(without: Set(configuration.pagingParameters)))
+        let isNamed = list.key != HTTPPageSource.key(for: configuration)
         guard isNamed || !belongsToAnother(stored: list.source) else {
             throw FetchFailure(
                 .forbidden, "the list was fetched with another credential, or with none", isRetryable: false)
         }
         guard let known = SourceDescription(json: list.source) else { return }
+        guard configuration.rebinds || isBound(stored: list.source) else {
+            throw FetchFailure(.refused, "the list belongs to \(OriginURL.place(of: known.url))", isRetryable: false)
+        }
         state.withLock { $0.check = known.credential ?? $0.check }
         takeUp(known)
     }
 
-    /// Uses a stored description, unless the configuration has changed since. A provisional description is kept as
-    /// `earlier` only.
+    /// Returns whether a stored list was fetched from the URL of this source, paging and secrets aside (R47). Returns
+    /// true when `source` holds no lesson of this source.
+    public func isBound(stored source: String) -> Bool {
+        HTTPPageSource.isBound(url, configuration.pagingParameters, stored: source)
+    }
+
+    /// Returns whether a stored list was fetched from `url`, paging and secrets aside (R47). Returns true when `source`
+    /// holds no lesson of this source.
+    /// - Parameter parameters: further names of paging parameters. Defaults to none; the usual names never count.
+    public static func isBound(url: String, parameters: [String] = [], stored source: String) -> Bool {
+        OriginURL(url).map { isBound($0, parameters, stored: source) } ?? false
+    }
+
+    private static func isBound(_ url: OriginURL, _ parameters: [String], stored source: String) -> Bool {
+        guard let known = SourceDescription(json: source), let other = OriginURL(known.url) else { return true }
+        let own = [
+            known.limitParameter, known.offsetParameter, known.pageParameter, known.cursorParameter,
+        ]
+        let names = Set(parameters + own.compactMap(\.self))
+        return other.canonicalText(without: names) == url.canonicalText(without: names)
+    }
+
+    /// Uses a stored description, unless the configuration or the URL has changed since, or the origin is to be
+    /// examined anew. A provisional description is kept as `earlier` only.
     func takeUp(_ known: SourceDescription) {
-        guard known.fits(configuration.saying) else { return }
+        guard isBound(stored: known.json) else { return }
+        guard known.fits(configuration.saying), !configuration.detectsAnew else {
+            return state.withLock { $0.contradicted = $0.contradicted ?? known }
+        }
         state.withLock { state in
             if known.isProvisional == true {
                 state.earlier = state.earlier ?? known

@@ -7,7 +7,8 @@ extension HTTPPageSource {
     /// token implies the parameters. When the items differ, or the origin refuses the plain link, later links carry the
     /// parameters.
     func mendLinks(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
-        guard !draft.isInterrupted, draft.description.style == .link || draft.description.style == .nextURL,
+        guard !draft.isInterrupted, !draft.wantsQuiet,
+            draft.description.style == .link || draft.description.style == .nextURL,
             let text = try? reader(draft, contact).next(behind: contact.content)?.text, let next = OriginURL(text),
             next.path == contact.answer.url.path
         else { return }

@@ -10,20 +10,31 @@ extension HTTPPageSource {
         SecretWords(headers: configuration.headers.filter { configuration.isCredential($0.name) }, parameters: secrets)
     }
 
+    /// The media types of requests (RFC 9110, 12.5.1). Strict origins answer 406 when their own type is missing.
+    static let acceptedTypes = "application/json, application/*+json;q=0.9, */*;q=0.1"
+
     /// The complete request for a URL. The home origin receives everything that was configured. Another allowed origin
     /// receives only the conditions and the two standard headers.
     func request(for target: OriginURL, _ conditions: [HTTPField], method: String) -> HTTPPageRequest {
         var target = target
+        var content: [UInt8]?
+        if let body { (target, content) = body.request(for: target) }
         let isHome = policy.isHome(target)
         if isHome {
             target.parameters += secrets.filter { secret in !target.parameters.contains { $0.name == secret.name } }
         }
-        var headers = [HTTPField("Accept", "application/json"), HTTPField("User-Agent", "pagecache")]
+        var headers = [
+            HTTPField("Accept", HTTPPageSource.acceptedTypes), HTTPField("User-Agent", "pagecache"),
+        ]
         for field in (isHome ? configuration.headers : []) + conditions {
             headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
             headers.append(field)
         }
-        return HTTPPageRequest(method: method, url: target.text, headers: headers)
+        if content != nil, !headers.contains(where: { $0.name.lowercased() == "content-type" }) {
+            headers.append(HTTPField("Content-Type", "application/json"))
+        }
+        return HTTPPageRequest(
+            method: content == nil ? method : "POST", url: target.text, headers: headers, body: content)
     }
 
     /// The target of a redirect, without secrets.

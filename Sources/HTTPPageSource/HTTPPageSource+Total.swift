@@ -17,7 +17,7 @@ extension HTTPPageSource {
     /// Fetches the total with HEAD when an earlier answer showed it there. Returns `unknown` elsewhere, and when the
     /// request fails: a failure here must not cost page one.
     func totalByHead(_ url: OriginURL, _ description: SourceDescription?) async throws -> Total {
-        guard let description, description.isTotalByHead == true else { return .unknown }
+        guard let description, body == nil, description.isTotalByHead == true else { return .unknown }
         do {
             let response = try await send(url, [], method: "HEAD")
             return (200...299).contains(response.status) ? totalInHeaders(response, description) : .unknown
@@ -67,7 +67,8 @@ extension HTTPPageSource {
     /// next steps, that is, when the list continues or may continue.
     func askHead(_ draft: inout DetectionDraft, _ contact: FirstContact) async throws {
         if case .body = configuration.total { return }
-        guard draft.evidence.total == .unknown, draft.evidence.count > 0, !PagingChoice.isWhole(draft.evidence),
+        guard body == nil, !draft.isInterrupted, !draft.wantsQuiet, !draft.isProvenWhole,
+            draft.evidence.total == .unknown, draft.evidence.count > 0, !PagingChoice.isWhole(draft.evidence),
             isTotalHeaderSaid || configuration.paging == .auto, mayAskHead(contact), left(contact) > 0
         else { return }
         let finding = try await findTotalByHead(
@@ -80,14 +81,16 @@ extension HTTPPageSource {
             draft.explain("total", place.description, .proved, "on HEAD only")
         case .nothing(let detail):
             draft.explain("total", "HEAD", .failed, detail)
-        case .silent(let detail):
+        case .wantsQuiet where draft.description.style == .none:
+            interrupt(&draft, "answered 429")
+            draft.explain("total", "HEAD", .failed, "answered 429")
+        case .silent, .wantsQuiet:
+            var detail = "answered 429"
+            if case .silent(let reason) = finding { detail = reason }
             draft.description.unansweredHeads = (contact.earlier?.unansweredHeads ?? 0) + 1
             draft.warnings.append(
                 "whether HEAD tells the total could not be found out now (\(detail)); the next run asks again")
             draft.explain("total", "HEAD", .failed, detail)
-        case .wantsQuiet:
-            interrupt(&draft, "answered 429")
-            draft.explain("total", "HEAD", .failed, "answered 429")
         }
     }
 

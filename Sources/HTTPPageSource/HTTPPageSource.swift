@@ -19,6 +19,14 @@ public final class HTTPPageSource: PageSource {
         /// The stored check of the credential.
         var check: String?
         var usage = SourceUsage()
+        /// A stored description that the caller's settings contradict.
+        var contradicted: SourceDescription?
+        /// Whether this first contact has repeated a probe that was answered with 404.
+        var hasAskedTwice = false
+        /// The fields of page one that state a limit of requests.
+        var rateLimits: [HTTPField] = []
+        /// The answers of probes, which are the next pages if they are requested soon.
+        var ready = ReadyAnswers()
     }
 
     /// The largest number of requests that detection spends: page one, HEAD, probes and redirects.
@@ -35,6 +43,8 @@ public final class HTTPPageSource: PageSource {
     let secrets: [OriginURL.Parameter]
     /// Parameters of the caller's URL that led to a later page, and were removed.
     let places: [Candidate]
+    /// The body of POST requests. `nil` with GET.
+    let body: RequestBody?
     let transport: any HTTPTransport
     let clock: any SyncClock
     let state: Mutex<State>
@@ -47,13 +57,15 @@ public final class HTTPPageSource: PageSource {
     ///     to nil: no lesson.
     ///   - transport: the sender of requests. The source does not close it.
     ///   - clock: the clock that dates of the origin are compared with. Defaults to the wall clock.
-    /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL.
+    /// - Throws: `FetchFailure` with class `refused` when the URL is not an absolute http or https URL, and when the body
+    ///   of POST requests is no JSON object.
     public init(
         _ configuration: HTTPSourceConfiguration, stored: String? = nil, transport: any HTTPTransport,
         clock: any SyncClock = SystemClock()
     ) throws(FetchFailure) {
         guard var url = OriginURL(configuration.url) else {
-            throw FetchFailure(.refused, "not an http or https URL", isRetryable: false)
+            let reason = OriginURL.refusal(of: configuration.url) ?? "not an http or https URL"
+            throw FetchFailure(.refused, reason, isRetryable: false)
         }
         var configuration = configuration
         hasSecretInURL = url.userInfo != nil || url.parameters.contains(where: ParameterNames.isSecret)
@@ -65,7 +77,17 @@ public final class HTTPPageSource: PageSource {
         }
         secrets = url.parameters.filter { ParameterNames.isSecret($0) }
         url.removeParameters { ParameterNames.isSecret($0) }
-        places = url.removePlace(configuration)
+        body =
+            configuration.method == .post
+            ? try RequestBody(configuration.body ?? Array("{}".utf8), limits: configuration.limits) : nil
+        if body != nil, let place = configuration.cursorIn?.description {
+            switch configuration.paging {
+            case .offset: configuration.offsetParameter = place
+            case .page: configuration.pageParameter = place
+            case .auto, .cursor, .keyset, .link, .nextURL, .none: configuration.cursorParameter = place
+            }
+        }
+        places = body == nil ? url.removePlace(configuration) : []
         self.url = url
         let proofs =
             configuration.headers.filter { configuration.isCredential($0.name) }.map {
@@ -144,12 +166,15 @@ public final class HTTPPageSource: PageSource {
         // A validator is sent only with the request that it belongs to (R1). It is not sent before the layout of the
         // answer is known, nor while HEAD has to be repeated. A 304 would teach nothing then, and the total of HEAD
         // would be lost.
-        let isKnown = description != nil && !(description?.awaitsHead ?? false && request.target == .first)
+        let isKnown =
+            description != nil && body == nil && !(description?.awaitsHead ?? false && request.target == .first)
         let sent = request.validator.flatMap { $0.request == url.text && isKnown ? $0 : nil }
         if let tag = sent?.entityTag { conditions.append(HTTPField("If-None-Match", tag)) }
         if let date = sent?.lastModified { conditions.append(HTTPField("If-Modified-Since", date)) }
         let requestsBefore = usage.requests
-        var response = try await send(url, conditions)
+        let ready = takeReady(url, request)
+        var response: HTTPPageResponse
+        if let ready { response = ready } else { response = try await send(url, conditions) }
         if isSizeRefused(response, request, description) {
             url = self.url
             response = try await send(url, conditions)
@@ -177,6 +202,10 @@ public final class HTTPPageSource: PageSource {
         }
         let answer = try Answer(response, url: url, secrets: secrets, policy: policy, limits: configuration.limits)
         let isFirst = request.target == .first
+        if isFirst {
+            let fields = response.headers.filter { EnvelopeMember.plain($0.name).contains("ratelimit") }
+            state.withLock { $0.rateLimits = fields }
+        }
         guard let description, description.isProvisional != true || !isFirst else {
             return .page(try sealed(await firstContact(answer, request.size, requestsBefore), response))
         }

@@ -14,8 +14,16 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     private let world: ListWorld<Value>
     private let windows: WindowReader<Value>
     private let source: @Sendable (QueryKey) -> any PageSource
+    /// What a list has instead of the repository's source and options.
+    private struct Own {
+        var source: any PageSource
+        var world: ListWorld<Value>
+    }
+
     private struct Lists {
         var known: [QueryKey: Known] = [:]
+        /// The sources and options of single lists.
+        var own: [QueryKey: Own] = [:]
         /// When `known` reaches this size, entries whose list is no longer in use are removed.
         var limit = 64
     }
@@ -83,6 +91,27 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         PagedList(controller(key), key: key)
     }
 
+    /// Returns the list with this key, with a source and options of its own. They apply to `page` and to later calls of
+    /// `list(_:)` with the key as well, until `forget`. A list that is in use keeps the source and options that it has.
+    /// Sends no request (R34).
+    /// - Parameters:
+    ///   - key: the key of the list.
+    ///   - source: the source of the list. Its values have to be in the format of the repository's codec.
+    ///   - options: the options of the list. `nil` means those of the repository. Defaults to nil.
+    public func list(
+        _ key: QueryKey, source: any PageSource, options: PagedListOptions? = nil
+    ) -> PagedList<Value> {
+        let own = Own(source: source, world: options.map { ListWorld(world, options: $0) } ?? world)
+        lists.withLock { if $0.known[key]?.controller == nil { $0.own[key] = own } }
+        return list(key)
+    }
+
+    /// Returns the source and the options of a list.
+    private func settings(of key: QueryKey) -> (source: any PageSource, world: ListWorld<Value>) {
+        if let own = lists.withLock({ $0.own[key] }) { return (own.source, own.world) }
+        return (source(key), world)
+    }
+
     private func controller(_ key: QueryKey) -> ListController<Value> {
         lists.withLock { lists in
             if let known = lists.known[key]?.controller { return known }
@@ -92,7 +121,8 @@ public final class PagedRepository<Value: Sendable>: Sendable {
                 lists.known = lists.known.filter { $0.value.controller != nil }
                 lists.limit = max(64, lists.known.count * 2)
             }
-            let made = ListController(key: key, world: world, source: source(key))
+            let own = lists.own[key]
+            let made = ListController(key: key, world: own?.world ?? world, source: own?.source ?? source(key))
             lists.known[key] = Known(controller: made)
             return made
         }
@@ -118,9 +148,10 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     ) async throws -> ItemWindow<Value> {
         let start = min(max(0, offset), Total.largest)
         let range = start..<start + min(max(0, limit), Total.largest - start)
-        let cached = try await windows.window(of: key, range, for: source(key))
+        let (source, world) = settings(of: key)
+        let cached = try await windows.window(of: key, range, for: source)
         world.reads.asked(Metric.Cached(cached))
-        let isWhole = cached.map { $0.missing.isEmpty && $0.unusable.isEmpty } ?? false
+        let isWhole = cached.map { !$0.isPartial } ?? false
         switch policy {
         case .cacheOnly: return cached ?? ItemWindow(range: range)
         case .cacheThenRefresh where isWhole: return cached ?? ItemWindow(range: range)
@@ -139,23 +170,29 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         if refreshesPageOne {
             options.work = .refresh
             head = try await run(key, options, served)
+            // The list was forgotten, and is not begun again.
+            guard head != nil else { return ItemWindow(range: range) }
         }
         options.work = .positions(range)
-        let report: SyncReport
         // When page one must not be stored, pages behind it cannot be stored either.
-        if let head, head.pagesNotStored > 0 { report = head } else { report = try await run(key, options, served) }
-        var latest = try await windows.window(of: key, range, for: source(key))
+        let isServed = head.map { $0.pagesNotStored > 0 } ?? false
+        guard let report = isServed ? head : try await run(key, options, served) else {
+            return ItemWindow(range: range)
+        }
+        var latest = try await windows.window(of: key, range, for: source)
         if report.pagesNotStored > 0 {
             latest = world.builder.laid(served.all, over: latest ?? ItemWindow(range: range))
         }
-        // The list was purged in the meantime: it is empty, and no fetch failed.
-        if report.outcome == .purged { return latest ?? ItemWindow(range: range) }
-        if let fetched = latest, !fetched.runs.isEmpty || report.headFailure == nil && report.outcome != .offline {
-            return fetched
-        }
         let failure = report.headFailure ?? report.failures.first?.failure
+        if let latest, !latest.segments.isEmpty || report.headFailure == nil && report.outcome != .offline {
+            return latest
+        }
+        // The list was removed in the meantime: nothing of it is held, and no fetch failed.
+        guard report.outcome == .offline || failure != nil, report.outcome != .purged else {
+            return latest ?? ItemWindow(range: range)
+        }
         throw ListFailure(
-            .next, failure ?? FetchFailure(.transport, "nothing came", isRetryable: true),
+            .next, failure ?? FetchFailure(.transport, "the origin cannot be reached", isRetryable: true),
             nextAttemptAt: report.nextAttemptAt)
     }
 
@@ -174,7 +211,7 @@ public final class PagedRepository<Value: Sendable>: Sendable {
     }
 
     private func find(_ id: String, _ type: IDType, in key: QueryKey) async throws(StorageError) -> Value? {
-        let source = source(key)
+        let source = settings(of: key).source
         guard let query = try await world.storage.query(key), (try? source.takeUp(query)) != nil else { return nil }
         let identity = ItemIdentity.key(ofID: id, type: type)
         // The item may move between the two reads. It is then located again.
@@ -190,13 +227,58 @@ public final class PagedRepository<Value: Sendable>: Sendable {
         return nil
     }
 
+    /// Runs once for a window. Returns nil when `forget` has ended the run.
     private func run(
         _ key: QueryKey, _ options: SyncOptions, _ served: ServedPages
-    ) async throws(StorageError) -> SyncReport {
-        try await ListSync(
-            storage: world.storage, source: source(key), key: key, options: options, clock: world.clock,
-            chance: world.chance,
-            logger: world.logger
-        ).run { served.note($0) }
+    ) async throws -> SyncReport? {
+        let (source, world) = settings(of: key)
+        let call = SourceCall(world.runs, key)
+        try call.refuseWithin(.next)
+        let sync = ListSync(
+            storage: world.storage, source: RememberingSource(source, for: call), key: key, options: options,
+            clock: world.clock, chance: world.chance, logger: world.logger)
+        let task = Task(executorPreference: world.executor) { () async -> Result<SyncReport, StorageError> in
+            do throws(StorageError) { return .success(try await sync.run { served.note($0) }) } catch {
+                return .failure(error)
+            }
+        }
+        let entry = world.runs.enter(key) { task.cancel() }
+        let result = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        return world.runs.leave(entry) ? nil : try result.get()
+    }
+
+    // MARK: Removing lists
+
+    /// Removes a list with everything that is stored of it, its pin included. For the end of a session, and for data
+    /// that must not stay on the device.
+    ///
+    /// Work under way is superseded and its late answers are dropped, so nothing returns after the call. Observers
+    /// receive an empty snapshot and `ListEvent.reset`. A call that begins before `forget` has returned, or later, may
+    /// load the list again. A `SyncEngine` on the same
+    /// storage ends its work on the list with the next answer, and stores nothing of it. The call waits for sources that
+    /// do not return when they are cancelled; an `ItemSource` always returns.
+    /// - Throws: `StorageError` when the storage fails.
+    public func forget(_ key: QueryKey) async throws(StorageError) {
+        try await forget { $0 == key }
+    }
+
+    /// Removes all lists of a scope, like `forget(_:)`. The scope is the account or tenant of `QueryKey.scope`.
+    /// - Throws: `StorageError` when the storage fails.
+    public func forget(scope: String) async throws(StorageError) {
+        try await forget { $0.scope.utf8.elementsEqual(scope.utf8) }
+    }
+
+    private func forget(_ isMeant: @escaping @Sendable (QueryKey) -> Bool) async throws(StorageError) {
+        let used = lists.withLock { $0.known.filter { isMeant($0.key) }.compactMap(\.value.controller) }
+        for list in used { await list.supersede() }
+        await world.runs.revoke(where: isMeant)
+        let records = try await world.storage.records().filter { isMeant($0.key) }
+        if !records.isEmpty { _ = try await world.storage.purge(records.map(\.id)) }
+        lists.withLock { lists in lists.own = lists.own.filter { !isMeant($0.key) } }
+        for list in used { await list.wasForgotten() }
     }
 }

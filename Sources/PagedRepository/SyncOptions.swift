@@ -4,7 +4,8 @@ public import PageModel
 public struct SyncOptions: Hashable, Sendable {
     /// The number of concurrent fetches, in 1...64, when the origin allows pages out of order. Defaults to 4.
     public var concurrency = 4
-    /// The number of items to request per page, at least 1. `nil` means the origin's own page size. Defaults to nil.
+    /// The number of items to request per page, at least 1. A repository or a run with a smaller number traps when it
+    /// is made. `nil` means the origin's own page size. Defaults to nil.
     public var pageSize: Int?
     /// The number of fetched pages after which the run stops, at least 1. `nil` means no limit. Defaults to nil.
     public var maxPages: Int?
@@ -50,6 +51,9 @@ public struct SyncOptions: Hashable, Sendable {
     /// If false, the run reports such a page with `SyncEvent.notStored`, writes no part of it, and ends. The cached
     /// items stay as they were (R14), and are not confirmed.
     public var storesDespiteNoStore = false
+    /// Whether the ledger records the text of errors that are no `FetchFailure`, in one line of at most 200 characters.
+    /// Such a text may contain user data. Otherwise the ledger records the name of the error's type. Defaults to false.
+    public var recordsErrorText = false
     /// Whether the run reads all stored bytes of the list, before it fetches and when it ends, and fetches damaged
     /// pages again. Defaults to false.
     ///
@@ -82,16 +86,30 @@ public struct SyncOptions: Hashable, Sendable {
     /// Options with all defaults.
     public init() {}
 
-    /// The options with a number of concurrent fetches that a run can use.
+    /// The options with values that a run can use.
+    /// - Precondition: `pageSize` is nil or at least 1.
     var bounded: SyncOptions {
         var options = self
+        precondition(pageSize ?? 1 >= 1, "SyncOptions.pageSize must be at least 1")
         options.concurrency = min(max(1, concurrency), 64)
+        // Larger numbers have the same effect, and could overflow.
+        func bounded(_ number: Int, from least: Int) -> Int { min(max(least, number), 1 << 40) }
+        options.overlap = bounded(overlap, from: 0)
+        options.transportFailuresUntilOffline = bounded(transportFailuresUntilOffline, from: 1)
+        options.restarts = bounded(restarts, from: 0)
+        options.pagesPerQuery = bounded(pagesPerQuery, from: 1)
+        options.loopGuard = bounded(loopGuard, from: 1)
+        options.emptyPageLimit = bounded(emptyPageLimit, from: 1)
         return options
     }
 
     /// Whether the run only continues sweeps that the storage has recorded. A sweep that another process has finished
     /// is then not started again (R31).
     var onlyFinishesSweeps = false
+
+    /// Whether the run only updates a stored list. A list that was removed before the run, or during it, is then not
+    /// begun again. For background work.
+    var updatesOnly = false
 
     /// The work of a synchronisation.
     public enum Work: Hashable, Sendable {
@@ -129,7 +147,8 @@ public struct SyncReport: Hashable, Sendable {
         /// Positions are missing. The ledger schedules those that can be retried.
         case incomplete
         /// All returned items are held, but the origin's answers contradict each other, so the list may be incomplete.
-        /// The origin repeats itself, or the list kept changing during the run (R24, R25).
+        /// The origin repeats itself, or the list kept changing during the run (R24, R25). Or page one shows that more
+        /// items follow, and no way to them is known.
         case unproven
         /// The origin could not be reached.
         case offline

@@ -56,6 +56,7 @@ public final class ScriptedSource: PageSource {
     }
 
     public let access: PagingAccess
+    public let largestOverlap: Int?
     private let order: Order
     private let onUnscripted: @Sendable (PageRequest) -> Void
     private let state: Mutex<State>
@@ -64,13 +65,16 @@ public final class ScriptedSource: PageSource {
     /// - Parameters:
     ///   - steps: the expected requests and their outcomes.
     ///   - access: the access that the source reports. Defaults to any offset.
+    ///   - largestOverlap: the most items that a request may fetch again. Defaults to nil, which leaves the number to the
+    ///     options.
     ///   - order: the steps that a request may take. Defaults to only the next one.
     ///   - onUnscripted: called at once with a request that is not in the script, for example to record a test failure.
     public init(
-        _ steps: [Step], access: PagingAccess = .offsets, order: Order = .asWritten,
+        _ steps: [Step], access: PagingAccess = .offsets, largestOverlap: Int? = nil, order: Order = .asWritten,
         onUnscripted: @escaping @Sendable (PageRequest) -> Void = { _ in }
     ) {
         self.access = access
+        self.largestOverlap = largestOverlap
         self.order = order
         self.onUnscripted = onUnscripted
         state = Mutex(State(remaining: steps))

@@ -42,7 +42,7 @@ struct Pagecache: AsyncParsableCommand {
                 name: "Read", subcommands: [List.self, Show.self, Export.self, Diff.self]),
             CommandGroup(
                 name: "Diagnose",
-                subcommands: [Info.self, Why.self, Errors.self, Pages.self, Stats.self, Doctor.self]),
+                subcommands: [Probe.self, Info.self, Why.self, Errors.self, Pages.self, Stats.self, Doctor.self]),
             CommandGroup(
                 name: "Maintain", subcommands: [Purge.self, CollectGarbage.self, Verify.self]),
             CommandGroup(name: "Set up", subcommands: [Demo.self, Completions.self, Manual.self]),

@@ -79,7 +79,7 @@ struct CredentialTests {
         let again = try list("A")
         try await again.load(.cacheOnly)
         #expect(again.current.items.count == 5)
-        #expect(try await again.refresh() == .loaded(0))
+        #expect(try await again.refresh() == .upToDate)
     }
 
     @Test("A list under the caller's own key is not bound to a credential")

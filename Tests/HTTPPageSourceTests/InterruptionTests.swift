@@ -8,22 +8,25 @@ import Testing
 
 @Suite("Detection: an origin that requests quiet")
 struct InterruptionTests {
-    @Test("A 429 answer to HEAD ends detection, and the next run detects again")
+    @Test("A 429 answer to HEAD costs a proven list its total only until the next run")
     func interruptedHead() async throws {
         let isWell = Mutex(false)
         let origin = ScriptedOrigin { url, request in
-            if request.method == "HEAD", !isWell.withLock({ $0 }) { return HTTPPageResponse(status: 429) }
+            if request.method == "HEAD" {
+                return isWell.withLock { $0 }
+                    ? .json("", [HTTPField("X-Total-Count", "45")]) : HTTPPageResponse(status: 429)
+            }
             let start = url.number("offset") ?? 0
             return .json(#"{"has_more":\#(start < 25),"items":[\#(objects(start..<min(start + 20, 45)))]}"#)
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
-        #expect(origin.requests.map(\.method) == ["GET", "HEAD"])
-        #expect(page.lesson?.warnings.first?.contains("the next run looks again") == true)
+        #expect(origin.requests.map(\.method) == ["GET", "GET", "HEAD"])
+        #expect(page.lesson?.warnings.first?.contains("the next run asks again") == true)
+        #expect(source.access == .offsets)
         isWell.withLock { $0 = true }
         let again = try scripted("http://h/api", origin, stored: page.lesson?.source)
-        _ = try await again.first()
-        #expect(again.access == .offsets)
+        #expect(try await again.first().total == .exact(45))
     }
 
     @Test("A 429 answer to a probe of page numbers ends detection without a conclusion", arguments: [1, 2, 3])

@@ -136,8 +136,8 @@ struct ProbingTests {
         }
         let source = try scripted("http://h/api?page=0", origin)
         #expect(try await source.first().content.ids.first == "0")
-        _ = try await source.page(.offset(20))
-        #expect(origin.urls.last == "http://h/api?page=1")
+        #expect(try await source.page(.offset(20)).content.ids.first == "20")
+        #expect(origin.urls.contains("http://h/api?page=1"))
     }
 
     @Test("An offset proves itself although the list grows by an item during detection")
@@ -228,7 +228,9 @@ struct ProbingTests {
         }
         let source = try scripted("http://h/api", origin)
         let page = try await source.first()
-        #expect(origin.requests.count == 2, "an origin that requests quiet gets no further requests")
+        #expect(
+            origin.requests.count == (status == 429 ? 2 : 3),
+            "an origin that requests quiet gets no further requests, and a fault of the moment is tried again once")
         #expect(page.content.count == 20)
         #expect(page.lesson?.warnings.first?.contains("the next run looks again") == true)
         isWell.withLock { $0 = true }

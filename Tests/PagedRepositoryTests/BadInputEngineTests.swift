@@ -52,7 +52,7 @@ struct BadInputEngineTests {
     @Test("Background work fetches less and less often from an origin that always fails (R28)")
     func backOff() async throws {
         try await bench.pin()
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(503) }
+        let source = ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(503) }
         let began = bench.clock.now()
         try await bench.run(bench.engine(source)) {
             source.usage.requests > 100 || elapsed(since: began) > .seconds(3_600)
@@ -66,7 +66,7 @@ struct BadInputEngineTests {
     @Test("A page one that is refused permanently is fetched once and not retried automatically (R33)")
     func refused() async throws {
         try await bench.pin()
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(403) }
+        let source = ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in throw FetchFailure.status(403) }
         let running = Task { try await bench.engine(source).run() }
         while try await bench.outline?.failures.first?.state != .failedPermanent { await Task.yield() }
         for _ in 0..<5_000 { await Task.yield() }
@@ -79,7 +79,7 @@ struct BadInputEngineTests {
     func refusedLater() async throws {
         try await bench.pin()
         let refused = Mutex(0)
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
             if offset > 0 {
                 refused.withLock { $0 += 1 }
                 throw FetchFailure.status(403)
@@ -125,7 +125,7 @@ struct BadInputEngineTests {
         ])
     func lies(failureClass: FetchFailure.Class) async throws {
         try await bench.pin()
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, _ in
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, _ in
             if offset > 0, failureClass == .undecodable {
                 throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no JSON"))
             }

@@ -47,7 +47,7 @@ struct BadInputBench: Sendable {
         let now = list.current
         #expect(now.items.map(\.number) == Array(numbers), sourceLocation: sourceLocation)
         #expect(
-            now.runs.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) } == numbers.count,
+            now.segments.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) } == numbers.count,
             sourceLocation: sourceLocation)
         #expect(now.activity == .idle && !now.isLoading && !now.isLoadingNext, sourceLocation: sourceLocation)
         let ledger = try await outline?.ledger ?? []
@@ -93,10 +93,10 @@ struct BadInputTests {
 
     // MARK: Sources that throw
 
-    @Test("A source that throws CancellationError on its own shows no failure, and the next call fetches again (R37)")
+    @Test("A source that throws CancellationError on its own fails like any other, and the next call fetches again")
     func cancelsItself() async throws {
         let count = Mutex(0)
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
             if count.withLock({
                 $0 += 1; return $0
             }) == 1 {
@@ -105,9 +105,10 @@ struct BadInputTests {
             return ItemPage(items: Row.list(offset..<offset + size), total: 48)
         }
         let list = bench.list(source)
-        _ = try await list.load()
+        let failure = await #expect(throws: ListFailure.self) { try await list.load() }
         try await bench.expectServed(0..<0, list)
-        #expect(list.current.failure == nil && !list.current.isLoaded && list.current.displayState == .nothing)
+        #expect(failure?.failure.failureClass == .transport && list.current.failure == failure)
+        #expect(!list.current.isLoaded)
         #expect(try await list.load() == .loaded(10))
         #expect(source.usage.requests == 2)
     }
@@ -130,7 +131,7 @@ struct BadInputTests {
     func hangs() async throws {
         let origin = StagedOrigin()
         try await bench.list(origin).load()
-        var deaf = try ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in
+        var deaf = ItemSource<Row>.offsets(pageSize: 10) { _, _ -> [Row] in
             // The loop ends only when its task is cancelled.
             for await _ in AsyncStream<Void>.makeStream().stream {}
             return []
@@ -174,7 +175,7 @@ struct BadInputTests {
     func answersLateForAnotherList() async throws {
         let gate = Gate()
         let shown = Mutex(Row.list(0..<48))
-        var source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+        var source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
             let answer = shown.withLock { Array($0.dropFirst(offset).prefix(size)) }
             if offset > 0 { await gate.pass() }
             return ItemPage(items: answer, total: 48)
@@ -204,7 +205,7 @@ struct BadInputTests {
         ])
     func wrongPageOnce(answer: Range<Int>) async throws {
         let count = Mutex(0)
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
             let isWrong =
                 count.withLock {
                     $0 += 1; return $0
@@ -223,7 +224,7 @@ struct BadInputTests {
         "A page one returned for every request is reported as a loop, and page one stays as it was (R24)",
         arguments: [48, nil])
     func alwaysPageOne(total: Int?) async throws {
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { _, _ in ItemPage(items: Row.list(0..<10), total: total)
+        let source = ItemSource<Row>.offsets(pageSize: 10) { _, _ in ItemPage(items: Row.list(0..<10), total: total)
         }
         let list = bench.list(source)
         try await list.load()
@@ -239,7 +240,7 @@ struct BadInputTests {
     @Test("Page one stays held while the origin returns it for every other position (G6)")
     func pageOneMeanwhile() async throws {
         let held = Mutex<[Int]>([])
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { [bench] _, _ in
+        let source = ItemSource<Row>.offsets(pageSize: 10) { [bench] _, _ in
             if let list = try await bench.outline, list.record.validatedAt != nil {
                 held.withLock { $0.append(list.coverage.headEnd) }
             }

@@ -34,6 +34,17 @@ struct EndOfListTests {
         #expect(EndOfList.decide(page(0), at: 30, full: nil, access: .chain) == .end(at: 30))
     }
 
+    @Test("A list of one page ends with it, unless the origin states more items, exactly or by an estimate")
+    func onePage() {
+        #expect(EndOfList.decide(page(10), at: 0, full: nil, access: .single) == .end(at: 10))
+        #expect(EndOfList.decide(page(10, total: .estimate(10)), at: 0, full: nil, access: .single) == .end(at: 10))
+        #expect(EndOfList.decide(page(10, total: .estimate(99)), at: 0, full: nil, access: .single) == .more)
+        #expect(EndOfList.decide(page(10, hasMore: true), at: 0, full: nil, access: .single) == .more)
+        #expect(
+            EndOfList.decide(page(10, total: .estimate(99), hasMore: false), at: 0, full: nil, access: .single)
+                == .end(at: 10))
+    }
+
     @Test("A short page is the end only in the absence of every other sign (C20)")
     func shortPages() {
         #expect(EndOfList.decide(page(4), at: 10, full: 10, access: .offsets) == .end(at: 14))

@@ -97,7 +97,7 @@ struct ItemSourceListTests {
     func otherCursors() async throws {
         let bench = Bench(), box = Jukebox(48)
         try await bench.sync(try Style.cursors.source(box)) { $0.maxPages = 2 }
-        let numbered = try ItemSource.cursors { (after: Int?, _) in
+        let numbered = ItemSource.cursors { (after: Int?, _) in
             let (page, next) = try box.songs(at: after ?? 0, 10)
             return CursorPage(items: page.items, next: next, total: page.total)
         }
@@ -112,7 +112,7 @@ struct ItemSourceListTests {
     func otherCodec() async throws {
         let bench = Bench(), box = Jukebox(48)
         try await bench.sync(try Style.afterLast.source(box)) { $0.maxPages = 2 }
-        let source = try ItemSource.afterLast(pageSize: 10, codec: JSONItemCodec<Song>(version: 2)) { last, size in
+        let source = ItemSource.afterLast(pageSize: 10, codec: JSONItemCodec<Song>(version: 2)) { last, size in
             try box.songs(at: last.flatMap { box.songs.firstIndex(of: $0) }.map { $0 + 1 } ?? 0, size).page
         }
         let report = try await bench.sync(source)
@@ -126,7 +126,7 @@ struct ItemSourceListTests {
         arguments: [1, 7, 20, 48, 60], [true, false])
     func clampedPages(most: Int, counts: Bool) async throws {
         let bench = Bench(), box = Jukebox(48, counts: counts)
-        let source = try ItemSource.pages(size: 30) { number, _ in try box.songs(at: (number - 1) * most, most).page }
+        let source = ItemSource.pages(size: 30) { number, _ in try box.songs(at: (number - 1) * most, most).page }
         let report = try await bench.sync(source)
         #expect(report.outcome == .complete)
         #expect(try await bench.songs == box.songs)
@@ -135,7 +135,7 @@ struct ItemSourceListTests {
     @Test("With offsets, short and oversized pages count with their received items (X7)", arguments: [3, 25])
     func unevenPages(most: Int) async throws {
         let bench = Bench(), box = Jukebox(48)
-        let source = try ItemSource.offsets(pageSize: 10) { offset, _ in try box.songs(at: offset, most).page }
+        let source = ItemSource.offsets(pageSize: 10) { offset, _ in try box.songs(at: offset, most).page }
         let report = try await bench.sync(source) { $0.concurrency = 1 }
         #expect(report.outcome == .complete)
         #expect(try await bench.songs == box.songs)

@@ -15,32 +15,26 @@ private func page(_ answer: PageAnswer) throws -> FetchedPage {
 struct ItemSourceTests {
     private struct Plain: Codable, Hashable, Sendable { var slug: String }
 
-    @Test("A source refuses a page size below 1 when it is created (X8)", arguments: [0, -1, .min])
+    @Test("A page size below 1 is refused when it is made, before any source (X8)", arguments: [0, -1, .min])
     func pageSize(size: Int) {
         let refused = SourceDefinitionError.pageSize(size)
         #expect(refused.code == .pageSize)
-        #expect(throws: refused) { try ItemSource.offsets(pageSize: size) { _, _ in [Plain]() } }
-        #expect(throws: refused) { try ItemSource.pages(size: size) { _, _ in [Plain]() } }
-        #expect(throws: refused) { try ItemSource.afterLast(pageSize: size) { (_: Plain?, _) in [Plain]() } }
-        #expect(throws: refused) {
-            try ItemSource.cursors(pageSize: size) { (_: String?, _) in CursorPage<Plain, String>(items: [], next: nil)
-            }
-        }
+        #expect(throws: refused) { try PageSize(size) }
     }
 
     @Test("Each style of paging receives its own parameters, with the requested size or its own default")
     func questions() async throws {
         let asked = Mutex<[String]>([])
         @Sendable func note(_ text: String) { asked.withLock { $0.append(text) } }
-        let offsets = try ItemSource.offsets(pageSize: 10) { offset, size in
+        let offsets = ItemSource.offsets(pageSize: 10) { offset, size in
             note("\(offset) \(size)")
             return [Plain]()
         }
-        let pages = try ItemSource.pages(size: 10, firstNumber: 0) { number, size in
+        let pages = ItemSource.pages(size: 10, firstNumber: 0) { number, size in
             note("\(number) \(size)")
             return [Plain]()
         }
-        let cursors = try ItemSource.cursors { (cursor: String?, size) in
+        let cursors = ItemSource.cursors { (cursor: String?, size) in
             note("\(cursor ?? "-") \(size ?? 0)")
             return CursorPage<Plain, String>(items: [], next: nil)
         }
@@ -80,7 +74,7 @@ struct ItemSourceTests {
 
     @Test("All copies of a source count their requests and encoded bytes together")
     func usage() async throws {
-        let source = try ItemSource.offsets(pageSize: 2) { offset, _ in
+        let source = ItemSource.offsets(pageSize: 2) { offset, _ in
             if offset > 0 { throw FetchFailure.status(500) }
             return ["a", "é"]
         }
@@ -93,7 +87,7 @@ struct ItemSourceTests {
 
     @Test("A closure that never returns times out, and the request may be retried (X14)")
     func timeLimit() async throws {
-        var source = try ItemSource<Song>.offsets(pageSize: 1) { _, _ -> [Song] in
+        var source = ItemSource<Song>.offsets(pageSize: 1) { _, _ -> [Song] in
             // The loop ends only when its task is cancelled.
             for await _ in AsyncStream<Void>.makeStream().stream {}
             return []
@@ -125,7 +119,7 @@ struct ItemSourceTests {
     func errors() async throws {
         struct Odd: Error, Equatable {}
         let thrown = Mutex<any Error>(Odd())
-        let source = try ItemSource.offsets(pageSize: 10) { _, _ -> [Plain] in throw thrown.withLock { $0 } }
+        let source = ItemSource.offsets(pageSize: 10) { _, _ -> [Plain] in throw thrown.withLock { $0 } }
         func fetch(_ target: PageRequest.Target, _ error: any Error) async throws -> PageAnswer {
             thrown.withLock { $0 = error }
             return try await source.fetch(PageRequest(target))
@@ -158,9 +152,9 @@ struct ItemSourceTests {
             func encode(to encoder: any Encoder) throws { throw CancellationError() }
         }
         let sources: [any PageSource] = [
-            try ItemSource.offsets(pageSize: 1) { _, _ in [Stubborn()] },
-            try ItemSource.cursors { (_: Stubborn?, _) in CursorPage(items: [1], next: Stubborn()) },
-            try ItemSource.afterLast(pageSize: 1) { (_: Stubborn?, _) in [Stubborn()] },
+            ItemSource.offsets(pageSize: 1) { _, _ in [Stubborn()] },
+            ItemSource.cursors { (_: Stubborn?, _) in CursorPage(items: [1], next: Stubborn()) },
+            ItemSource.afterLast(pageSize: 1) { (_: Stubborn?, _) in [Stubborn()] },
         ]
         for source in sources {
             let failure = await #expect(throws: FetchFailure.self) { try await source.fetch(PageRequest(.first)) }
@@ -179,7 +173,7 @@ struct ItemSourceTests {
             (10, 48, false, false, false), (9, 9, true, true, true), (0, 48, true, false, false),
         ] as [(Int, Int?, Bool?, Bool, Bool)])
     func afterLast(items: Int, total: Int?, hasMore: Bool?, first: Bool, later: Bool) async throws {
-        let source = try ItemSource.afterLast(pageSize: 10) { _, _ in
+        let source = ItemSource.afterLast(pageSize: 10) { _, _ in
             ItemPage(items: Song.list(items), total: total, hasMore: hasMore)
         }
         let start = try page(try await source.fetch(PageRequest(.first)))
@@ -193,7 +187,7 @@ struct ItemSourceTests {
     @Test("A cursor on a page marked as the last is dropped, and equal cursors are stored as equal texts (R24)")
     func cursors() async throws {
         func next(_ hasMore: Bool?) async throws -> PageCursor? {
-            let source = try ItemSource.cursors { (_: Bookmark?, _) in
+            let source = ItemSource.cursors { (_: Bookmark?, _) in
                 CursorPage(items: [1], next: Bookmark(after: 10), total: 1, hasMore: hasMore)
             }
             return try page(try await source.fetch(PageRequest(.first))).next
@@ -208,7 +202,7 @@ struct ItemSourceTests {
         func answer(_ count: Int, total: Int? = nil, hasMore: Bool? = nil, after first: Int? = nil) async throws
             -> PagingAccess?
         {
-            let source = try ItemSource.pages(size: 10) { number, _ in
+            let source = ItemSource.pages(size: 10) { number, _ in
                 number == 1
                     ? ItemPage(items: Song.list(first ?? 10), hasMore: true)
                     : ItemPage(items: Song.list(count), total: total, hasMore: hasMore)

@@ -49,24 +49,24 @@ final class Jukebox: Sendable {
 enum Style: CaseIterable {
     case offsets, pages, cursors, afterLast, links
 
-    func source(_ box: Jukebox, size: Int = 10) throws -> ItemSource<Song> {
+    func source(_ box: Jukebox, size: PageSize = 10) throws -> ItemSource<Song> {
         switch self {
         case .offsets:
-            try .offsets(pageSize: size) { offset, size in try box.songs(at: offset, size).page }
+            .offsets(pageSize: size) { offset, size in try box.songs(at: offset, size).page }
         case .pages:
-            try .pages(size: size) { number, size in try box.songs(at: (number - 1) * size, size).page }
+            .pages(size: size) { number, size in try box.songs(at: (number - 1) * size, size).page }
         case .cursors:
-            try .cursors(pageSize: size) { (bookmark: Bookmark?, size) in
+            .cursors(pageSize: size) { (bookmark: Bookmark?, size) in
                 let (page, next) = try box.songs(at: bookmark?.after ?? 0, size ?? 3)
                 return CursorPage(items: page.items, next: next.map { Bookmark(after: $0) }, total: page.total)
             }
         case .afterLast:
-            try .afterLast(pageSize: size) { last, size in
+            .afterLast(pageSize: size) { last, size in
                 try box.songs(at: last.flatMap { box.songs.firstIndex(of: $0) }.map { $0 + 1 } ?? 0, size).page
             }
         case .links:
             .links { link in
-                let (page, next) = try box.songs(at: link.flatMap { Int($0.dropFirst(9)) } ?? 0, size)
+                let (page, next) = try box.songs(at: link.flatMap { Int($0.dropFirst(9)) } ?? 0, size.count)
                 return CursorPage(items: page.items, next: next.map { "/songs?o=\($0)" }, total: page.total)
             }
         }

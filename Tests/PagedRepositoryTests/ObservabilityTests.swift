@@ -202,8 +202,8 @@ struct ObservabilityTests {
 }
 
 extension ItemSource where Value == Row {
-    fileprivate static func failing(_ error: any Error & Sendable) throws -> ItemSource<Row> {
+    fileprivate static func failing(_ error: any Error & Sendable) -> ItemSource<Row> {
         let fetch: @Sendable (Int, Int) async throws -> [Row] = { _, _ in throw error }
-        return try .offsets(pageSize: 10, fetch: fetch)
+        return .offsets(pageSize: 10, fetch: fetch)
     }
 }

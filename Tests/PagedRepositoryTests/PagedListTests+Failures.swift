@@ -59,7 +59,7 @@ extension PagedListTests {
     func ownError() async throws {
         struct Mine: Error, Equatable { var number: Int }
         let fetch: @Sendable (Int, Int) async throws -> [Row] = { _, _ in throw Mine(number: 7) }
-        let source = try ItemSource<Row>.offsets(pageSize: 10, fetch: fetch)
+        let source = ItemSource<Row>.offsets(pageSize: 10, fetch: fetch)
         let repository = PagedRepository(
             storage: storage, codec: JSONItemCodec<Row>(), clock: clock, source: { _ in source })
         let failure = await #expect(throws: ListFailure.self) { try await repository.list(key).load() }

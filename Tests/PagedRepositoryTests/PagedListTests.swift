@@ -130,10 +130,10 @@ struct PagedListTests {
         origin.rows = (100..<148).map(StagedOrigin.row)
         try await list.refresh()
         #expect(numbers(list) == Array(100..<110))
-        #expect(list.current.runs.contains { !$0.isHeld && $0.items.contains { $0.number == 20 } })
+        #expect(list.current.segments.contains { !$0.isHeld && $0.items.contains { $0.number == 20 } })
         try await list.loadAll()
         #expect(numbers(list) == Array(100..<148))
-        #expect(list.current.runs.count == 1)
+        #expect(list.current.segments.count == 1)
     }
 
     @Test("A reset clears the list and its storage, and reports it afterwards (C15)")
@@ -151,7 +151,7 @@ struct PagedListTests {
     @Test("An empty page one makes the list loaded and empty (C18)")
     func empty() async throws {
         let list = list(StagedOrigin(0))
-        #expect(try await list.load() == .loaded(0))
+        #expect(try await list.load() == .upToDate)
         #expect(list.current.isLoaded && !list.current.hasMore)
         #expect(list.current.displayState == .empty)
         #expect(try await list.loadNext() == .endReached)
@@ -215,10 +215,14 @@ struct PagedListTests {
         #expect(numbers(list) == Array(0..<48))
     }
 
-    @Test("A source refuses a page size below 1 when it is created (X8)", arguments: [0, -1])
-    func pageSize(size: Int) {
-        #expect(throws: SourceDefinitionError.self) {
-            try ItemSource<Row>.offsets(pageSize: size) { _, _ in [Row]() }
+    @Test("A page size below 1 in the options is rejected when the repository is made (X8)")
+    func pageSize() async {
+        await #expect(processExitsWith: .failure) {
+            var options = PagedListOptions()
+            options.sync.pageSize = 0
+            _ = PagedRepository(
+                storage: MemoryStorage(), codec: JSONItemCodec<Row>(), options: options, source: { _ in StagedOrigin() }
+            )
         }
     }
 

@@ -65,7 +65,7 @@ struct PurgedRunTests {
         let origin = ListOrigin((0..<100).map { "i\($0)" })
         let repository = PagedRepository(storage: storage, codec: RawItemCodec(), clock: clock, source: { _ in origin })
         let window = try await repository.page(QueryKey("list"), offset: 50, limit: 10)
-        #expect(window.runs.isEmpty)
+        #expect(window.segments.isEmpty)
     }
 }
 

@@ -95,7 +95,7 @@ struct RareTurnTests {
     func failingQuestions(status: Int) async throws {
         try await bench.pin()
         let isBad = Mutex(false)
-        let source = try ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
             let isBad = isBad.withLock { $0 }
             if isBad, offset > 0 { throw FetchFailure.status(status) }
             let count = isBad ? 47 : 48

@@ -145,7 +145,8 @@ final class SimulatedProcess: Sendable {
         case .endReached: hit("R35 end reached")
         case .notNow: find("R33: \(name) returned 'not now'")
         case .loaded(let count) where count < 0: find("R35: \(name) loaded \(count)")
-        case .loaded, nil: break
+        case .loaded, .upToDate, .cached, .itemLimitReached, nil: break
+        case .undecodable(let count): find("R7: \(name) found \(count) undecodable items")
         }
     }
 
@@ -215,7 +216,7 @@ final class SimulatedProcess: Sendable {
             if arrivals > closings { find("R38: the end was announced twice") }
             hit("R38 ends announced")
         case .reset: hit("R38 resets announced")
-        case .failed, .refreshed, .changedElsewhere: break
+        case .failed, .refreshed, .undecodable, .changedElsewhere: break
         }
     }
 

@@ -47,6 +47,7 @@ struct SchemaTests {
             let first = try await run(["sync", "\(root)/feed"])
             try check(first, "sync")
             let query = try #require(first.json["query"] as? String)
+            try check(try await run(["probe", "\(root)/feed"]), "probe")
             // This origin fails from its third request on, so that `errors` has entries.
             let failing = DemoOrigin(count: 550) { number, _ in number > 2 ? .status(503, retryAfter: 60) : nil }
             try await withOrigin(failing) { other in

@@ -12,7 +12,7 @@ let folder = FileManager.default.temporaryDirectory.appendingPathComponent("embe
 let path = CommandLine.arguments.dropFirst().first ?? "\(folder)/store.sqlite"
 let store = try await PageStore.open(at: path, mode: .createIfMissing)
 
-let slow = try ItemSource.offsets(pageSize: 20) { offset, size in
+let slow = ItemSource.offsets(pageSize: 20) { offset, size in
     try await Task.sleep(for: .milliseconds(50))
     return ItemPage(items: (offset..<max(offset, min(offset + size, 95))).map(Number.init), total: 95)
 }
@@ -23,7 +23,7 @@ try await numbers.loadAll()
 print("all pages: \(numbers.current.items.count), the last is \(numbers.current.items.last?.id ?? 0)")
 
 // A second repository on the same store, as after a restart. Its origin is offline.
-let away = try ItemSource.offsets(pageSize: 20) { _, _ -> [Number] in
+let away = ItemSource.offsets(pageSize: 20) { _, _ -> [Number] in
     throw FetchFailure(.transport, "nobody answers", isRetryable: true)
 }
 let again = PagedRepository(storage: store, source: away).list(QueryKey("numbers"))

@@ -42,13 +42,18 @@ struct Items: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: "\(state?.rawValue ?? "nothing cached yet")\n")))
     }
 
-    /// `missing` lists the missing positions (R12), because the first run may still be in progress.
+    /// `missing` lists the missing positions (R12), because the first run may still be in progress. Items behind them are
+    /// sent as well.
     private func body(of window: ItemWindow<[UInt8]>) -> ByteBuffer {
         let total = window.total.count.map { "\($0)" } ?? "null"
-        let missing = window.missing.map { "[\($0.lowerBound),\($0.upperBound)]" }.joined(separator: ",")
+        // The items do not say their positions: all others in the window are missing, or damaged.
+        let missing = (window.missing + window.unusable)
+            .sorted { $0.lowerBound < $1.lowerBound }
+            .map { "[\($0.lowerBound),\($0.upperBound)]" }
+            .joined(separator: ",")
         let offset = window.range.lowerBound
         var body = ByteBuffer(string: #"{"total":\#(total),"offset":\#(offset),"missing":[\#(missing)],"items":["#)
-        for (index, item) in window.items.enumerated() {
+        for (index, item) in window.segments.flatMap(\.items).enumerated() {
             if index > 0 { body.writeString(",") }
             body.writeBytes(item)
         }

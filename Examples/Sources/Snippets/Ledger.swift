@@ -26,7 +26,7 @@ enum Ledger {
 
     static func classify() throws -> ItemSource<Item> {
         // snippet: classify
-        let source = try ItemSource.offsets(pageSize: 20) { offset, size in
+        let source = ItemSource.offsets(pageSize: 20) { offset, size in
             do {
                 return try await API.items(offset: offset, size: size)
             } catch let error as Maintenance {

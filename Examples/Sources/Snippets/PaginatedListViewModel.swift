@@ -5,7 +5,7 @@ import PagedRepository
 enum PaginatedListViewModel {
     static func list(_ store: PageStore) throws -> PagedList<String> {
         // snippet: first
-        let source = try ItemSource.cursors { (start: Int?, _) in
+        let source = ItemSource.cursors { (start: Int?, _) in
             let page = try await API.names(from: start ?? 0)
             return CursorPage(items: page, next: page.isEmpty ? nil : (start ?? 0) + page.count)
         }

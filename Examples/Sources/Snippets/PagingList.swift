@@ -5,7 +5,7 @@ import PagedRepository
 enum PagingList {
     static func list(_ store: PageStore) throws -> PagedList<Item> {
         // snippet: first
-        let source = try ItemSource.offsets(pageSize: 20) { offset, limit in
+        let source = ItemSource.offsets(pageSize: 20) { offset, limit in
             try await API.list(limit: limit, offset: offset)
         }
         let list = PagedRepository(storage: store, source: source).list(QueryKey("items"))
@@ -15,7 +15,7 @@ enum PagingList {
 
     static func afterLast() throws -> ItemSource<Item> {
         // snippet: lastItem
-        let source = try ItemSource.afterLast(pageSize: 20) { last, limit in
+        let source = ItemSource.afterLast(pageSize: 20) { last, limit in
             try await API.items(after: last, limit: limit)
         }
         // end
@@ -43,7 +43,7 @@ enum PagingList {
         // snippet: states
         switch model.displayState {
         case .nothing, .loadingFirst: screen.showLoading()
-        case .empty: screen.showEmpty()
+        case .empty, .unusable: screen.showEmpty()
         case .firstFailed(let failure): screen.showError(failure)
         case .loadingNext: screen.showItems(model.items, footer: .loading)
         case .nextFailed(let failure): screen.showItems(model.items, footer: .error(failure))

@@ -6,13 +6,13 @@ import PagedRepository
 enum PagingStyles {
     static func sources() throws -> [ItemSource<Item>] {
         // snippet: closures
-        let offsets = try ItemSource.offsets(pageSize: 50) { offset, size in
+        let offsets = ItemSource.offsets(pageSize: 50) { offset, size in
             try await API.items(offset: offset, size: size)
         }
-        let pages = try ItemSource.pages(size: 50, firstNumber: 1) { number, size in
+        let pages = ItemSource.pages(size: 50, firstNumber: 1) { number, size in
             try await API.items(offset: (number - 1) * size, size: size)
         }
-        let keyset = try ItemSource.afterLast(pageSize: 50) { last, size in
+        let keyset = ItemSource.afterLast(pageSize: 50) { last, size in
             try await API.items(after: last, limit: size)
         }
         // end

@@ -8,7 +8,7 @@ import PagedRepository
 func readme(_ api: any EventsAPI) async throws {
     // snippet: library
     let store = try await PageStore.open(at: "cache/store.sqlite")
-    let source = try ItemSource.offsets(pageSize: 20) { offset, size in try await api.events(offset, size) }
+    let source = ItemSource.offsets(pageSize: 20) { offset, size in try await api.events(offset, size) }
     let list = PagedRepository(storage: store, source: source).list("events")
 
     try await list.load(.originFirst)  // page one; the cached items when the API is offline

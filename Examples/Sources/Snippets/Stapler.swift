@@ -19,7 +19,7 @@ enum Stapler {
 
     static func list(_ store: PageStore) throws -> PagedList<Item> {
         // snippet: first
-        let source = try ItemSource.offsets(pageSize: 10) { offset, size in
+        let source = ItemSource.offsets(pageSize: 10) { offset, size in
             try await API.items(offset: offset, size: size)
         }
         let list = PagedRepository(storage: store, source: source).list(QueryKey("items"))

@@ -13,7 +13,7 @@ struct NamesResponse: Decodable, PaginatedResponse {
 enum SwiftPaginator {
     static func list(_ store: PageStore) throws -> PagedList<String> {
         // snippet: first
-        let source = try ItemSource.pages(size: 10, firstNumber: 0) { page, size in
+        let source = ItemSource.pages(size: 10, firstNumber: 0) { page, size in
             try await API.names(page: page, size: size)
         }
         let list = PagedRepository(storage: store, source: source).list(QueryKey("names"))
@@ -30,7 +30,7 @@ enum SwiftPaginator {
             case .pageLoaded(let range, let results): received(results, range)
             case .reset, .refreshed, .changedElsewhere: reload()
             case .failed(let failure): tell(failure)
-            case .endReached: break
+            case .endReached, .undecodable: break
             }
         }
         // end

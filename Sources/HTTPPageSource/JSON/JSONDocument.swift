@@ -73,6 +73,18 @@ struct JSONDocument: Sendable {
         return members
     }
 
+    /// The values of an object, in order, at most `limit`. Empty for other kinds.
+    func values(of object: JSONValue, atMost limit: Int = .max) -> [JSONValue] {
+        guard kind(of: object) == .object else { return [] }
+        var values: [JSONValue] = []
+        eachMember(of: object) { _, value in
+            guard values.count < limit else { return false }
+            values.append(value)
+            return true
+        }
+        return values
+    }
+
     /// The member of an object with this name. The first one counts where a name repeats, a case that RFC 8259, 4
     /// leaves open.
     func member(_ name: String, of object: JSONValue) -> JSONValue? {

@@ -22,7 +22,7 @@ struct Answer {
         self.secrets = secrets
         self.url = url
         do throws(JSONError) {
-            document = try JSONDocument(response.body, depthLimit: limits.depth)
+            document = try JSONDocument(JSONWrapping.unwrapped(response), depthLimit: limits.depth)
         } catch {
             switch error {
             case .tooDeep:
@@ -37,11 +37,14 @@ struct Answer {
     func text(at place: HTTPSourceConfiguration.Place) -> String? {
         switch place {
         case .body(let pointer):
-            document.value(at: pointer).flatMap { document.scalarText($0) }
+            return document.value(at: pointer).flatMap { document.scalarText($0) }
                 ?? pointer.linkArray.flatMap { nextLink(in: $0) }
+        case .header(let name) where name.contains(Answer.headerMark):
+            guard let (document, value) = jsonInHeader(name) else { return nil }
+            return document.scalarText(value)
         case .header(let name):
             // A `Link` header can hold many links. The one with `rel="next"` counts.
-            name.lowercased() == "link"
+            return name.lowercased() == "link"
                 ? response.header(name).flatMap { LinkHeader.target(rel: "next", in: $0) } : response.header(name)
         }
     }
@@ -49,11 +52,26 @@ struct Answer {
     func number(at place: HTTPSourceConfiguration.Place) -> Int? {
         switch place {
         case .body(let pointer): return document.value(at: pointer).flatMap { document.integer($0) }
+        case .header(let name) where name.contains(Answer.headerMark):
+            guard let (document, value) = jsonInHeader(name) else { return nil }
+            return document.integer(value)
         case .header(let name):
             guard let field = response.header(name) else { return nil }
             // `Content-Range: items 0-24/66` (RFC 9110, 14.4).
             return JSONText.wholeNumber(field.split(separator: "/").last.map(String.init) ?? field)
         }
+    }
+
+    /// Parts the name of a header from a pointer into the JSON object that it holds: `X-Pagination#/TotalCount`.
+    static let headerMark = "#"
+
+    private func jsonInHeader(_ place: String) -> (document: JSONDocument, value: JSONValue)? {
+        let parts = place.split(separator: Answer.headerMark, maxSplits: 1).map(String.init)
+        guard parts.count == 2, let pointer = JSONPointer(parts[1]), let field = response.header(parts[0]),
+            let document = try? JSONDocument(Array(field.utf8), depthLimit: 4),
+            let value = document.value(at: pointer)
+        else { return nil }
+        return (document, value)
     }
 
     /// The target of the link with `rel="next"` in an array of links. `rel` may also hold a list of relations.

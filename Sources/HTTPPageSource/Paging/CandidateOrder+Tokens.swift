@@ -1,12 +1,16 @@
 // The order of parameters that may take a token, by the name of the token.
 extension CandidateOrder {
-    /// Cursor parameters of the URL first, then the names that the token suggests, then the usual names.
+    /// Parameters of the URL that hold a placeholder first (`cursor=*`), then its cursor parameters, then the names
+    /// that the token suggests, then the usual names.
     static func cursors(_ token: ContinuationToken, _ url: OriginURL) -> [String] {
-        var names = url.parameters.map(\.plainName).filter { ParameterNames.isCursor($0) }
+        var names = url.parameters.filter { isPlaceholder($0, for: token) }.map(\.plainName)
+        names += url.parameters.map(\.plainName).filter { ParameterNames.isCursor($0) }
+        names += nested(token)
         switch EnvelopeMember.plain(token.name) {
         case "endcursor", "nextkey", "nextid": names += ["after", "cursor"]
         case "next", "nextpage": names += ["cursor", "page", "after", "next"]
         case "lastevaluatedkey", "lastkey": names += behindKey(token.name)
+        case let name where name.contains("seq") || name.contains("batch"): names += ["since", "from"] + derived(token)
         case _: names += derived(token)
         }
         names += ["cursor", "after", "page_token", "pageToken", "token", "continuation", "start", "marker"]
@@ -14,24 +18,51 @@ extension CandidateOrder {
         return names.filter { seen.insert($0).inserted }
     }
 
+    /// Whether a parameter of the caller stands where the token goes: `*`, an empty value under the name of a cursor, or
+    /// any value under the name that the token suggests.
+    private static func isPlaceholder(_ parameter: OriginURL.Parameter, for token: ContinuationToken) -> Bool {
+        let value = parameter.plainValue, name = EnvelopeMember.plain(parameter.plainName)
+        let isNamed = ["cursor", "token", "marker", "mark", "continuation", "after"].contains { name.contains($0) }
+        if value == "*" { return isNamed || EnvelopeMember.plain(token.name).contains(name) }
+        return isNamed && ["", "null", "initial", "start", "first", "-1", "0", "true"].contains(value.lowercased())
+    }
+
+    /// The nested forms for a token inside an object of paging: `page: {after: …}` suggests `page[after]`, `page[cursor]`.
+    private static func nested(_ token: ContinuationToken) -> [String] {
+        guard let holder = token.holder, ["page", "pagination", "paging"].contains(EnvelopeMember.plain(holder)) else {
+            return []
+        }
+        let bare = EnvelopeMember.plain(token.name).hasPrefix("next") ? "cursor" : token.name
+        return ["\(holder)[\(bare)]", "\(holder)[cursor]", "\(holder)[after]"]
+    }
+
     /// Names derived from the name of the token. `next_page_token` suggests `page_token`, then a parameter of its own
     /// name, then the siblings of the derived name.
     private static func derived(_ token: ContinuationToken) -> [String] {
-        var name = Substring(token.name)
-        var isHeader = false
-        if case .header = token.place {
-            isHeader = true
-            if name.lowercased().hasPrefix("x-") { name = name.dropFirst(2) }
-        }
+        if case .header = token.place { return header(token.name) }
+        let name = Substring(token.name)
         var bare = name
         if name.lowercased().hasPrefix("next"), name.count > 4 {
             bare = name.dropFirst(4).drop { $0 == "_" || $0 == "-" }
         } else if name.hasPrefix("_"), name.count > 1 {
             bare = name.dropFirst()
         }
-        if isHeader { return [bare.lowercased().replacing("-", with: "_")] }
         return [bare.prefix(1).lowercased() + bare.dropFirst(), token.name]
             + siblings(of: String(bare), like: token.name)
+    }
+
+    /// Names for a token in a header. Words before the one for a token name the vendor: `X-Nomad-NextToken` suggests
+    /// `next_token`, and then `token`.
+    private static func header(_ field: String) -> [String] {
+        let words = field.lowercased().split(separator: "-").map(String.init)
+        let start = words.firstIndex { word in ["next", "continu", "cursor", "marker"].contains { word.contains($0) } }
+        var own = words.dropFirst(start ?? 0)
+        if let first = own.first, first.hasPrefix("next"), first.count > 4 {
+            own = ["next", String(first.dropFirst(4))] + own.dropFirst()
+        }
+        let bare = own.first == "next" && own.count > 1 ? own.dropFirst() : own
+        let names = [own, bare].map { $0.joined(separator: "_") }.filter { !$0.isEmpty }
+        return (start ?? 0 > 1 ? names : names.reversed()) + [own.joined(separator: "-")]
     }
 
     /// Longer names for a bare `cursor` or `token`: some origins return the short name and expect the long one.

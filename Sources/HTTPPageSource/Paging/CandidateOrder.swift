@@ -48,6 +48,10 @@ enum CandidateOrder {
             [configuration.cursorParameter].compactMap(\.self)
                 + ParameterNames.keyset.filter { url.value(of: $0) != nil })
         let parameters = own(draft, with: said)
+        // A bare array with a limit and ids mostly continues behind its last item.
+        let behindLast =
+            draft.evidence.isBare && draft.evidence.hasIDs && url.value(of: "limit") != nil
+            ? keyset(["marker", "before", "starting_after", "after"]) : []
 
         let page = Candidate.page("page", first: configuration.firstPage),
             fashionable = Candidate.page("_page", first: configuration.firstPage)
@@ -72,7 +76,8 @@ enum CandidateOrder {
                     + keyset(["after", "starting_after"]))
         }
         return unique(
-            parameters + [.offset("offset"), page, .offset("skip"), fashionable, .offset("_start")]
+            parameters + [.offset("offset")] + behindLast
+                + [page, .offset("skip"), fashionable, .offset("_start")]
                 + keyset(["after", "starting_after", "last", "marker", "since_id"]))
     }
 

@@ -6,6 +6,14 @@ struct DetectionDraft {
     var evidence = Evidence()
     /// Messages for people: contradictions and guesses.
     var warnings: [String] = []
+    /// Whether a larger page size has brought the same items.
+    var isProvenWhole = false
+    /// Whether a candidate brought the same items twice. The list then changes while it is examined.
+    var isRestless = false
+    /// Whether the origin did not answer a confirming request. It gets no further ones on this first contact.
+    var wantsQuiet = false
+    /// Whether the origin failed at a probe, so that another search may have another result.
+    var hadTrouble = false
     /// Whether the origin asked for a pause or is in trouble. Detection then sends no more requests and draws no
     /// conclusions.
     var isInterrupted = false
@@ -37,12 +45,18 @@ struct Evidence {
     var pageCount: Int?
     /// The number that the body states for page one. `nil` when it states none.
     var pageNumber: Int?
+    /// The number of items behind this page that the answer states.
+    var remaining: Int?
+    /// Whether the whole answer is an array, without a member that could say more.
+    var isBare = false
     var total: Total = .unknown
     /// Whether the total may count the page instead of the list. It then equals the item count of a page that looks
     /// full, and its name leaves both readings open.
     var isTotalWeak = false
     /// The member that the URL sorts by, when its value differs in every item.
     var sortKey: JSONPointer?
+    /// The page sizes that the answer states.
+    var sizes: [Int] = []
     /// Ways to continue that the answer or the URL suggests without using them.
     var hints: [Candidate] = []
 
@@ -50,7 +64,12 @@ struct Evidence {
     var exactTotal: Int? { isTotalWeak ? nil : total.exactCount }
 
     /// Whether the answer states or shows that more items follow.
-    var goesOn: Bool { next != nil || token != nil || hasMore == true || (pageCount ?? 1) > 1 }
+    var goesOn: Bool {
+        next != nil || hasStrongToken || hasMore == true || (pageCount ?? 1) > 1 || (remaining ?? 0) > 0
+    }
+
+    /// Whether a token shows that more items follow.
+    var hasStrongToken: Bool { token.map { !$0.isWeak } ?? false }
 
     /// Whether the page has the size of a page that was cut off: at least 10 items, and a multiple of 5, 8 or 12.
     var looksFull: Bool { count >= 10 && [5, 8, 12].contains { count.isMultiple(of: $0) } }
@@ -63,6 +82,10 @@ struct ContinuationToken: Hashable {
     var name: String
     /// The token. `nil` for an object whose members all become parameters.
     var text: String?
+    /// Whether the name leaves open that more items follow; see `TokenName.isStrong`.
+    var isWeak = false
+    /// The name of the object around the token.
+    var holder: String?
 
     /// Whether the token is an object of parameters.
     var isMerged: Bool { text == nil }

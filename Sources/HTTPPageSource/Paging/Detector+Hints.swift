@@ -10,6 +10,10 @@ extension Detector {
     /// Parameters that the answer repeats, with their default values: `start: 0`, `page: 1`, `pagination: {page: 1}`.
     private func echoes() -> [Candidate] {
         var found: [Candidate] = []
+        // ArcGIS and its like state that a limit cut the answer, and continue by a position of this name.
+        if members.contains(where: { $0.plainName == "exceededtransferlimit" }) {
+            found.append(.offset("resultOffset"))
+        }
         for member in members where member.kind == .number {
             guard let number = document.integer(member.value), number == 0 || number == 1 else { continue }
             // Parameters of this nested form are common in JSON:API and many frameworks.
@@ -42,11 +46,33 @@ extension Detector {
         ("pagination[pageSize]", [.page("pagination[page]", first: nil)]),
         ("pagination[limit]", [.offset("pagination[start]")]),
         ("maxResults", [.offset("startAt"), .offset("startIndex")]), ("resultRecordCount", [.offset("resultOffset")]),
-        ("size", [.offset("from"), .page("page", first: nil)]), ("count", [.offset("startIndex")]),
+        ("size", [.offset("from"), .page("page", first: nil)]), ("count", [.offset("startIndex"), .offset("offset")]),
+        ("$limit", [.offset("$offset")]), ("max", [.offset("first"), .offset("offset")]),
+        ("ps", [.page("p", first: nil)]), ("retmax", [.offset("retstart")]),
+        ("@page_size", [.page("@page_index", first: nil)]), ("pagelen", [.page("page", first: nil)]),
+        ("maxRecords", [.offset("startRecord")]), ("num", [.offset("start")]),
+        ("pagesize", [.page("page", first: nil)]),
+        ("page_size", [.page("page", first: nil), .page("page_number", first: nil), .page("page_index", first: nil)]),
     ]
 
     private func partners() -> [Candidate] {
         Detector.partners.filter { answer.url.value(of: $0.size).flatMap { Int($0) } != nil }.flatMap(\.places)
+            + answer.url.parameters.filter { Int($0.plainValue) != nil }.flatMap { Detector.bracketed($0.plainName) }
+    }
+
+    /// The partners of a size in brackets: `X[pageSize]` goes with `X[page]` and `X[currentPage]`, and `X[limit]` with
+    /// `X[offset]`.
+    private static func bracketed(_ name: String) -> [Candidate] {
+        guard name.hasSuffix("]"), let open = name.lastIndex(of: "[") else { return [] }
+        let holder = name[..<open], inner = name[name.index(after: open)...].dropLast()
+        switch EnvelopeMember.plain(String(inner)) {
+        case "pagesize", "perpage", "size":
+            return ["number", "page", "currentPage"].map { .page("\(holder)[\($0)]", first: nil) }
+        case "limit":
+            return ["offset", "start"].map { .offset("\(holder)[\($0)]") }
+        case _:
+            return []
+        }
     }
 
     /// Candidates from a key inside each item: its sort value, or a cursor of its own.

@@ -8,36 +8,102 @@ extension Detector {
         "docs", "documents", "members", "member", "content", "entry",
     ]
 
-    /// The array of items. Usual names rank before others, arrays of objects before other arrays, and longer arrays
-    /// before shorter ones. Among equals, the array nearest to the top and first in the text wins.
-    /// - Returns: the array, and a second array that is an equally plausible choice.
-    func itemsPointer() -> (pointer: JSONPointer, rival: JSONPointer?)? {
+    /// The place of the items, an equally plausible place, and the id where the place shows it.
+    struct ItemsPlace {
+        var pointer: JSONPointer
+        var rival: JSONPointer?
+        var key: JSONPointer?
+    }
+
+    /// The array of items. Usual names rank before others, arrays of objects before other arrays, arrays with paging
+    /// beside them before others, and longer arrays before shorter ones. Among equals, the array nearest to the top and
+    /// first in the text wins. Without an array, an object counts whose names are the keys of its members.
+    func itemsPointer() -> ItemsPlace? {
         // A wrong pointer of the caller fails at once. A missing member may be an empty list, which page reading
         // decides.
-        if let items = configuration.items { return (items, nil) }
-        if document.kind(of: document.root) == .array { return (JSONPointer(tokens: []), nil) }
+        if let items = configuration.items { return ItemsPlace(pointer: items) }
+        if let index = document.pairedItems { return ItemsPlace(pointer: JSONPointer(tokens: ["\(index)"])) }
+        if document.kind(of: document.root) == .array { return ItemsPlace(pointer: JSONPointer(tokens: [])) }
         var best: (member: EnvelopeMember, rank: Int, count: Int)?
         var rival: JSONPointer?
         for member in members where member.kind == .array {
             let elements = document.elements(of: member.value, atMost: configuration.limits.itemsPerPage + 1)
-            let rank = rank(of: elements, named: member.name)
+            // Twice the rank leaves room for the paging beside an array, which decides among arrays of one rank.
+            let plain = rank(of: elements, named: member.name)
+            let rank = plain > 0 ? 2 * plain + (isBesidePaging(member) ? 1 : 0) : plain
             guard rank > 0 || (rank == 0 && best == nil) else { continue }
             guard let known = best else {
                 best = (member, rank, elements.count)
                 continue
             }
             // Two arrays of objects with unusual names are equally plausible.
-            if rank == 3, known.rank == 3 {
-                rival = elements.count > known.count ? known.member.pointer : rival ?? member.pointer
+            if rank / 2 == 3, known.rank / 2 == 3 {
+                let isBetter = (rank, elements.count) > (known.rank, known.count)
+                rival = isBetter ? known.member.pointer : rival ?? member.pointer
             }
             if (rank, elements.count) > (known.rank, known.count) {
                 best = (member, rank, elements.count)
             }
         }
-        return best.map { ($0.member.pointer, $0.rank == 3 ? rival : nil) }
+        if let best, best.rank > 0 {
+            return ItemsPlace(pointer: best.member.pointer, rival: best.rank / 2 == 3 ? rival : nil)
+        }
+        for pointer in keyedObjects {
+            if let key = ownKey(of: pointer) { return ItemsPlace(pointer: pointer, key: key) }
+        }
+        return best.map { ItemsPlace(pointer: $0.member.pointer) }
+    }
+
+    /// Whether a member has paging beside it: a total, a next page, a size, or an object of these.
+    private func isBesidePaging(_ member: EnvelopeMember) -> Bool {
+        let holder = member.pointer.tokens.dropLast()
+        return members.contains { other in
+            other.kind != .array && other.pointer.tokens.dropLast() == holder
+                && (Detector.pagingNames.contains(other.plainName) || Detector.rank(other.name) ?? 0 >= 3)
+        }
+    }
+
+    private static let pagingNames: Set<String> = [
+        "next", "nextpage", "nexturl", "nextlink", "nextcursor", "nexttoken", "nextpagetoken", "cursor", "hasmore",
+        "hasnext", "hasnextpage", "limit", "offset", "page", "perpage", "pagesize", "paging", "pagination", "pageinfo",
+        "links", "isfinal", "islast", "totalpages", "pages", "skip", "start",
+    ]
+
+    // MARK: Objects that hold the items by their keys
+
+    /// The objects whose members are at least two objects of one kind: they share two names, or an id.
+    var keyedObjects: [JSONPointer] {
+        let all = [JSONPointer(tokens: [])] + members.filter { $0.kind == .object }.map(\.pointer)
+        return all.filter { pointer in
+            guard let value = document.value(at: pointer) else { return false }
+            let values = document.values(of: value, atMost: configuration.limits.itemsPerPage + 1)
+            guard values.count >= 2, values.allSatisfy({ document.kind(of: $0) == .object }) else { return false }
+            var shared = Set(document.members(of: values[0]).map(\.name))
+            for value in values.dropFirst() { shared.formIntersection(document.members(of: value).map(\.name)) }
+            return shared.count >= 2 || shared.contains("id")
+        }
+    }
+
+    /// The member whose value is the name of its object, in every object at `pointer`.
+    private func ownKey(of pointer: JSONPointer) -> JSONPointer? {
+        guard let value = document.value(at: pointer) else { return nil }
+        let entries = document.members(of: value)
+        guard let first = entries.first, entries.count < JSONDocument.mostMembers else { return nil }
+        let names = document.members(of: first.value).map(\.name)
+        return names.first { name in
+            entries.allSatisfy { entry in
+                document.member(name, of: entry.value).flatMap { document.scalarText($0) } == entry.name
+            }
+        }.map { JSONPointer(tokens: [$0]) }
     }
 
     private func rank(of elements: [JSONValue], named name: String) -> Int {
+        // Errors beside an empty answer are no items, unless the URL requests them.
+        if ["errors", "error", "warnings"].contains(name.lowercased()),
+            !answer.url.path.lowercased().contains(name.lowercased())
+        {
+            return -1
+        }
         let isUsual = Detector.usualNames.contains(name.lowercased())
         if elements.isEmpty { return isUsual ? 4 : 1 }
         if elements.allSatisfy({ document.kind(of: $0) == .object }) {
@@ -47,31 +113,6 @@ extension Detector {
         }
         if isUsual { return 4 }
         return elements.allSatisfy { document.scalarText($0) != nil } ? 2 : 0
-    }
-
-    /// A member that identifies each item of the page: a scalar, present and different in every item.
-    func idPointer(_ elements: [JSONValue]) -> JSONPointer? {
-        guard let first = elements.first else { return nil }
-        guard document.kind(of: first) == .object else {
-            let itself = JSONPointer(tokens: [])
-            return isUnique(itself, elements) ? itself : nil
-        }
-        // Some origins name the key member in the answer.
-        var names: [String] = []
-        for member in ["primary_keys", "primary_key", "primaryKey", "idField", "id_field"] {
-            guard let value = document.member(member, of: document.root) else { continue }
-            let keys = document.kind(of: value) == .array ? document.elements(of: value, atMost: 2) : [value]
-            // With a key of several members, no single member is the key.
-            if keys.count == 1, let key = keys.first.flatMap({ document.string($0) }) { names.append(key) }
-        }
-        names += [
-            "id", "_id", "uuid", "guid", "key", "_key", "rowid", "pk", "uid", "ID", "Id", "objectID", "objectId",
-            "slug", "sha", "urn", "uri",
-            "url", "href",
-        ]
-        // In hypermedia, an item may have only its own address as its id.
-        let addresses = [["_links", "self", "href"], ["links", "self"]].map { JSONPointer(tokens: $0) }
-        return (names.map { JSONPointer(tokens: [$0]) } + addresses).first { isUnique($0, elements) }
     }
 
     /// The member that the URL sorts by, when its value differs in every item of the page. A keyset can continue behind

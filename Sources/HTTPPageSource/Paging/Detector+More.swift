@@ -48,8 +48,40 @@ extension Detector {
             {
                 return (.header(field.name), number)
             }
+            if let found = Detector.pageCount(inJSON: field) { return found }
         }
         return nil
+    }
+
+    /// The number of pages in a header that holds a JSON object.
+    private static func pageCount(inJSON field: HTTPField) -> (place: HTTPSourceConfiguration.Place, number: Int)? {
+        guard field.value.hasPrefix("{"), let document = try? JSONDocument(Array(field.value.utf8), depthLimit: 4)
+        else { return nil }
+        return document.members(of: document.root).lazy.compactMap { name, value in
+            guard pageCountNames.contains(EnvelopeMember.plain(name)), let number = document.integer(value), number >= 0
+            else { return nil }
+            return (.header(field.name + Answer.headerMark + JSONPointer(tokens: [name]).description), number)
+        }.first
+    }
+
+    /// A number of items behind this page: `remainingItemCount`, `pending`. It stands beside the items or in an object
+    /// of paging. Limits of requests are called so, too.
+    func findRemaining(_ draft: inout DetectionDraft) {
+        let items = draft.description.items.tokens.dropLast()
+        let others = ["rate", "limit", "quota", "credit", "request", "call", "time", "second", "attempt", "token"]
+        let found = members.first { member in
+            let name = member.plainName
+            guard name.contains("remaining") || name == "pending", member.kind == .number else { return false }
+            let holder = member.pointer.tokens.dropLast()
+            return items.starts(with: holder)
+                ? !others.contains { name.contains($0) }
+                : ["meta", "metadata", "pagination", "paging", "pageinfo"].contains(
+                    EnvelopeMember.plain(holder.last ?? "")) && !others.contains { name.contains($0) }
+        }
+        guard let found, let number = document.integer(found.value), number >= 0 else { return }
+        draft.evidence.remaining = number
+        if draft.evidence.token?.isWeak == true { draft.description.remaining = found.pointer }
+        draft.explain("more", found.pointer.description, .seen, "the number of items behind this page")
     }
 
     private func findHasMore(_ draft: inout DetectionDraft) {
@@ -62,12 +94,13 @@ extension Detector {
         for member in members {
             let name = member.plainName
             guard let truth = document.truth(member.value) else { continue }
-            let isMore = Detector.moreNames.contains(name)
+            let isMore =
+                Detector.moreNames.contains(name) || name.hasPrefix("hasmore") || name.hasPrefix("hasnext")
             guard isMore || Detector.lastNames.contains(name) else { continue }
             let hasMore = isMore ? truth : !truth
             // A live next and the origin's own statement each win over all other evidence (R24). Here they contradict
             // each other.
-            if !hasMore, draft.evidence.next != nil || draft.evidence.token != nil {
+            if !hasMore, draft.evidence.next != nil || draft.evidence.hasStrongToken {
                 draft.warnings.append(
                     "\(member.pointer) says that there is no more, and a next page is named all the same; the next page is believed"
                 )

@@ -88,24 +88,46 @@ extension Detector {
     private func nextMember() -> HTTPSourceConfiguration.Place? {
         for name in Detector.urlNames {
             for member in members where member.plainName == name {
-                if let text = document.string(member.value), looksLikeURL(text, named: name) {
-                    return .body(member.pointer)
-                }
-                for part in ["href", "url", "link", "uri"] where member.kind == .object {
-                    let pointer = member.pointer.appending(part)
-                    if let text = document.value(at: pointer).flatMap({ document.string($0) }),
-                        looksLikeURL(text, named: "url")
-                    {
-                        return .body(pointer)
-                    }
-                }
+                if let place = link(at: member.pointer, named: name) { return .body(place) }
             }
         }
-        return nil
+        return members.first(where: isNextLink).map { .body($0.pointer) }
+    }
+
+    /// The place of the URL at `pointer`: a string, an object with one, or an array that starts with either.
+    private func link(at pointer: JSONPointer, named name: String) -> JSONPointer? {
+        guard let value = document.value(at: pointer) else { return nil }
+        switch document.kind(of: value) {
+        case .string:
+            return document.string(value).flatMap { looksLikeURL($0, named: name) ? pointer : nil }
+        case .object:
+            return ["href", "url", "link", "uri", "@id", "id"].lazy.map { pointer.appending($0) }.first { place in
+                self.document.value(at: place).flatMap { self.document.string($0) }
+                    .map { self.looksLikeURL($0, named: "url") } ?? false
+            }
+        case .array:
+            let first = document.elements(of: value, atMost: 1).first
+            let isNested = first.map { document.kind(of: $0) == .array } ?? true
+            return isNested ? nil : link(at: pointer.appending("0"), named: name)
+        case .number, .boolean, .null:
+            return nil
+        }
+    }
+
+    /// A string under another name for the next page (`more_topics_url`), whose URL has the same path or one below.
+    private func isNextLink(_ member: EnvelopeMember) -> Bool {
+        let name = member.plainName
+        guard member.kind == .string, ["next", "more", "older"].contains(where: { name.contains($0) }),
+            let text = document.string(member.value), looksLikeURL(text, named: name),
+            let target = answer.url.resolving(text), target.hasSameOrigin(as: answer.url)
+        else { return false }
+        func bare(_ path: String) -> Substring { path.hasSuffix(".json") ? path.dropLast(5) : path[...] }
+        return target.path.hasPrefix(bare(answer.url.path)) && target.parameters != answer.url.parameters
     }
 
     private func linkArray() -> HTTPSourceConfiguration.Place? {
-        for member in members where member.kind == .array && ["links", "link"].contains(member.plainName) {
+        for member in members
+        where member.kind == .array && (member.plainName.hasSuffix("links") || member.plainName == "link") {
             let place = HTTPSourceConfiguration.Place.body(member.pointer.next)
             if answer.text(at: place).map({ !$0.isEmpty }) == true { return place }
         }
@@ -124,6 +146,12 @@ extension Detector {
     /// only under the name of one.
     private func looksLikeURL(_ text: String, named name: String) -> Bool {
         if text.hasPrefix("http://") || text.hasPrefix("https://") || text.hasPrefix("?") { return true }
+        // Some origins leave spaces in the parameters of their links.
+        if text.hasPrefix("/"), text.prefix(while: { $0 != "?" }).allSatisfy({ !$0.isWhitespace }),
+            text.contains("?"), text.contains("=")
+        {
+            return true
+        }
         guard !text.contains(where: \.isWhitespace) else { return false }
         let plain = EnvelopeMember.plain(name)
         let isNamedURL = ["url", "href", "link", "uri"].contains { plain.contains($0) }
@@ -158,27 +186,45 @@ extension Detector {
 
     private func headerToken() -> ContinuationToken? {
         answer.response.headers.first { field in
-            let plain = EnvelopeMember.plain(field.name)
-            return ["next", "continuation", "cursor"].contains { plain.contains($0) } && !field.value.isEmpty
-                && field.value != "0"
-                && !["rate", "limit", "retry", "time"].contains { plain.contains($0) }
+            TokenName(field.name).isToken && TokenName(field.name).isStrong && isTokenText(field.value)
+                && !looksLikeURL(field.value, named: "header")
         }.map { ContinuationToken(place: .header($0.name), name: $0.name, text: $0.value) }
     }
 
     private func bodyToken() -> ContinuationToken? {
         for name in Detector.tokenNames {
             for member in members where member.plainName == name {
-                guard let text = tokenText(member), !text.isEmpty, text != "0", text.utf8.count <= 4_096 else {
-                    continue
-                }
                 // As a number, `offset` is the position of this page, not of the next one.
-                if ["offset", "cursor", "after"].contains(name), member.kind == .number || Int(text) != nil {
+                if ["offset", "cursor", "after"].contains(name), member.kind == .number || Int(text(member)) != nil {
                     continue
                 }
-                return ContinuationToken(place: .body(member.pointer), name: member.name, text: text)
+                if let token = token(member) { return token }
             }
         }
-        return nil
+        let others = members.filter { TokenName($0.name).isToken && [.string, .number].contains($0.kind) }
+        return (others.filter { TokenName($0.name).isStrong } + others).lazy.compactMap { self.token($0) }.first
+    }
+
+    private func token(_ member: EnvelopeMember) -> ContinuationToken? {
+        guard let text = tokenText(member), isTokenText(text) else { return nil }
+        let isKnown =
+            TokenName(member.name).isStrong || member.parent.map { EnvelopeMember.plain($0) == "next" } ?? false
+        return ContinuationToken(
+            place: .body(member.pointer), name: member.name, text: text, isWeak: !isKnown,
+            holder: member.pointer.tokens.dropLast().last)
+    }
+
+    private func text(_ member: EnvelopeMember) -> String { document.scalarText(member.value) ?? "" }
+
+    /// Whether a text can be a token: neither empty, nor "0", nor a date.
+    private func isTokenText(_ text: String) -> Bool {
+        let digits = text.utf8.prefix(10)
+        let isDate =
+            digits.count == 10
+            && zip(digits, "dddd-dd-dd".utf8).allSatisfy {
+                $1 == UInt8(ascii: "d") ? (0x30...0x39).contains($0) : $0 == $1
+            }
+        return !text.isEmpty && text != "0" && text.utf8.count <= 4_096 && !isDate
     }
 
     /// The text of a scalar. The last evaluated key may be an object, and is sent back as that object.

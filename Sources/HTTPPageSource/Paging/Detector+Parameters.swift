@@ -84,6 +84,12 @@ extension Detector {
     /// Compares the requested page size with the number of items in page one. The actual number counts. A warning
     /// reports a difference.
     func findSize(_ draft: inout DetectionDraft) {
+        let names: Set<String> = [
+            "limit", "perpage", "pagesize", "pagelen", "itemsperpage", "maxresults", "size", "hitsperpage", "rows",
+        ]
+        draft.evidence.sizes = members.filter { names.contains($0.plainName) }.compactMap {
+            document.integer($0.value)
+        }
         let evidence = draft.evidence
         guard let name = draft.description.limitParameter, let asked = answer.url.value(of: name).flatMap({ Int($0) }),
             evidence.count > 0,

@@ -93,7 +93,7 @@ extension Detector {
         for member in members where member.kind == .number || member.kind == .string {
             // `total: {value: 12, relation: "gte"}`
             let isValue = ["value", "count"].contains(member.plainName)
-            let own = Detector.rank(member.name)
+            let own = Detector.rank(member.name) ?? sizeOfList(member)
             let parent = isValue ? member.parent.flatMap { Detector.rank($0) } : nil
             guard let rank = [own, parent].compactMap(\.self).max() else { continue }
             guard let number = document.integer(member.value), number >= 0 else {
@@ -110,9 +110,18 @@ extension Detector {
         return found + Detector.totals(inHeaders: answer)
     }
 
+    /// The rank of `size` beside `pagelen`: the first counts the list, the second the page.
+    private func sizeOfList(_ member: EnvelopeMember) -> Int? {
+        guard member.plainName == "size" else { return nil }
+        let holder = member.pointer.tokens.dropLast()
+        let hasLength = members.contains { $0.plainName == "pagelen" && $0.pointer.tokens.dropLast() == holder }
+        return hasLength ? 3 : nil
+    }
+
     private static func totals(inHeaders answer: Answer) -> [Candidate] {
         var found: [Candidate] = []
         for field in answer.response.headers {
+            found += totals(inJSON: field)
             guard let rank = rank(field.name), rank != 2, let number = JSONText.wholeNumber(field.value), number >= 0
             else { continue }
             found.append(
@@ -125,6 +134,18 @@ extension Detector {
             found.append(Candidate(place: .header("Content-Range"), rank: 4, number: number, isEstimate: false))
         }
         return found
+    }
+
+    /// The totals in a header that holds a JSON object (`X-Pagination: {"TotalCount":66}`).
+    private static func totals(inJSON field: HTTPField) -> [Candidate] {
+        guard field.value.hasPrefix("{"), let document = try? JSONDocument(Array(field.value.utf8), depthLimit: 4)
+        else { return [] }
+        return document.members(of: document.root).compactMap { name, value in
+            guard let rank = rank(name), let number = document.integer(value), number >= 0 else { return nil }
+            return Candidate(
+                place: .header(field.name + Answer.headerMark + JSONPointer(tokens: [name]).description), rank: rank,
+                number: number, isEstimate: soundsEstimated(name))
+        }
     }
 
     /// The header that counts the list in an answer to HEAD, which has no body.
@@ -143,7 +164,7 @@ extension Detector {
     }
 
     /// The rank of a name as the name of a total, 1 to 4. Returns nil when the name is not one.
-    private static func rank(_ name: String) -> Int? {
+    static func rank(_ name: String) -> Int? {
         var plain = EnvelopeMember.plain(name)
         // `totalPages` counts pages. `scannedCount` and `returnedCount` count this page, and `remainingCount` counts
         // the rest.
@@ -156,12 +177,12 @@ extension Detector {
         if plain.hasPrefix("wp") { plain.removeFirst(2) }
         if [
             "total", "totalcount", "totalitems", "totalresults", "totalrecords", "totalelements", "totalobjects",
-            "totalhits", "totalsize",
+            "totalhits", "totalsize", "numbermatched", "totalmatched",
             "odata.count",
         ].contains(plain) {
             return 4
         }
-        if ["count", "itemscount", "numfound", "hits", "nbhits"].contains(plain) { return 3 }
+        if ["count", "itemscount", "numfound", "hits", "nbhits", "matched"].contains(plain) { return 3 }
         if plain.hasSuffix("count") { return 2 }
         return plain.contains("total") || ["items", "results", "records", "rows", "entries"].contains(plain) ? 1 : nil
     }

@@ -7,14 +7,15 @@ struct Detector {
     let answer: Answer
     let configuration: HTTPSourceConfiguration
     /// Members of the envelope, nearest to the top first.
-    let members: [EnvelopeMember]
+    private(set) var members: [EnvelopeMember]
     var document: JSONDocument { answer.document }
 
     /// - Throws: `FetchFailure` with class `undecodable` when the answer has no items.
     static func describe(_ answer: Answer, _ configuration: HTTPSourceConfiguration) throws(FetchFailure)
         -> DetectionDraft
     {
-        try Detector(answer: answer, configuration: configuration).describe()
+        var detector = Detector(answer: answer, configuration: configuration)
+        return try detector.describe()
     }
 
     private init(answer: Answer, configuration: HTTPSourceConfiguration) {
@@ -23,11 +24,16 @@ struct Detector {
         members = answer.document.envelope()
     }
 
-    private func describe() throws(FetchFailure) -> DetectionDraft {
+    private mutating func describe() throws(FetchFailure) -> DetectionDraft {
         guard let list = itemsPointer() else { return try withoutItems() }
+        // Members of items are no evidence, where an object holds the items.
+        members.removeAll { list.pointer.isAbove($0.pointer) }
         var draft = DetectionDraft(
             description: SourceDescription(style: .none, url: answer.url.text, items: list.pointer))
         draft.description.said = configuration.saying
+        if let value = document.value(at: list.pointer), document.kind(of: value) == .object {
+            draft.description.isKeyed = true
+        }
         draft.explain(
             "items", draft.description.items.tokens.isEmpty ? "the top" : list.pointer.description,
             configuration.items != nil ? .said : .seen)
@@ -37,11 +43,12 @@ struct Detector {
         }
         let elements =
             document.value(at: list.pointer).map {
-                document.elements(of: $0, atMost: configuration.limits.itemsPerPage + 1)
+                document.entries(of: $0, atMost: configuration.limits.itemsPerPage + 1)
             } ?? []
         draft.evidence.count = elements.count
+        draft.evidence.isBare = list.pointer.tokens.isEmpty
 
-        draft.description.id = configuration.id ?? idPointer(elements)
+        draft.description.id = configuration.id ?? list.key ?? idPointer(elements, named: list.pointer.tokens.last)
         draft.evidence.hasIDs = draft.description.id != nil
         draft.evidence.sortKey = sortKey(elements)
         draft.explain(
@@ -49,6 +56,7 @@ struct Detector {
 
         findNext(&draft)
         findMore(&draft)
+        findRemaining(&draft)
         findTotal(&draft)
         findParameters(&draft)
         findSize(&draft)
@@ -64,8 +72,9 @@ struct Detector {
         findMore(&draft)
         findTotal(&draft)
         guard draft.evidence.total == .exact(0) || draft.evidence.hasMore == false else {
+            let keyed = keyedObjects.first.map { " (the members of \($0.description) look like items)" } ?? ""
             throw FetchFailure(
-                .undecodable, "the answer has no array of items; name it with --items", isRetryable: false,
+                .undecodable, "the answer has no array of items; name it with --items\(keyed)", isRetryable: false,
                 httpStatus: answer.response.status)
         }
         draft.explain("items", "none", .seen, "the list is empty, and the answer has no array")
@@ -92,11 +101,15 @@ struct EnvelopeMember {
 }
 
 extension JSONDocument {
-    /// The members of the outermost object, then of the objects in it, two levels deep. Arrays are not searched.
+    /// The members of the outermost object, then of the objects in it, four levels deep. Arrays are not searched,
+    /// except the outermost one where it holds the items and an object beside them.
     func envelope() -> [EnvelopeMember] {
         var found: [EnvelopeMember] = []
         var level: [(pointer: JSONPointer, name: String?, value: JSONValue)] = [(JSONPointer(tokens: []), nil, root)]
-        for _ in 0...2 {
+        if pairedItems != nil {
+            level = elements(of: root).enumerated().map { (JSONPointer(tokens: ["\($0)"]), nil, $1) }
+        }
+        for _ in 0...4 {
             var below: [(pointer: JSONPointer, name: String?, value: JSONValue)] = []
             for object in level where found.count < JSONDocument.mostMembers {
                 for (name, value) in members(of: object.value) {
@@ -110,5 +123,28 @@ extension JSONDocument {
             level = below
         }
         return found
+    }
+
+    /// The index of the items in an outermost array of two to four elements: the only array beside at least one object
+    /// (`[{"page":1,"pages":7},[…]]`). Returns nil for every other value.
+    var pairedItems: Int? {
+        let parts = elements(of: root, atMost: 5)
+        guard (2...4).contains(parts.count) else { return nil }
+        let arrays = parts.indices.filter { kind(of: parts[$0]) == .array }
+        guard arrays.count == 1, parts.contains(where: { kind(of: $0) == .object }) else { return nil }
+        return arrays.first
+    }
+
+    /// The items of a list: the elements of an array, or the values of an object whose names are the items' keys.
+    func entries(of list: JSONValue, atMost limit: Int = .max) -> [JSONValue] {
+        guard kind(of: list) == .object else { return elements(of: list, atMost: limit) }
+        return values(of: list, atMost: limit)
+    }
+}
+
+extension JSONPointer {
+    /// Whether `other` lies below this place.
+    func isAbove(_ other: JSONPointer) -> Bool {
+        other.tokens.count > tokens.count && other.tokens.starts(with: tokens) && !tokens.isEmpty
     }
 }

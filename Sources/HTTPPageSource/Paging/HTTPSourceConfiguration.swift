@@ -22,6 +22,14 @@ public struct HTTPSourceConfiguration: Sendable {
         case none
     }
 
+    /// The method of requests. The raw value is the argument of `--method`.
+    public enum Method: String, CaseIterable, Sendable, Codable {
+        /// The usual method.
+        case get = "GET"
+        /// A search whose parameters are in a JSON body. Requests are repeated like those by GET.
+        case post = "POST"
+    }
+
     /// The place of a value in an answer.
     public enum Place: Hashable, Sendable, CustomStringConvertible {
         /// In the body, at this pointer.
@@ -79,6 +87,18 @@ public struct HTTPSourceConfiguration: Sendable {
     /// The place of a keyset's key below each item. Defaults to nil: a member that the URL sorts by, else the item's
     /// id.
     public var key: JSONPointer?
+    /// Whether stored findings are ignored, and the origin is examined anew. Defaults to false.
+    public var detectsAnew = false
+    /// Whether a stored list of another URL is taken over. Its items stay, and page one is aligned with them (R19, R47).
+    /// Defaults to false: such a list is refused.
+    public var rebinds = false
+    /// The method of requests. Defaults to `get`.
+    public var method: Method = .get
+    /// The JSON object that POST requests send. Defaults to nil: an empty object.
+    public var body: [UInt8]?
+    /// The place in `body` for the position of a page: a cursor, the key of the last item, an offset or a page number,
+    /// by `paging`. Only with `post`. Defaults to nil: detected.
+    public var cursorIn: JSONPointer?
     /// Headers that are sent with every request to this origin, and to no other. Never stored. Defaults to none.
     public var headers: [HTTPField] = []
     /// Names of `headers` that are credentials. Credentials decide whose list it is, and are searched for in the
@@ -112,7 +132,7 @@ public struct HTTPSourceConfiguration: Sendable {
             ("items", items), ("id", id), ("total", total), ("next", next), ("more", hasMore),
             ("limit", limitParameter),
             ("offset", offsetParameter), ("page", pageParameter), ("first", firstPage), ("cursor", cursorParameter),
-            ("key", key),
+            ("key", key), ("in", cursorIn),
         ]
         for (name, place) in places {
             if let place { parts.append("\(name)=\(place)") }

@@ -23,17 +23,13 @@ struct OriginURL: Hashable, Sendable {
     private var components: URLComponents
     var parameters: [Parameter]
 
-    /// Returns nil unless `text` is an absolute http or https URL with a host.
+    /// Returns nil unless `text` is an absolute http or https URL with a host and a port that exist; see `Refusal`.
     init?(_ text: String) {
-        guard var components = URLComponents(string: text), let scheme = components.scheme?.lowercased(),
-            scheme == "http" || scheme == "https", let host = components.host, OriginURL.isHost(host)
+        guard OriginURL.refusal(of: text) == nil, var components = URLComponents(string: text.escapingIllegalBytes),
+            let scheme = components.scheme?.lowercased(), let host = components.host, OriginURL.isHost(host)
         else { return nil }
         components.scheme = scheme
         components.fragment = nil
-        if !host.utf8.allSatisfy({ $0 < 0x80 }) {
-            guard let ascii = HostName.ascii(host) else { return nil }
-            components.percentEncodedHost = ascii
-        }
         parameters = OriginURL.parse(components.percentEncodedQuery)
         components.percentEncodedQuery = nil
         self.components = components
@@ -51,7 +47,9 @@ struct OriginURL: Hashable, Sendable {
 
     /// Resolves `reference` against this URL (RFC 3986, 5). It may be absolute or relative.
     func resolving(_ reference: String) -> OriginURL? {
-        guard let base = URL(string: text), let url = URL(string: reference, relativeTo: base) else { return nil }
+        guard reference.hasPlainAuthority, let base = URL(string: text),
+            let url = URL(string: reference.escapingIllegalBytes, relativeTo: base)
+        else { return nil }
         return OriginURL(url.absoluteString)
     }
 
@@ -66,9 +64,8 @@ struct OriginURL: Hashable, Sendable {
     }
 
     var scheme: String { components.scheme ?? "" }
-    /// The host in lower case and in its network form. With Foundation in the program, `components` returns it in its
-    /// own script.
-    var host: String { (components.host.flatMap { HostName.ascii($0) } ?? "").lowercased() }
+    /// The host in lower case.
+    var host: String { (components.host ?? "").lowercased() }
     /// The percent-encoded path.
     var path: String { components.percentEncodedPath }
     var port: Int { components.port ?? usualPort }
@@ -83,6 +80,14 @@ struct OriginURL: Hashable, Sendable {
             components.user = nil
             components.password = nil
         }
+    }
+
+    /// The same path and parameters at another host.
+    func moved(toHost host: String, port: Int) -> OriginURL {
+        var url = self
+        url.components.host = host
+        url.components.port = port
+        return url
     }
 
     /// Compares scheme, host and port (RFC 6454).
@@ -138,8 +143,7 @@ struct OriginURL: Hashable, Sendable {
                 UInt8(ascii: "~"):
                 result.unicodeScalars.append(Unicode.Scalar(byte))
             default:
-                let hex = String(byte, radix: 16, uppercase: true)
-                result += "%" + (hex.count == 1 ? "0" + hex : hex)
+                result += byte.percentEncoded
             }
         }
         return result

@@ -12,6 +12,11 @@ extension PageReader {
         if let isLast = description.isLast.flatMap({ document.value(at: $0) }).flatMap({ document.truth($0) }) {
             return !isLast
         }
+        if description.isTokenWeak == true, let pointer = description.remaining,
+            let number = document.value(at: pointer).flatMap({ document.integer($0) })
+        {
+            return number > 0
+        }
         guard description.style == .page, let pages = description.pageCount.flatMap({ answer.number(at: $0) }),
             pages >= 0
         else { return nil }
@@ -42,7 +47,10 @@ extension PageReader {
             guard let text = description.next.flatMap({ answer.text(at: $0) }), !text.isEmpty else { return nil }
             return PageCursor(try url(of: text))
         case .cursor:
-            return cursor.map { PageCursor($0.text) }
+            guard let next = cursor else { return nil }
+            // The token of the last page may lead to an empty page, which repeats it or has another one.
+            if content.isEmpty, next == answer.url || description.isTokenWeak == true && saysMore != true { return nil }
+            return PageCursor(next.text)
         case .keyset:
             // Without other evidence, a keyset ends with an empty page. A short page may be the origin's choice.
             guard !content.isEmpty, saysMore != false, !(isFirst && isWhole(content.count)),

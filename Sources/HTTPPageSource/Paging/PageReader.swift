@@ -49,13 +49,19 @@ struct PageReader {
                 httpStatus: answer.response.status)
         }
         if document.kind(of: list) == .null { return PageContent() }
-        guard document.kind(of: list) == .array else {
+        guard document.kind(of: list) == .array || isKeyed(list) else {
             throw FetchFailure(
                 .undecodable, "what the answer has at \(described(description.items)) is not an array",
                 isRetryable: false,
                 httpStatus: answer.response.status)
         }
         return try document.items(of: list, id: description.id, limits: limits)
+    }
+
+    /// Whether an object holds the items by their keys, as it did on page one. Every member is an item then.
+    private func isKeyed(_ list: JSONValue) -> Bool {
+        description.isKeyed == true && answer.document.kind(of: list) == .object
+            && answer.document.values(of: list).allSatisfy { answer.document.kind(of: $0) == .object }
     }
 
     /// Removes the first item when the keyset begins with the item of the key. Most keysets begin behind it.
@@ -102,7 +108,7 @@ struct PageReader {
     func key(ofItemAt index: Int) -> String? {
         guard let key = description.key ?? description.id, let list = answer.document.value(at: description.items)
         else { return nil }
-        let elements = answer.document.elements(of: list, atMost: index + 1)
+        let elements = answer.document.entries(of: list, atMost: index + 1)
         guard index < elements.count else { return nil }
         return answer.document.value(at: key, below: elements[index]).flatMap { answer.document.identifier($0)?.text }
     }

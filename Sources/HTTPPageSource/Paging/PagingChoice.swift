@@ -59,7 +59,7 @@ enum PagingChoice {
     /// Whether the list ends with page one, or page one has no evidence at all. The way of paging cannot be seen then,
     /// and is not needed. The next first answer is examined again.
     static func isWhole(_ evidence: Evidence) -> Bool {
-        if evidence.next != nil || evidence.token != nil || evidence.hasMore == true { return false }
+        if evidence.next != nil || evidence.hasStrongToken || evidence.hasMore == true { return false }
         if evidence.count == 0 || evidence.hasMore == false { return true }
         if let total = evidence.exactTotal, total <= evidence.count { return true }
         return evidence.pageCount == 1
@@ -100,9 +100,14 @@ enum PagingChoice {
             if let said = configuration.cursorParameter {
                 draft.description.style = .cursor
                 draft.description.cursorParameter = said
+                draft.description.isTokenWeak = token.isWeak ? true : nil
                 return byOffset
             }
-            return CandidateOrder.forToken(token, byOffset, draft, url)
+            let candidates = CandidateOrder.forToken(token, byOffset, draft, url)
+            guard token.isWeak else { return candidates }
+            // A weak token may be none: other ways are tried as well.
+            return CandidateOrder.unique(
+                Array(candidates.prefix(3)) + CandidateOrder.forNothing(draft, configuration, url))
         }
         return CandidateOrder.forNothing(draft, configuration, url)
     }
@@ -135,6 +140,7 @@ enum PagingChoice {
         case .cursor(let name):
             draft.description.style = .cursor
             draft.description.cursorParameter = name
+            draft.description.isTokenWeak = draft.evidence.token?.isWeak == true ? true : nil
             draft.explain("cursor", name, .proved, ProbeFinding.proved.detail)
         case .merge:
             draft.description.style = .cursor
@@ -156,7 +162,6 @@ enum PagingChoice {
 
     /// No candidate was proved. The description keeps what is known, and a warning names the rest.
     static func giveUp(_ draft: inout DetectionDraft, _ configuration: HTTPSourceConfiguration) {
-        let evidence = draft.evidence
         switch configuration.paging {
         case .offset, .page, .keyset:
             let name =
@@ -178,20 +183,6 @@ enum PagingChoice {
         guard draft.description.style == .none else { return }
         // The next run detects again when page one looks different.
         draft.description.isProvisional = true
-        draft.description.searched = SourceDescription.Searched(items: evidence.count, total: evidence.total.count)
-        if let place = evidence.token?.place {
-            draft.warnings.append("no parameter takes the token at \(place); name one with --cursor-param")
-        } else if evidence.hasMore == true {
-            draft.warnings.append("the origin says that there is more, and shows no way to it; name one with --paging")
-        } else if let total = evidence.exactTotal, total > evidence.count {
-            draft.warnings.append(
-                "the origin counts \(total) items and shows \(evidence.count), and no way to the rest; name one with --paging"
-            )
-        } else if evidence.looksFull {
-            draft.warnings.append(
-                "the answer looks like a full page of \(evidence.count) items, and shows no way to another; if there is more, name it with --paging"
-            )
-        }
     }
 
     /// Completes the description with the values that its style needs besides the parameters.

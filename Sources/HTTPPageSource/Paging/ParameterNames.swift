@@ -3,17 +3,18 @@ enum ParameterNames {
     static let offset = [
         "offset", "skip", "start", "startIndex", "start_index", "startAt", "_start", "from", "first", "$skip",
         "page[offset]",
-        "pagination[start]", "resultOffset",
+        "pagination[start]", "resultOffset", "$offset", "retstart", "startRecord",
     ]
     static let page = [
         "page", "_page", "page_number", "pageNumber", "pageIndex", "pageNo", "page_no", "p", "pg", "page[number]",
-        "pagination[page]",
+        "pagination[page]", "@page_index", "page_index",
     ]
     static let limit = [
         "limit", "per_page", "page_size", "pageSize", "perPage", "_limit", "_per_page", "_size", "size", "maxResults",
         "max_results",
         "hitsPerPage", "itemsPerPage", "resultRecordCount", "$top", "page[size]", "page[limit]", "pagination[pageSize]",
-        "pagination[limit]", "rows", "take", "top", "n", "count",
+        "pagination[limit]", "rows", "take", "top", "n", "count", "$limit", "max", "ps", "retmax",
+        "@page_size", "pagelen", "maxRecords", "num", "pagesize",
     ]
     /// Parameters that some origins count from 1.
     static let countedFromOne: Set<String> = ["startIndex", "start_index", "start"]
@@ -22,7 +23,8 @@ enum ParameterNames {
     private static let cursor = [
         "cursor", "start_cursor", "_next", "_token", "page_token", "pageToken", "pagination_token", "next_token",
         "nextToken", "page_info",
-        "page[after]", "page[cursor]", "$skiptoken", "continuation", "continue", "starting_after", "ending_before",
+        "page[after]", "page[cursor]", "cursorMark", "after_id", "$skiptoken", "continuation", "continue",
+        "starting_after", "ending_before",
         "last",
     ]
 
@@ -38,7 +40,7 @@ enum ParameterNames {
     static func isPaging(_ name: String) -> Bool {
         let ambiguous: Set<String> = [
             "start", "startAt", "from", "first", "p", "pg", "size", "rows", "take", "top", "n", "count", "last",
-            "continue",
+            "continue", "max", "ps", "num", "page_index",
         ]
         return (offset + page + limit + cursor).contains(name) && !ambiguous.contains(name)
     }

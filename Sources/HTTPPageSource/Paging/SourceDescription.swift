@@ -17,12 +17,29 @@ struct SourceDescription: Codable, Hashable, Sendable {
     struct Searched: Codable, Hashable, Sendable {
         var items: Int
         var total: Int?
+        /// The largest number of items that page one had so far.
+        var most: Int?
+        /// The number of searches. `nil` counts as 1.
+        var runs: Int?
+        /// Whether the origin was in trouble during the last search, or its answer shows that more items follow.
+        /// Another search may then have another result.
+        var isDoubtful: Bool?
+
+        /// The number of searches after which page one is no longer examined.
+        static let mostRuns = 3
+        var isFinal: Bool { isDoubtful != true || runs ?? 1 >= Searched.mostRuns }
     }
 
     var style: Style
     /// The URL of page one, without secrets.
     var url: String
+    /// The method of requests. `nil` stands for GET.
+    var method: HTTPSourceConfiguration.Method?
+    /// The body of POST requests. `nil` with GET, and where it holds a secret.
+    var body: String?
     var items: JSONPointer
+    /// Whether an object holds the items by their keys, instead of an array.
+    var isKeyed: Bool?
     var id: JSONPointer?
     var total: HTTPSourceConfiguration.Place?
     /// Whether the total is in the answer to HEAD, and not in the answer to GET (R16).
@@ -34,6 +51,10 @@ struct SourceDescription: Codable, Hashable, Sendable {
     /// Whether the name of the total marks it as an estimate.
     var isEstimate: Bool?
     var next: HTTPSourceConfiguration.Place?
+    /// Whether the token at `next` may be there on the last page as well. An empty page is the end then.
+    var isTokenWeak: Bool?
+    /// The place of the number of items behind this page. It counts only beside a weak token.
+    var remaining: JSONPointer?
     var hasMore: JSONPointer?
     /// A boolean that is true on the last page.
     var isLast: JSONPointer?

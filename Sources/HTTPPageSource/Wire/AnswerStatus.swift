@@ -42,6 +42,9 @@ enum AnswerStatus: Equatable {
             self = .pastEnd
         case ..<200:
             self = refusal(.hostile, "the origin answered \(response.status), and nothing after it")
+        case 406:
+            self = refusal(
+                .refused, "the origin has no answer of an accepted type (406); name its type with --header 'Accept: …'")
         case 407:
             self = refusal(.forbidden, "a proxy wants to know who is asking (407)")
         default:

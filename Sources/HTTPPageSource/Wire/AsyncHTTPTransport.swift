@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
+import NIOSSL
 import PageModel
 
 #if canImport(FoundationEssentials)
@@ -11,8 +12,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A transport over the network, through AsyncHTTPClient. It keeps connections open between requests, so close it after
-/// use.
+/// A transport over the network, through AsyncHTTPClient. It keeps connections open between requests. Close it after use;
+/// a transport that was not closed closes its connections when it is no longer in use.
 ///
 /// It speaks HTTP/1.1 to http and https origins only. It follows no redirects, accepts no cookies, and sends no headers
 /// beyond the request's own and those of HTTP. Tracing is off, because spans would record whole URLs (R45). One request
@@ -23,14 +24,19 @@ import Foundation
 /// class `timeout` (R43; see `HTTPLimits`).
 public final class AsyncHTTPTransport: HTTPTransport {
     private let client: HTTPClient
+    /// Clients whose requests go through a proxy, by the scheme of the URL.
+    private let proxied: [String: HTTPClient]
+    private let network: HTTPNetwork
     private let limits: HTTPLimits
     private let executor = EventLoopExecutor()
     private let deadlines = RequestDeadlines()
 
     /// Makes a transport with its own connections. One thread serves all of them, and decrypts and decompresses at the
     /// rate of one processor. Use several transports for more.
-    /// - Parameter limits: the limits of size and time (R43). Defaults to `HTTPLimits()`.
-    public init(limits: HTTPLimits = HTTPLimits()) {
+    /// - Parameters:
+    ///   - limits: the limits of size and time (R43). Defaults to `HTTPLimits()`.
+    ///   - network: proxies and trusted certificates. Defaults to direct connections and the system's authorities.
+    public init(limits: HTTPLimits = HTTPLimits(), network: HTTPNetwork = HTTPNetwork()) {
         var configuration = HTTPClient.Configuration()
         configuration.httpVersion = .http1Only
         configuration.redirectConfiguration = .disallow
@@ -40,13 +46,42 @@ public final class AsyncHTTPTransport: HTTPTransport {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.tracing.tracer = nil
         configuration.http1_1ConnectionDebugInitializer = { AnswerGuard.stand(in: $0, limits) }
-        client = HTTPClient(eventLoopGroupProvider: .shared(executor.loop), configuration: configuration)
+        if let file = network.certificates {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(file)
+            configuration.tlsConfiguration = tls
+        }
+        let loop = executor.loop
+        client = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration)
+        var proxied: [String: HTTPClient] = [:]
+        if let proxy = network.httpsProxy {
+            var tunnelled = configuration
+            tunnelled.proxy = .server(
+                host: proxy.host, port: proxy.port,
+                authorization: proxy.userInfo.map { .basic(credentials: Data($0.utf8).base64EncodedString()) })
+            proxied["https"] = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: tunnelled)
+        }
+        if network.httpProxy != nil {
+            var whole = configuration
+            whole.http1_1ConnectionDebugInitializer = { channel in
+                AnswerGuard.stand(in: channel, limits).flatMap { AbsoluteForm.stand(in: channel) }
+            }
+            proxied["http"] = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: whole)
+        }
+        self.proxied = proxied
+        self.network = network
         self.limits = limits
+    }
+
+    deinit {
+        // A client that ends without a shutdown traps in debug builds. After `close` the shutdown has no effect.
+        let client = client
+        Task { try? await client.shutdown() }
     }
 
     /// Closes all connections, and ends the requests on them.
     public func close() async {
-        try? await client.shutdown()
+        for client in [client] + proxied.values { try? await client.shutdown() }
     }
 
     /// Returns the complete answer.
@@ -55,11 +90,12 @@ public final class AsyncHTTPTransport: HTTPTransport {
     /// its throughput.
     /// - Throws: `FetchFailure`, or `CancellationError` as soon as the task is cancelled.
     public func send(_ request: HTTPPageRequest) async throws -> HTTPPageResponse {
-        guard OriginURL(request.url) != nil else {
-            throw FetchFailure(.refused, "not an http or https URL", isRetryable: false)
+        guard let url = OriginURL(request.url) else {
+            let reason = OriginURL.refusal(of: request.url) ?? "not an http or https URL"
+            throw FetchFailure(.refused, reason, isRetryable: false)
         }
         let clocked = ClockedRequest(limits)
-        let exchange = Task(executorPreference: executor) { try await self.exchange(request, clocked) }
+        let exchange = Task(executorPreference: executor) { try await self.exchange(request, url, clocked) }
         let number = deadlines.enter(clocked) { exchange.cancel() }
         defer { deadlines.leave(number) }
         do {
@@ -70,13 +106,27 @@ public final class AsyncHTTPTransport: HTTPTransport {
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw clocked.verdict ?? TransportFailure.named(error, limits)
+            let failure = clocked.verdict ?? TransportFailure.named(error, limits)
+            throw network.proxy(for: url).map { TransportFailure.behind($0, failure) } ?? failure
         }
     }
 
-    private func exchange(_ request: HTTPPageRequest, _ clocked: ClockedRequest) async throws -> HTTPPageResponse {
+    private func exchange(
+        _ request: HTTPPageRequest, _ url: OriginURL, _ clocked: ClockedRequest
+    ) async throws -> HTTPPageResponse {
         var outgoing = HTTPClientRequest(url: request.url)
+        var client = client
+        if let proxy = network.proxy(for: url), let other = proxied[url.scheme] {
+            client = other
+            if url.scheme == "http" {
+                // The request goes to the proxy, and names the origin: see `AbsoluteForm`.
+                outgoing = HTTPClientRequest(url: url.moved(toHost: proxy.host, port: proxy.port).text)
+                outgoing.headers.add(name: "Host", value: url.hasUsualPort ? url.host : "\(url.host):\(url.port)")
+                if let proof = proxy.authorization { outgoing.headers.add(name: "Proxy-Authorization", value: proof) }
+            }
+        }
         outgoing.method = HTTPMethod(rawValue: request.method)
+        if let body = request.body { outgoing.body = .bytes(body) }
         for field in request.headers { outgoing.headers.add(name: field.name, value: field.value) }
         // `deflate` is left out: many servers mean another format by it.
         if !outgoing.headers.contains(name: "Accept-Encoding") {

@@ -7,18 +7,21 @@ public protocol HTTPTransport: Sendable {
 
 /// One complete request, secrets included. It exists only while it is sent. Its printed form shows no secrets.
 public struct HTTPPageRequest: Sendable {
-    /// `GET` or `HEAD`.
+    /// `GET`, `HEAD` or `POST`.
     public var method: String
     /// An absolute http or https URL.
     public var url: String
     /// The headers of the request, in addition to those of HTTP itself.
     public var headers: [HTTPField]
+    /// The body of a POST request. `nil` sends none.
+    public var body: [UInt8]?
 
     /// Makes a request. Each parameter sets the property of its name.
-    public init(method: String = "GET", url: String, headers: [HTTPField] = []) {
+    public init(method: String = "GET", url: String, headers: [HTTPField] = [], body: [UInt8]? = nil) {
         self.method = method
         self.url = url
         self.headers = headers
+        self.body = body
     }
 }
 

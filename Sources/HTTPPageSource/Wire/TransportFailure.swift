@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
 import NIOPosix
+import NIOSSL
 import PageModel
 
 #if canImport(FoundationEssentials)
@@ -24,6 +25,8 @@ enum TransportFailure {
             failure
         case let error as HTTPClientError:
             named(error)
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            insecure(error)
         case let error as NIOConnectionError:
             FetchFailure(
                 .transport,
@@ -47,8 +50,38 @@ enum TransportFailure {
         }
     }
 
+    /// A connection that TLS refuses. Another attempt has the same result.
+    private static func insecure(_ error: any Error) -> FetchFailure {
+        if case NIOSSLError.uncleanShutdown = error { return cut }
+        let text = "\(error)"
+        let reasons = [
+            ("CERTIFICATE_VERIFY_FAILED", "the origin's certificate is not trusted; --cacert names its authority"),
+            ("failedToValidateHostname", "the origin's certificate is for another host"),
+            ("WRONG_VERSION_NUMBER", "the origin does not speak TLS at this port; try http://"),
+            ("HTTP_REQUEST", "the origin does not speak TLS at this port; try http://"),
+            ("failedToLoadCertificate", "the file of trusted certificates cannot be read"),
+            ("noSuchFilesystemObject", "the file of trusted certificates does not exist"),
+            ("UNSUPPORTED_PROTOCOL", "the origin speaks only an old version of TLS"),
+            ("CERTIFICATE_REQUIRED", "the origin wants a certificate of the caller, which is not supported"),
+        ]
+        let reason = reasons.first { text.contains($0.0) }?.1 ?? "TLS cannot be agreed on with the origin"
+        return FetchFailure(.hostile, reason, isRetryable: false)
+    }
+
+    /// The failure of a request through a proxy. The origin may be well where the proxy is not.
+    static func behind(_ proxy: HTTPNetwork.Proxy, _ failure: FetchFailure) -> FetchFailure {
+        guard failure.isTransport else { return failure }
+        var failure = failure
+        failure.message = "through the proxy \(proxy): \(failure.message)"
+        return failure
+    }
+
     private static func named(_ error: HTTPClientError) -> FetchFailure {
         switch error {
+        case .proxyAuthenticationRequired:
+            FetchFailure(.forbidden, "the proxy wants to know who is asking (407)", isRetryable: false)
+        case .invalidProxyResponse:
+            FetchFailure(.transport, "the proxy refused the connection", isRetryable: true)
         case .connectTimeout, .tlsHandshakeTimeout, .httpProxyHandshakeTimeout, .socksHandshakeTimeout:
             FetchFailure(.timeout, "no connection in time", isRetryable: true)
         case .getConnectionFromPoolTimeout:
@@ -82,6 +115,9 @@ enum TransportFailure {
             case ECONNRESET, EPIPE: return "the connection was reset"
             default: return String(cString: strerror(error.errnoCode))
             }
+        }
+        if error is NIOSSLError || error is NIOSSLExtraError || error is BoringSSLError {
+            return insecure(error).message
         }
         if let error = error as? ChannelError, case .connectTimeout = error { return "no connection in time" }
         // The library's own description, in one line.

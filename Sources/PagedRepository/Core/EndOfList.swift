@@ -21,7 +21,8 @@ enum EndOfList: Equatable {
         case .chain:
             return .end(at: position)
         case .single:
-            return page.total.exactCount.map { $0 > position } ?? false ? .more : .end(at: position)
+            // An estimate counts as well: no other answer can show that the list ends here.
+            return page.total.count.map { $0 > position } ?? false ? .more : .end(at: position)
         case .offsets, .grid:
             // A total that the answer itself contradicts proves nothing (R20).
             if let total = page.total.exactCount, position <= total {

@@ -54,8 +54,10 @@ struct ListMachine: Equatable {
     private(set) var content = Content()
     /// The last failure that is shown, until a retry starts (R37).
     private(set) var failure: ListFailure?
-    /// The failure of a prefetch. It is not shown before the last item appears.
+    /// The failure of a prefetch. It is not shown before another item close to the end appears (X13).
     private var silentFailure: ListFailure?
+    /// A failure that another writer has recorded for this list.
+    private var failureElsewhere: ListFailure?
     private var running: Running?
     private var tickets = 0
     private var hasAnnouncedEnd = false
@@ -65,6 +67,12 @@ struct ListMachine: Equatable {
         self.gate = gate
         self.longestPause = longestPause
     }
+
+    /// The failure to show: that of this list, or of another writer.
+    var shownFailure: ListFailure? { failure ?? (running == nil ? failureElsewhere : nil) }
+
+    /// The last failure, shown or not, until a retry starts.
+    var lastFailure: ListFailure? { failure ?? silentFailure }
 
     /// The work under way.
     var work: Work? { running?.work }
@@ -87,14 +95,14 @@ struct ListMachine: Equatable {
     /// Without a loaded list, the next page is page one (R34).
     mutating func next() -> Answer { next(isAutomatic: false) }
 
-    /// Handles an automatic trigger. It retries the last failure only if `gate` allows it.
-    /// - Parameter isLastItem: whether the last item is visible, so that a failure must be shown.
-    mutating func nextByItself(isLastItem: Bool, now: Timestamp) -> Answer {
-        if running == nil, let known = failure ?? silentFailure, known.kind != .refresh {
+    /// Handles an automatic trigger: an item close to the end has appeared. The trigger retries the last failure only
+    /// if `gate` allows it. Otherwise the failure is shown (X13).
+    mutating func nextByItself(now: Timestamp) -> Answer {
+        if running == nil, let known = lastFailure, known.kind != .refresh {
             // A time that no back-off could have chosen counts as now (R29).
             let isDue = known.nextAttemptAt.map { $0 <= now || $0 - now > longestPause } ?? false
             guard gate == .perLedger, isDue else {
-                if isLastItem { failure = known }
+                failure = known
                 return .finished(.notNow)
             }
         }
@@ -123,6 +131,7 @@ struct ListMachine: Equatable {
         running = nil
         failure = nil
         silentFailure = nil
+        failureElsewhere = nil
         hasAnnouncedEnd = false
         content = Content()
         return ticket
@@ -131,11 +140,25 @@ struct ListMachine: Equatable {
     // MARK: Results
 
     /// Ends a work. Returns false when it was superseded; its result is then dropped.
-    mutating func ended(_ ticket: Int, failure now: ListFailure?) -> Bool {
+    /// - Parameters:
+    ///   - ticket: the ticket of the work.
+    ///   - now: the failure of the work. `nil` means success.
+    ///   - isLastItemVisible: whether the last item is visible, so that the failure of a prefetch is shown at once.
+    mutating func ended(_ ticket: Int, failure now: ListFailure?, isLastItemVisible: Bool = false) -> Bool {
         guard let known = running, known.ticket == ticket else { return false }
         running = nil
-        if known.isAutomatic { silentFailure = now } else { failure = now }
+        if known.isAutomatic, !isLastItemVisible { silentFailure = now } else { failure = now }
         return true
+    }
+
+    /// Records that another writer has failed to fetch a page of this list. `nil` means that no failure is recorded any
+    /// more. The recorded failure of this list's own work is not shown twice, nor before its time (X13).
+    mutating func failedElsewhere(_ now: ListFailure?) {
+        // The ledger keeps the class and the message of a failure, and not all its details.
+        let isOwn =
+            now?.failure.failureClass == lastFailure?.failure.failureClass
+            && now?.failure.message == lastFailure?.failure.message
+        failureElsewhere = isOwn ? nil : now
     }
 
     /// Records the new content. Returns true when the list has reached its end and the end was not announced yet (R38).
@@ -152,6 +175,7 @@ struct ListMachine: Equatable {
         let before = running?.ticket
         tickets += 1
         running = Running(work: work, ticket: tickets, isAutomatic: isAutomatic, isFirst: !content.isLoaded)
+        failureElsewhere = nil
         failure = nil
         silentFailure = nil
         return .start(work, ticket: tickets, superseding: before)

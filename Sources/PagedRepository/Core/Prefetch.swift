@@ -16,10 +16,10 @@ struct Prefetch: Equatable {
     private var fetched = 0
 
     /// - Parameters:
-    ///   - distance: in pages. 0 fetches only when the last item is visible.
+    ///   - distance: in pages. 0, or a value below, fetches only when the last item is visible.
     ///   - limit: in pages. A value below 1 counts as 1.
     init(distance: Int, limit: Int) {
-        self.distance = distance
+        self.distance = max(0, distance)
         self.limit = max(1, limit)
     }
 
@@ -37,7 +37,9 @@ struct Prefetch: Equatable {
 
     func wantsMore(of list: Extent) -> Bool {
         let page = max(1, list.items / max(1, list.pages))
-        return list.canGrow && fetched < limit && itemsAhead(in: list) <= distance * page
+        // A distance beyond any list must not overflow.
+        let (ahead, isBeyond) = distance.multipliedReportingOverflow(by: page)
+        return list.canGrow && fetched < limit && (isBeyond || itemsAhead(in: list) <= ahead)
     }
 
     func isAtTheEnd(of list: Extent) -> Bool { itemsAhead(in: list) <= 0 }
@@ -47,6 +49,6 @@ struct Prefetch: Equatable {
 
 extension ListSnapshot {
     var extent: Prefetch.Extent {
-        Prefetch.Extent(items: items.count, pages: pagesLoaded, canGrow: isLoaded && hasMore)
+        Prefetch.Extent(items: items.count, pages: pagesLoaded, canGrow: isLoaded && hasMore && !isAtItemLimit)
     }
 }

@@ -1,9 +1,9 @@
 public import PageModel
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+public import FoundationEssentials
 #else
-import Foundation
+public import Foundation
 #endif
 
 /// A codec that converts the typed values of a source to payload bytes and back.
@@ -24,6 +24,9 @@ public protocol ItemCodec<Value>: Sendable {
     /// Returns the value of a payload. An error makes only that item a cache miss (R7).
     func decode(_ bytes: ArraySlice<UInt8>) throws -> Value
 
+    /// What lists do with items that do not decode. Defaults to `skip`.
+    var undecodable: UndecodableItems<Value> { get }
+
     /// Returns the values of all items of a page, in order. For codecs that decode many items faster at once than one
     /// by one. The result must equal what `decode` returns for each item.
     ///
@@ -33,6 +36,8 @@ public protocol ItemCodec<Value>: Sendable {
 }
 
 extension ItemCodec {
+    /// `skip`.
+    public var undecodable: UndecodableItems<Value> { .skip }
     public func values(of page: PageContent) -> [Value]? { nil }
 }
 
@@ -45,15 +50,35 @@ extension ItemCodec {
 /// Values are restored exactly: numbers, including infinities and NaN, and texts, byte for byte.
 public struct JSONItemCodec<Value: Codable & Sendable>: ItemCodec {
     public let name: String
+    public let undecodable: UndecodableItems<Value>
     // One encoder and one decoder: creating them costs more than encoding a small item. They do not change after
     // `init`, so several tasks may use them at once.
     private let encoder: JSONEncoder
     private let decoder: JSONDecoder
 
-    /// - Parameter version: the version of the shape of `Value`. Raise it when old items would decode to wrong values.
-    ///   Defaults to 1.
-    public init(version: Int = 1) {
+    /// - Parameters:
+    ///   - encoder: encodes values. Keys are sorted in any case, because equal values need equal bytes. Do not change
+    ///     the encoder afterwards.
+    ///   - decoder: decodes values. It has to fit the encoder, and must not be changed afterwards.
+    ///   - version: the version of the shape of `Value`. Defaults to 1.
+    ///   - undecodable: what lists do with items that do not decode. Defaults to `skip`.
+    public init(
+        encoder: JSONEncoder, decoder: JSONDecoder, version: Int = 1, undecodable: UndecodableItems<Value> = .skip
+    ) {
         name = "json/\(version)"
+        self.undecodable = undecodable
+        encoder.outputFormatting.insert(.sortedKeys)
+        self.encoder = encoder
+        self.decoder = decoder
+    }
+
+    /// - Parameters:
+    ///   - version: the version of the shape of `Value`. Raise it when old items would decode to wrong values. Defaults
+    ///     to 1.
+    ///   - undecodable: what lists do with items that do not decode. Defaults to `skip`.
+    public init(version: Int = 1, undecodable: UndecodableItems<Value> = .skip) {
+        name = "json/\(version)"
+        self.undecodable = undecodable
         encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         decoder = JSONDecoder()

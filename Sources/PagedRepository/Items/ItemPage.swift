@@ -9,6 +9,26 @@ public struct ItemPage<Value> {
     /// Whether the list continues behind these items, as the origin states it. It takes precedence over any total (R24).
     /// `nil` means that the origin does not say. Defaults to nil.
     public var hasMore: Bool?
+    /// The `ETag` of the answer, as received, with quotes. Only that of page one is used. A later request for page one
+    /// then has a `ConditionalRequest.validator`. Defaults to nil.
+    public var entityTag: String?
+    /// The `Last-Modified` of the answer, as received. Defaults to nil.
+    public var lastModified: String?
+    /// How long the origin calls the answer fresh (`max-age`). Only that of page one is used. `nil` means that the
+    /// origin does not say. Defaults to nil.
+    public var freshFor: Duration?
+    /// Whether the answer may be stored. False (`no-store`) keeps its items in memory only. Defaults to true.
+    public var mayBeStored = true
+    /// Whether the origin confirms the stored page instead of sending it again; see `notModified`.
+    public private(set) var isNotModified = false
+
+    /// The answer "not modified" (304) to a request with a `ConditionalRequest.validator`.
+    /// - Parameter total: the length of the list, as this answer states it. Defaults to `unknown`.
+    public static func notModified(total: Total = .unknown) -> ItemPage {
+        var page = ItemPage(items: [], total: total)
+        page.isNotModified = true
+        return page
+    }
 
     /// A page of these items. An omitted parameter means that the origin does not state the value.
     public init(items: [Value], total: Total = .unknown, hasMore: Bool? = nil) {
@@ -39,6 +59,35 @@ public struct CursorPage<Value, Cursor: Codable & Sendable> {
     /// Whether the list continues, for origins whose last page has a cursor too. False ends the list, whatever `next` is.
     /// Defaults to nil, which leaves the decision to `next`.
     public var hasMore: Bool?
+    /// The `ETag` of the answer, as received, with quotes. Only that of page one is used. A later request for page one
+    /// then has a `ConditionalRequest.validator`. Defaults to nil.
+    public var entityTag: String?
+    /// The `Last-Modified` of the answer, as received. Defaults to nil.
+    public var lastModified: String?
+    /// How long the origin calls the answer fresh (`max-age`). Only that of page one is used. `nil` means that the
+    /// origin does not say. Defaults to nil.
+    public var freshFor: Duration?
+    /// Whether the answer may be stored. False (`no-store`) keeps its items in memory only. Defaults to true.
+    public var mayBeStored = true
+    /// Whether the origin confirms the stored page instead of sending it again; see `notModified`.
+    public private(set) var isNotModified = false
+
+    /// The answer "not modified" (304) to a request with a `ConditionalRequest.validator`.
+    /// - Parameter total: the length of the list, as this answer states it. Defaults to `unknown`.
+    public static func notModified(total: Total = .unknown) -> CursorPage {
+        var page = CursorPage(items: [], next: nil, total: total)
+        page.isNotModified = true
+        return page
+    }
+
+    /// The page without its cursor.
+    var itemPage: ItemPage<Value> {
+        if isNotModified { return .notModified(total: total) }
+        var page = ItemPage(items: items, total: total, hasMore: hasMore)
+        (page.entityTag, page.lastModified) = (entityTag, lastModified)
+        (page.freshFor, page.mayBeStored) = (freshFor, mayBeStored)
+        return page
+    }
 
     /// A page of these items and its next cursor. An omitted parameter means that the origin does not state the value.
     public init(items: [Value], next: Cursor?, total: Total = .unknown, hasMore: Bool? = nil) {

@@ -16,17 +16,16 @@ extension ItemSource {
     /// items than requested although more follow. Such an answer must set `hasMore`, or a `total`, which costs one more
     /// request at the end.
     /// - Parameters:
-    ///   - pageSize: the number of items to request, unless the request sets its own. At least 1.
+    ///   - pageSize: the number of items to request, unless the request sets its own.
     ///   - codec: encodes the stored values, and the last item of a page as its cursor.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
     ///   - fetch: fetches the items that follow `last`. For nil it fetches page one.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func afterLast<Answer: ItemPageConvertible>(
-        pageSize: Int, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
+        pageSize: PageSize, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ last: Value?, _ size: Int) async throws -> Answer
-    ) throws(SourceDefinitionError) -> ItemSource where Answer.Element == Value {
-        let pageSize = try SourceDefinitionError.checked(pageSize: pageSize)
+    ) -> ItemSource where Answer.Element == Value {
+        let pageSize = pageSize.count
         let cursors = LastItemCursor(codec: codec)
         return ItemSource(
             paging: "keyset", codec: codec, id: id, access: { .chain },
@@ -59,12 +58,11 @@ extension ItemSource {
 extension ItemSource where Value: Codable {
     /// Creates a source that continues after the last item, and stores values as JSON. `fetch` returns the items after
     /// `last`, or the first items if `last` is nil.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func afterLast<Answer: ItemPageConvertible>(
-        pageSize: Int, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
+        pageSize: PageSize, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ last: Value?, _ size: Int) async throws -> Answer
-    ) throws(SourceDefinitionError) -> ItemSource where Answer.Element == Value {
-        try afterLast(pageSize: pageSize, codec: JSONItemCodec<Value>(), id: id, fetch: fetch)
+    ) -> ItemSource where Answer.Element == Value {
+        afterLast(pageSize: pageSize, codec: JSONItemCodec<Value>(), id: id, fetch: fetch)
     }
 }
 

@@ -7,18 +7,16 @@ extension ItemSource {
     /// no longer decodes is refused. The list is then walked again from page one, and stays readable in the meantime
     /// (R22).
     /// - Parameters:
-    ///   - pageSize: the number of items to request, unless the request sets its own. At least 1. Defaults to nil,
+    ///   - pageSize: the number of items to request, unless the request sets its own. Defaults to nil,
     ///     which leaves the size to the origin.
     ///   - codec: encodes the stored values.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
     ///   - fetch: fetches the page behind a cursor. For nil it fetches page one.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func cursors<Cursor>(
-        pageSize: Int? = nil, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
+        pageSize: PageSize? = nil, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ cursor: Cursor?, _ size: Int?) async throws -> CursorPage<Value, Cursor>
-    ) throws(SourceDefinitionError) -> ItemSource {
-        if let pageSize { _ = try SourceDefinitionError.checked(pageSize: pageSize) }
+    ) -> ItemSource {
         return handedOver(paging: "cursor", pageSize: pageSize, codec: codec, id: id, fetch: fetch)
     }
 
@@ -39,14 +37,14 @@ extension ItemSource {
     }
 
     private static func handedOver<Cursor>(
-        paging: String, pageSize: Int?, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)?,
+        paging: String, pageSize: PageSize?, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)?,
         fetch: @escaping @Sendable (_ cursor: Cursor?, _ size: Int?) async throws -> CursorPage<Value, Cursor>
     ) -> ItemSource {
         let cursors = CursorCodec<Cursor>()
         return ItemSource(
             paging: paging, codec: codec, id: id, access: { .chain },
             place: { request throws(FetchFailure) in
-                let size = request.size ?? pageSize
+                let size = request.size ?? pageSize?.count
                 return switch request.target {
                 case .first: (cursor: Cursor?.none, size: size)
                 case .cursor(let cursor): (cursor: try cursors.decode(cursor), size: size)
@@ -58,7 +56,7 @@ extension ItemSource {
                 // The origin's `hasMore` takes precedence (R24). The engine looks only at the cursor of a chain.
                 let next = page.hasMore == false ? nil : page.next
                 return Handover(
-                    page: ItemPage(items: page.items, total: page.total, hasMore: page.hasMore),
+                    page: page.itemPage,
                     next: try next.map { next throws(FetchFailure) in try cursors.encode(next) })
             })
     }
@@ -66,12 +64,11 @@ extension ItemSource {
 
 extension ItemSource where Value: Codable {
     /// Creates a source that requests each page with the cursor of the page before, and stores values as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func cursors<Cursor>(
-        pageSize: Int? = nil, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
+        pageSize: PageSize? = nil, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ cursor: Cursor?, _ size: Int?) async throws -> CursorPage<Value, Cursor>
-    ) throws(SourceDefinitionError) -> ItemSource {
-        try cursors(pageSize: pageSize, codec: JSONItemCodec<Value>(), id: id, fetch: fetch)
+    ) -> ItemSource {
+        cursors(pageSize: pageSize, codec: JSONItemCodec<Value>(), id: id, fetch: fetch)
     }
 
     /// Creates a source that requests each page by the link of the page before, and stores values as JSON.

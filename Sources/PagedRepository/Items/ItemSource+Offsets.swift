@@ -7,18 +7,17 @@ extension ItemSource {
     /// The next offset is the position behind the received items, however many were requested. Offsets need not be
     /// multiples of the size, so use `pages` for an origin with page numbers.
     /// - Parameters:
-    ///   - pageSize: the number of items to request, unless the request sets its own. At least 1.
+    ///   - pageSize: the number of items to request, unless the request sets its own.
     ///   - codec: encodes the stored values.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
     ///   - fetch: fetches the items from an offset on. The list ends with an empty answer, or with a short one without
     ///     `total` and `hasMore` (R24).
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func offsets<Answer: ItemPageConvertible>(
-        pageSize: Int, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
+        pageSize: PageSize, codec: any ItemCodec<Value>, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ offset: Int, _ size: Int) async throws -> Answer
-    ) throws(SourceDefinitionError) -> ItemSource where Answer.Element == Value {
-        let pageSize = try SourceDefinitionError.checked(pageSize: pageSize)
+    ) -> ItemSource where Answer.Element == Value {
+        let pageSize = pageSize.count
         return ItemSource(
             paging: "offset", codec: codec, id: id, access: { .offsets },
             place: { request throws(FetchFailure) in
@@ -35,11 +34,10 @@ extension ItemSource {
 
 extension ItemSource where Value: Codable {
     /// Creates a source that requests items by offset and size, and stores values as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `pageSize` is below 1.
     public static func offsets<Answer: ItemPageConvertible>(
-        pageSize: Int, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
+        pageSize: PageSize, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ offset: Int, _ size: Int) async throws -> Answer
-    ) throws(SourceDefinitionError) -> ItemSource where Answer.Element == Value {
-        try offsets(pageSize: pageSize, codec: JSONItemCodec<Value>(), id: id, fetch: fetch)
+    ) -> ItemSource where Answer.Element == Value {
+        offsets(pageSize: pageSize, codec: JSONItemCodec<Value>(), id: id, fetch: fetch)
     }
 }

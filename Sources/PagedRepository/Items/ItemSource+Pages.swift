@@ -8,20 +8,19 @@ extension ItemSource {
     /// ignore it. When page one returns another number of items than requested, and the list continues, that number is
     /// the size from then on.
     /// - Parameters:
-    ///   - size: the number of items in a page, unless the request for page one sets its own. At least 1.
+    ///   - size: the number of items in a page, unless the request for page one sets its own.
     ///   - firstNumber: the number of page one. Defaults to 1.
     ///   - codec: encodes the stored values.
     ///   - id: returns the id of an item. `nil` means that items have no ids. Defaults to the `id` of an `Identifiable`
     ///     value.
     ///   - fetch: fetches a page. The list ends with an empty page, or with a short one without `total` and `hasMore`
     ///     (R24).
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1.
     public static func pages<Answer: ItemPageConvertible>(
-        size: Int, firstNumber: Int = 1, codec: any ItemCodec<Value>,
+        size: PageSize, firstNumber: Int = 1, codec: any ItemCodec<Value>,
         id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ number: Int, _ size: Int) async throws -> Answer
-    ) throws(SourceDefinitionError) -> ItemSource where Answer.Element == Value {
-        let size = try SourceDefinitionError.checked(pageSize: size)
+    ) -> ItemSource where Answer.Element == Value {
+        let size = size.count
         let grid = PageGrid(size)
         return ItemSource(
             paging: "page", codec: codec, id: id, access: { .grid(size: grid.size) },
@@ -44,11 +43,10 @@ extension ItemSource {
 
 extension ItemSource where Value: Codable {
     /// Creates a source that requests pages by number, and stores values as JSON.
-    /// - Throws: `SourceDefinitionError.pageSize(_:)` when `size` is below 1.
     public static func pages<Answer: ItemPageConvertible>(
-        size: Int, firstNumber: Int = 1, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
+        size: PageSize, firstNumber: Int = 1, id: (@Sendable (Value) -> String)? = ItemSource.ownID,
         fetch: @escaping @Sendable (_ number: Int, _ size: Int) async throws -> Answer
-    ) throws(SourceDefinitionError) -> ItemSource where Answer.Element == Value {
-        try pages(size: size, firstNumber: firstNumber, codec: JSONItemCodec<Value>(), id: id, fetch: fetch)
+    ) -> ItemSource where Answer.Element == Value {
+        pages(size: size, firstNumber: firstNumber, codec: JSONItemCodec<Value>(), id: id, fetch: fetch)
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// A page size and a closure are enough:
 ///
 /// ```swift
-/// let source = try ItemSource.offsets(pageSize: 20) { offset, size in try await api.events(offset, size) }
+/// let source = ItemSource.offsets(pageSize: 20) { offset, size in try await api.events(offset, size) }
 /// let sync = ListSync(storage: store, source: source, key: QueryKey("events"))
 /// let report = try await sync.run()
 /// ```
@@ -24,7 +24,8 @@ import Synchronization
 ///
 /// **Errors.** A closure throws a `FetchFailure` to state the error and whether a retry can help (R27). The status
 /// codes 400, 404 and 416 for an offset mean that the position lies beyond the end (R24). A `DecodingError` is
-/// permanent. Any other error counts as a transport failure and is retried, except `CancellationError`.
+/// permanent. Any other error counts as a transport failure and is retried, also a `CancellationError` that the closure
+/// throws without being cancelled.
 public struct ItemSource<Value: Sendable>: PageSource {
     /// The answer of a paging style.
     struct Handover: Sendable {
@@ -33,9 +34,9 @@ public struct ItemSource<Value: Sendable>: PageSource {
         var next: PageCursor?
     }
 
-    /// The longest time for one answer. After that the closure's task is cancelled, and the fetch fails with `timeout`.
-    /// The fetch still waits for a closure that ignores the cancellation. `nil` means no limit. Defaults to 60
-    /// seconds.
+    /// How long one answer may take. After that the fetch fails with `timeout`, and the closure's task is cancelled
+    /// (X14). A closure that ignores the cancellation keeps running alone, and its late answer is dropped. The same
+    /// holds when the last caller of a load is cancelled. `nil` means no limit. Defaults to 60 seconds.
     public var timeLimit: Duration? = .seconds(60)
 
     /// The codec of the stored values. Readers of the list use the same codec.
@@ -85,7 +86,15 @@ public struct ItemSource<Value: Sendable>: PageSource {
     public func fetch(_ request: PageRequest) async throws -> PageAnswer {
         let handover: Handover
         do {
-            handover = try await withinLimit { try await ask(request) }
+            // A validator of another source or size belongs to another request (R1).
+            let sent = request.validator.flatMap { $0.request == validatedRequest(request) ? $0 : nil }
+            handover = try await ConditionalRequest.$validator.withValue(sent) {
+                try await AbandonableCall.run(within: timeLimit) { [ask] in try await ask(request) }
+            }
+            if handover.page.isNotModified {
+                guard let sent else { throw FetchFailure.notModifiedUnasked }
+                return .notModified(total: handover.page.total, validator: sent)
+            }
         } catch let failure as FetchFailure where request.isForOffset && failure.mayMeanPastEnd {
             return .pastEnd
         } catch is DecodingError {
@@ -98,24 +107,20 @@ public struct ItemSource<Value: Sendable>: PageSource {
         return .page(
             FetchedPage(
                 content: content, total: page.total, next: handover.next, hasMore: page.hasMore,
+                validator: validator(of: page, request), freshFor: page.freshFor, mayBeStored: page.mayBeStored,
                 lesson: request.target == .first ? lesson : nil))
     }
 
-    private func withinLimit(_ work: @escaping @Sendable () async throws -> Handover) async throws -> Handover {
-        guard let timeLimit else { return try await work() }
-        return try await withThrowingTaskGroup(of: Handover?.self) { race in
-            race.addTask { try await work() }
-            race.addTask {
-                try await Task.sleep(for: timeLimit)
-                return nil
-            }
-            defer { race.cancelAll() }
-            // The first of the two tasks decides. The group waits until both have ended.
-            guard let handover = try await race.next() ?? nil else {
-                throw FetchFailure(.timeout, "no answer within \(timeLimit)", isRetryable: true)
-            }
-            return handover
-        }
+    /// The text by which a validator names its request: the style, the codec and the requested size.
+    private func validatedRequest(_ request: PageRequest) -> String {
+        "\(paging) \(codec.name) \(request.size.map { "\($0)" } ?? "-")"
+    }
+
+    private func validator(of page: ItemPage<Value>, _ request: PageRequest) -> Validator? {
+        guard request.target == .first, page.entityTag != nil || page.lastModified != nil else { return nil }
+        return Validator(
+            request: validatedRequest(request), entityTag: page.entityTag, lastModified: page.lastModified,
+            coversTotal: page.total != .unknown)
     }
 
     private func content(of values: [Value]) throws(FetchFailure) -> PageContent {
@@ -157,6 +162,10 @@ extension FetchFailure {
     /// With these status codes an origin refuses a position beyond the end (R24). They do not mean the end for page one
     /// or for a cursor.
     fileprivate var mayMeanPastEnd: Bool { [400, 404, 416].contains(httpStatus) }
+
+    static let notModifiedUnasked = FetchFailure(
+        .undecodable, "the source answered that nothing is modified to a request without a validator",
+        isRetryable: false)
 
     /// The failure for a request that this paging style cannot express, for example after the list was read in another
     /// style.

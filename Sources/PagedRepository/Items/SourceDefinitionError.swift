@@ -25,10 +25,4 @@ public struct SourceDefinitionError: Error, Hashable, Sendable {
     public static func pageSize(_ size: Int) -> SourceDefinitionError {
         SourceDefinitionError(.pageSize, "the page size \(size) is below 1")
     }
-
-    /// Returns `size`, if it is at least 1.
-    static func checked(pageSize size: Int) throws(SourceDefinitionError) -> Int {
-        guard size > 0 else { throw .pageSize(size) }
-        return size
-    }
 }

@@ -32,9 +32,8 @@ extension SnapshotBuilder {
             let decoded = decode(page.content.slice(part.lowerBound - offset..<part.upperBound - offset))
             window.remove(part)
             for stretch in decoded.stretches { window.lay(stretch.values, at: part.lowerBound + stretch.index) }
-            for index in decoded.unusable {
-                window.unusable.append(part.lowerBound + index..<part.lowerBound + index + 1)
-            }
+            for index in decoded.unusable { window.unusable.append(position: part.lowerBound + index) }
+            for index in decoded.undecodable { window.undecodable.append(position: part.lowerBound + index) }
             if page.total != .unknown {
                 window.total = page.total
                 window.end = page.total.exactCount
@@ -51,31 +50,32 @@ extension ItemWindow {
     /// Removes these positions from all parts of the window.
     fileprivate mutating func remove(_ part: Range<Int>) {
         guard !part.isEmpty else { return }
-        runs = runs.flatMap { run in
+        segments = segments.flatMap { run in
             run.range.without(part).map { range in
                 let items = range.map { run.items[$0 - run.offset] }
-                return ListSnapshot.Run(offset: range.lowerBound, items: PagedItems([items]), isHeld: run.isHeld)
+                return ListSnapshot.Segment(offset: range.lowerBound, items: PagedItems([items]), isHeld: run.isHeld)
             }
         }
         missing = missing.flatMap { $0.without(part) }
         unusable = unusable.flatMap { $0.without(part) }
+        undecodable = undecodable.flatMap { $0.without(part) }
     }
 
     /// Inserts items at positions that are empty.
     fileprivate mutating func lay(_ values: [Value], at position: Int) {
-        let index = runs.firstIndex { $0.offset > position } ?? runs.endIndex
-        runs.insert(ListSnapshot.Run(offset: position, items: PagedItems([values]), isHeld: true), at: index)
-        // Adjacent held runs become one run.
+        let index = segments.firstIndex { $0.offset > position } ?? segments.endIndex
+        segments.insert(ListSnapshot.Segment(offset: position, items: PagedItems([values]), isHeld: true), at: index)
+        // Adjacent held segments become one.
         join(index + 1)
         join(index)
     }
 
     private mutating func join(_ index: Int) {
-        guard index > 0, index < runs.endIndex, runs[index].isHeld, runs[index - 1].isHeld,
-            runs[index - 1].range.upperBound == runs[index].offset
+        guard index > 0, index < segments.endIndex, segments[index].isHeld, segments[index - 1].isHeld,
+            segments[index - 1].range.upperBound == segments[index].offset
         else { return }
-        runs[index - 1].items.append(Array(runs[index].items))
-        runs.remove(at: index)
+        segments[index - 1].items.append(Array(segments[index].items))
+        segments.remove(at: index)
     }
 }
 

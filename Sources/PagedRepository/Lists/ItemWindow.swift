@@ -4,12 +4,15 @@ public import PageModel
 public struct ItemWindow<Value: Sendable>: Sendable {
     /// The requested positions.
     public var range: Range<Int>
-    /// The readable items among them, by position.
-    public var runs: [ListSnapshot<Value>.Run]
+    /// The readable items among them, by position, also those behind a missing position. Each segment says where it
+    /// begins.
+    public var segments: [ListSnapshot<Value>.Segment]
     /// Requested positions without a held item, up to the known end of the list.
     public var missing: [Range<Int>]
-    /// Positions whose bytes are damaged, or no longer decode.
+    /// Positions without a value in `segments`, because their bytes are damaged or do not decode.
     public var unusable: [Range<Int>]
+    /// Positions whose bytes do not decode. With a placeholder, they have a value.
+    public var undecodable: [Range<Int>]
     /// The length of the list, as the origin states it.
     public var total: Total
     /// The position at which the list ends. `nil` means unknown.
@@ -31,20 +34,25 @@ public struct ItemWindow<Value: Sendable>: Sendable {
     /// An empty window of these positions.
     init(range: Range<Int>) {
         self.range = range
-        runs = []
+        segments = []
         missing = [range]
         unusable = []
+        undecodable = []
         total = .unknown
         end = nil
         freshness = nil
         version = ListVersion(generation: 0, revision: 0)
     }
 
-    /// The items from the first requested position up to the first missing one.
+    /// The items from the first requested position up to the first one without a value. `segments` has the items behind
+    /// it.
     public var items: PagedItems<Value> {
-        guard let first = runs.first, first.offset == range.lowerBound else { return PagedItems() }
+        guard let first = segments.first, first.offset == range.lowerBound else { return PagedItems() }
         return first.items
     }
+
+    /// Whether a request to the origin can add items: a position is missing, or its bytes are damaged.
+    var isPartial: Bool { !missing.isEmpty || !unusable.isEmpty && unusable != undecodable }
 }
 
 extension SnapshotBuilder {
@@ -65,10 +73,11 @@ extension SnapshotBuilder {
             bytes += part.content.bytes.count
             for stretch in page.stretches {
                 let begins = part.offset + stretch.index
-                result.runs.add(stretch.values, at: begins, isHeld: part.isHeld)
+                result.segments.add(stretch.values, at: begins, isHeld: part.isHeld)
                 if part.isHeld { held.append(begins..<begins + stretch.values.count) }
             }
-            for index in page.unusable { result.unusable.append(part.offset + index..<part.offset + index + 1) }
+            for index in page.unusable { result.unusable.append(position: part.offset + index) }
+            for index in page.undecodable { result.undecodable.append(position: part.offset + index) }
         }
         let end = record.end ?? record.total.exactCount
         let real = range.clamped(to: 0..<max(range.lowerBound, end ?? .max))

@@ -6,6 +6,8 @@ public enum ListEvent<Value: Sendable>: Sendable {
     case pageLoaded(Range<Int>, [Value])
     /// Items were inserted, removed, moved or rewritten. Items behind them shift accordingly.
     case refreshed(ListDifference)
+    /// Items at these positions of the shown list do not decode (R7). Sent once for the same positions.
+    case undecodable([Range<Int>])
     /// Another process changed the list.
     case changedElsewhere
     /// The list was emptied, by `reset` or by a purge.

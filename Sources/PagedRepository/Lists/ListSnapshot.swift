@@ -5,7 +5,7 @@ public import PageModel
 /// Content and activity are independent. A list can hold all its items although its last refresh failed.
 public struct ListSnapshot<Value: Sendable>: Sendable {
     /// A stretch of positions whose items can be read.
-    public struct Run: Sendable {
+    public struct Segment: Sendable {
         /// The position of the first item.
         public var offset: Int
         /// The items, by position.
@@ -32,10 +32,14 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         case loadingAll
     }
 
-    /// The items from position 0 up to the first gap.
+    /// The items from position 0 up to the first gap, in order. Items that do not decode are left out, or replaced by a
+    /// placeholder, as `ItemCodec.undecodable` says. The index of an item is its position unless items were left out;
+    /// see `position(ofItem:)`.
     public var items: PagedItems<Value>
-    /// All readable items, by position. The first run equals `items` when it begins at position 0.
-    public var runs: [Run]
+    /// The position behind the last item of `items`, with the items that were left out because they do not decode.
+    public var itemsEnd: Int
+    /// All readable items, by position, also those behind gaps.
+    public var segments: [Segment]
     /// The positions that are known to be missing.
     public var gaps: [Range<Int>]
     /// The length of the list, as the origin states it.
@@ -58,9 +62,15 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     public var failingPages: Int
     /// The number of neighbouring pairs whose adjacency is inferred and was not shown by one answer (G1).
     public var inferredSeams: Int
-    /// Held positions whose bytes cannot be used, because they are damaged or no longer decode (R7). They are left out
-    /// of `items`, and fetched again.
+    /// Whether `PagedListOptions.itemLimit` cuts the list off. The items behind it are stored, and
+    /// `PagedRepository.page` returns them.
+    public var isAtItemLimit: Bool
+    /// Positions without a value in `segments`, because their bytes are damaged or do not decode (R7). They are fetched
+    /// again once.
     public var unusable: [Range<Int>]
+    /// Held positions whose bytes do not decode (R7). `items` leaves them out, contains placeholders for them, or ends
+    /// before the first of them, as `ItemCodec.undecodable` says.
+    public var undecodable: [Range<Int>]
     /// Whether ids repeat in this list. Such a list is read again and not compared (R25).
     public var allowsDuplicates: Bool
     /// Whether all items are in the storage. False when the origin forbids storing its answers (`no-store`). Some or
@@ -73,7 +83,8 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// A snapshot of an unknown list. Set its properties in previews and tests.
     public init() {
         items = PagedItems()
-        runs = []
+        itemsEnd = 0
+        segments = []
         gaps = []
         total = .unknown
         end = nil
@@ -85,7 +96,9 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         failure = nil
         failingPages = 0
         inferredSeams = 0
+        isAtItemLimit = false
         unusable = []
+        undecodable = []
         allowsDuplicates = false
         isKept = true
         version = ListVersion(generation: 0, revision: 0)
@@ -100,6 +113,15 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
     /// Whether the page behind the held items is being fetched.
     public var isLoadingNext: Bool { activity == .loadingNext }
 
+    /// Returns the position in the list of an item of `items`.
+    /// - Parameter index: the index of the item in `items`.
+    public func position(ofItem index: Int) -> Int {
+        // Only items without a value are left out of `items`.
+        var position = index
+        for range in unusable where range.lowerBound <= position { position += range.count }
+        return position
+    }
+
     /// The state that a screen shows.
     public var displayState: DisplayState {
         guard items.isEmpty else {
@@ -109,7 +131,9 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
         }
         if activity != .idle { return .loadingFirst }
         if let failure { return .firstFailed(failure) }
-        return isLoaded ? .empty : .nothing
+        guard isLoaded else { return .nothing }
+        if !unusable.isEmpty { return .unusable }
+        return hasMore || total.count ?? 0 > itemsEnd ? .items : .empty
     }
 }
 
@@ -117,9 +141,11 @@ public struct ListSnapshot<Value: Sendable>: Sendable {
 public enum DisplayState: Hashable, Sendable {
     /// The list was never loaded.
     case nothing
-    /// The origin reports an empty list.
+    /// The origin answered without items, and without evidence of more.
     case empty
-    /// Items are shown, and no load is under way.
+    /// Items are stored, and none of them can be shown: their bytes do not decode, or are damaged.
+    case unusable
+    /// Items are shown, and no load is under way. Page one may be empty if the origin reports more items behind it.
     case items
     /// No items are shown yet, and a load is under way.
     case loadingFirst
@@ -133,4 +159,41 @@ public enum DisplayState: Hashable, Sendable {
     case loadingNext
     /// Items are shown, and the page behind them failed to load.
     case nextFailed(ListFailure)
+}
+
+extension ListSnapshot {
+    /// Sets `items` and `itemsEnd` from the segments.
+    /// - Parameter skipped: held positions that `items` leaves out, ascending.
+    mutating func collectItems(skipping skipped: [Range<Int>]) {
+        items = PagedItems()
+        itemsEnd = 0
+        var skipped = skipped[...]
+        var rest = segments[...]
+        while true {
+            if let segment = rest.first, segment.isHeld, segment.offset == itemsEnd {
+                items.append(contentsOf: segment.items)
+                itemsEnd = segment.range.upperBound
+                rest.removeFirst()
+            } else if let range = skipped.first, range.lowerBound <= itemsEnd {
+                itemsEnd = max(itemsEnd, range.upperBound)
+                skipped.removeFirst()
+            } else {
+                return
+            }
+        }
+    }
+}
+
+extension [Range<Int>] {
+    /// Adds a position behind the last one.
+    mutating func append(position: Int) {
+        if let last, last.upperBound == position {
+            self[count - 1] = last.lowerBound..<position + 1
+        } else {
+            append(position..<position + 1)
+        }
+    }
+
+    /// The number of positions in all ranges.
+    var positions: Int { reduce(0) { $0 + $1.count } }
 }

@@ -2,8 +2,17 @@ public import PageModel
 
 /// The result of a load (R35). A failed load throws a `ListFailure`.
 public enum LoadOutcome: Hashable, Sendable {
-    /// The number of loaded items that were not held before.
+    /// The number of loaded items that were not held before, at least 1.
     case loaded(Int)
+    /// The origin answered, and no item is new.
+    case upToDate
+    /// The cached list is the result, as the policy allows. With `originFirst`, the origin could not be reached.
+    case cached
+    /// The number of new items, none of which decodes; see `ListSnapshot.undecodable`.
+    case undecodable(Int)
+    /// The snapshot already holds `PagedListOptions.itemLimit` items, and the origin was not contacted or its new items
+    /// are not shown. `PagedRepository.page` returns the items behind them.
+    case itemLimitReached
     /// The same load was already under way. The number is the number of new items that it loaded.
     case joined(Int)
     /// The list ends with the held items.
@@ -14,7 +23,13 @@ public enum LoadOutcome: Hashable, Sendable {
     case notNow
 
     /// The outcome for a caller that joined a load under way.
-    var joined: LoadOutcome { if case .loaded(let count) = self { .joined(count) } else { self } }
+    var joined: LoadOutcome {
+        switch self {
+        case .loaded(let count): .joined(count)
+        case .upToDate: .joined(0)
+        case .cached, .undecodable, .itemLimitReached, .joined, .endReached, .superseded, .notNow: self
+        }
+    }
 }
 
 /// How a load uses the cache and the origin (R13).

@@ -20,6 +20,10 @@ public struct PagedItems<Value: Sendable>: RandomAccessCollection, Sendable {
         endIndex += page.count
     }
 
+    mutating func append(contentsOf other: PagedItems) {
+        if isEmpty { self = other } else { for page in other.pages { append(page) } }
+    }
+
     public var startIndex: Int { 0 }
 
     public subscript(position: Int) -> Value {

@@ -69,13 +69,22 @@ public final class PagedList<Value: Sendable>: Sendable {
     public func retry() async throws -> LoadOutcome { try await controller.retry() }
 
     /// Reports that the item at `position` is visible. Pages behind it are prefetched, as `PagedListOptions` say.
-    /// Returns at once. A failed prefetch is not shown before the last item appears.
+    /// Returns at once.
+    ///
+    /// A failed prefetch is not shown at first. It is shown, as the failure of the next page, when another item within
+    /// the prefetch distance of the end appears, or at once when the last item is visible. `retry()` then fetches the
+    /// page that failed.
+    /// - Parameter position: the index of the item in `ListSnapshot.items`.
     public func itemAppeared(at position: Int) {
         controller.beginPrefetching(from: position)
     }
 
     /// Prefetches as `itemAppeared(at:)` does, and returns when the prefetches have ended.
     public func prefetch(from position: Int) async { await controller.appeared(position) }
+
+    /// Returns when no load and no prefetch of this list is under way, for tests. Background work and other processes
+    /// are not waited for.
+    public func settled() async { await controller.settled() }
 
     /// Marks the cached list as stale, for callers that know of a change at the origin. The mark is removed when a page
     /// one that was requested later has been stored.
@@ -99,7 +108,8 @@ public final class PagedList<Value: Sendable>: Sendable {
         try await controller.changes(since: version, limit: limit)
     }
 
-    /// Empties the list, and removes it from the storage. Work under way is cancelled, and its results are dropped.
+    /// Empties the list, and removes it from the storage. Work under way is cancelled, and its results are dropped. A
+    /// pinned list stays pinned. Use `PagedRepository.forget(_:)` at the end of a session.
     /// - Throws: `StorageError` when the storage fails.
     public func reset() async throws { try await controller.reset() }
 }

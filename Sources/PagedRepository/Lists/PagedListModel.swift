@@ -39,18 +39,27 @@ public final class PagedListModel<Value: Sendable> {
         let snapshots = list.snapshots
         // The snapshot holds any failure.
         let loading = Task { [list] in _ = try? await list.load(policy) }
-        for await snapshot in snapshots { self.snapshot = snapshot }
+        // A call on this object may have shown a newer snapshot than the one that has just arrived.
+        for await _ in snapshots { snapshot = list.current }
         loading.cancel()
     }
 
-    /// Calls `PagedList.refresh()`. A failure is in `failure`.
-    public func refresh() async { _ = try? await list.refresh() }
-    /// Calls `PagedList.loadNext()`. A failure is in `failure`.
-    public func loadNext() async { _ = try? await list.loadNext() }
-    /// Calls `PagedList.retry()`. A failure is in `failure`.
-    public func retry() async { _ = try? await list.retry() }
+    /// Calls `PagedList.refresh()`, and returns when `snapshot` shows the result. A failure is in `failure`.
+    public func refresh() async { await call { try await $0.refresh() } }
+    /// Calls `PagedList.loadNext()`, and returns when `snapshot` shows the result. A failure is in `failure`.
+    public func loadNext() async { await call { try await $0.loadNext() } }
+    /// Calls `PagedList.retry()`, and returns when `snapshot` shows the result. A failure is in `failure`.
+    public func retry() async { await call { try await $0.retry() } }
     /// Calls `PagedList.itemAppeared(at:)`.
     public func itemAppeared(at position: Int) { list.itemAppeared(at: position) }
     /// Calls `PagedList.reset()`. When the storage fails, the list stays as it is.
-    public func reset() async { try? await list.reset() }
+    public func reset() async {
+        try? await list.reset()
+        snapshot = list.current
+    }
+
+    private func call(_ body: @Sendable (PagedList<Value>) async throws -> LoadOutcome) async {
+        _ = try? await body(list)
+        snapshot = list.current
+    }
 }

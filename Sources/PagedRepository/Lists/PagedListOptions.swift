@@ -18,12 +18,24 @@ public struct PagedListOptions: Hashable, Sendable {
     public var prefetchLimit = 2
     /// Whether automatic triggers retry after a failure. Explicit calls always send a request (R33). Defaults to `never`.
     public var automaticRetry = AutomaticRetry.never
+    /// Whether the list leaves no record in the storage, for example for search results while the user types. Its items
+    /// are in memory while the list is in use. Defaults to false.
+    public var isEphemeral = false
     /// The most items in one snapshot. Items behind them are available from `PagedRepository.page`. At least 1.
     /// Defaults to 100,000.
     public var itemLimit = 100_000
 
     /// Options with the default values.
     public init() {}
+
+    /// The options, with those of fetching as an ephemeral list needs them.
+    /// - Precondition: `sync.pageSize` is nil or at least 1.
+    var effective: PagedListOptions {
+        var options = self
+        options.sync = sync.bounded
+        if isEphemeral { (options.sync.registersFirst, options.sync.storesDespiteNoStore) = (false, false) }
+        return options
+    }
 
     /// Whether scrolling retries after the next page failed to load.
     public enum AutomaticRetry: Hashable, Sendable {

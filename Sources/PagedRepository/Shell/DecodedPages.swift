@@ -2,10 +2,14 @@ import PageModel
 
 /// A page in the form in which callers use it. All snapshots that contain the page share its values.
 struct DecodedPage<Value: Sendable>: Sendable {
-    /// The values of the items that can be decoded, in order.
+    /// The values of the items that are shown, in order.
     var values: [Value] = []
-    /// The indices in the page of items that cannot be decoded, ascending.
+    /// The indices in the page of items without a value, ascending.
     var unusable: [Int] = []
+    /// The indices in the page of items that do not decode, ascending. With a placeholder, such an item has a value.
+    var undecodable: [Int] = []
+    /// Whether the bytes of the page are damaged, so that no item has a value.
+    var isDamaged = false
 
     var count: Int { values.count + unusable.count }
 
@@ -21,6 +25,16 @@ struct DecodedPage<Value: Sendable>: Sendable {
             index = end + 1
         }
         return stretches
+    }
+
+    /// Returns the part of the page before an index.
+    func prefix(_ length: Int) -> DecodedPage {
+        guard length < count else { return self }
+        var part = self
+        part.unusable.removeAll { $0 >= length }
+        part.undecodable.removeAll { $0 >= length }
+        part.values.removeLast(values.count - (length - part.unusable.count))
+        return part
     }
 }
 

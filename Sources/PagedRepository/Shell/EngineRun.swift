@@ -144,6 +144,7 @@ final class EngineRun {
         var options = engine.options.sync
         options.work = job.work
         options.onlyFinishesSweeps = true
+        options.updatesOnly = true
         let sync = ListSync(
             storage: engine.storage, source: gates.gate(of: origin, for: engine).limiting(origin.source),
             key: record.key,

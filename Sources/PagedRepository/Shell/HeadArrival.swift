@@ -77,7 +77,7 @@ extension SyncRun {
             guard let list = try await storage.outline(of: known) else {
                 // The list was purged, so the answer belongs to no list. Unless the caller has cancelled, a new list is
                 // begun.
-                if !Task.isCancelled {
+                if !Task.isCancelled, !options.updatesOnly {
                     query = nil
                     askAgain()
                 }

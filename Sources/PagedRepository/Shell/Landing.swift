@@ -119,12 +119,12 @@ extension SyncRun {
     func keepsLease(at offset: Int) -> Bool { offset == 0 && keepsHeadLease || offset == keptLease }
 
     private func handle(_ error: any Error, at target: FetchTarget) async throws(StorageError) {
-        if error is CancellationError || Task.isCancelled {
+        if Task.isCancelled {
             queue.stop()
             queue.failed(target, FetchFailure(.transport, "cancelled", isRetryable: true), nextAttemptAt: nil)
             return try await release(target)
         }
-        let failure = error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true)
+        let failure = FetchFailure(thrownBySource: error, keepsWords: options.recordsErrorText)
         if !failure.isTransport { wasHeard = true }
         if try await isBehindWindow(failure, target) { return }
         // A probe has no ledger entry. While the run holds the lease of page one, a failed probe is recorded as a

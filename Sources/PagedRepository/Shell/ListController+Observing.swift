@@ -75,6 +75,7 @@ extension ListController: WatchedList {
         let isOwn = machine.work != nil
         if isOwn { hasHeardMeanwhile = true }
         if !isOwn || isElsewhere { try? await renew() }
+        if !isOwn, isElsewhere || changes.contains(where: \.isOfLedger) { tellFailureElsewhere() }
         if isElsewhere { events.send(.changedElsewhere) }
         for change in changes {
             switch change {
@@ -85,6 +86,15 @@ extension ListController: WatchedList {
         }
     }
 
+    /// Shows a failure that background work or another process has recorded for this list.
+    private func tellFailureElsewhere() {
+        let shown = machine.shownFailure
+        machine.failedElsewhere(recordedFailure)
+        guard machine.shownFailure != shown else { return }
+        publish(current)
+        if let failure = machine.shownFailure { events.send(.failed(failure)) }
+    }
+
     /// Handles a purge by another caller. This list's own `reset` stops the observation first, so it causes no call.
     private func wasPurged() async {
         showNothing()
@@ -93,4 +103,9 @@ extension ListController: WatchedList {
         // Another writer may have stored the list again since the purge.
         if machine.work == nil { try? await rebuild() }
     }
+}
+
+extension Change {
+    /// Whether the change concerns fetch records.
+    fileprivate var isOfLedger: Bool { if case .ledger = self { true } else { false } }
 }

@@ -89,6 +89,8 @@ extension ListController {
         guard number > builds.published else { return }
         builds.published = number
         query = query ?? seen?.query
+        recordedFailure = seen?.failure
+        if recordedFailure == nil { machine.failedElsewhere(nil) }
         let snapshot = shown(seen?.snapshot ?? ListSnapshot())
         // The basis is removed during publication, because it describes the snapshot before.
         settle(nil)
@@ -106,6 +108,7 @@ extension ListController {
         var query: QueryID
         var snapshot: ListSnapshot<Value>
         var basis: SnapshotBasis?
+        var failure: ListFailure?
     }
 
     /// Reads the list. Returns nil when no such query exists, or when the record is not this list.
@@ -118,13 +121,24 @@ extension ListController {
         let basis = count.map {
             SnapshotBasis(built.record, ReadMark(changeCount: $0, readAt: now, storedAt: built.readAt))
         }
-        return Seen(query: query, snapshot: built.snapshot, basis: basis)
+        return Seen(query: query, snapshot: built.snapshot, basis: basis, failure: failure(in: built, now))
+    }
+
+    /// Returns the recorded failure that concerns the shown items: that of page one, or of the page behind the items.
+    private func failure(in built: SnapshotBuilder<Value>.Built, _ now: Timestamp) -> ListFailure? {
+        let snapshot = built.snapshot
+        guard let entry = built.failures.first(where: { [0, snapshot.itemsEnd].contains($0.offset) }),
+            let failure = entry.failure
+        else { return nil }
+        let kind: ListFailure.Kind = !snapshot.isLoaded ? .first : entry.offset == 0 ? .refresh : .next
+        return ListFailure(kind, failure, nextAttemptAt: entry.nextAttemptAt.map { now + ($0 - built.readAt) })
     }
 
     /// Publishes an empty snapshot, because the list was removed. Reads in progress are discarded.
     func showNothing() {
         query = nil
         unkept = nil
+        toldUndecodable = []
         settle(nil)
         builds.begun += 1
         builds.published = builds.begun
@@ -136,7 +150,7 @@ extension ListController {
     func publish(_ content: ListSnapshot<Value>, telling range: Range<Int>? = nil) {
         var snapshot = content
         let isNewEnd = machine.saw(ListMachine.Content(isLoaded: content.isLoaded, isAtEnd: content.isAtEnd))
-        snapshot.failure = machine.failure
+        snapshot.failure = machine.shownFailure
         snapshot.activity =
             switch machine.work {
             case nil: .idle
@@ -146,6 +160,11 @@ extension ListController {
             }
         snapshots.send(snapshot)
         if let range { tellLoaded(range) }
+        // Positions that were reported are not reported again, also when their page is fetched again.
+        if snapshot.undecodable.contains(where: { !toldUndecodable.contains($0) }) {
+            toldUndecodable = snapshot.undecodable
+            events.send(.undecodable(toldUndecodable))
+        }
         if isNewEnd { events.send(.endReached) }
     }
 }

@@ -7,7 +7,7 @@ extension ListController {
     func wasServed(_ page: FetchedPage, at offset: Int, _ ticket: Int) async {
         guard let stored = try? await stored(), machine.isRunning(ticket) else { return }
         if offset == 0 || unkept?.pages.isFollowed(by: page, at: offset) != true {
-            let start = offset == 0 ? 0 : stored.items.count
+            let start = offset == 0 ? 0 : stored.itemsEnd
             let pages = UnkeptPages(
                 behind: start, access: source.access, loopGuard: world.options.sync.loopGuard,
                 emptyPageLimit: world.options.sync.emptyPageLimit)
@@ -27,7 +27,7 @@ extension ListController {
     /// Returns the snapshot to show: the stored list, and the unstored pages as long as they fit.
     func shown(_ stored: ListSnapshot<Value>) -> ListSnapshot<Value> {
         guard let known = unkept else { return stored }
-        guard let snapshot = known.laid(over: stored) else {
+        guard let snapshot = known.laid(over: stored, skips: world.builder.skips) else {
             unkept = nil
             return stored
         }
@@ -52,17 +52,18 @@ extension ListController {
 
     private func askOn(_ target: PageRequest.Target, _ ticket: Int) async throws {
         let limit = world.options.itemLimit
-        guard current.items.count < limit else {
+        guard current.itemsEnd < limit else {
             throw failed(FetchFailure(.hostile, "no more than \(limit) items are held in memory", isRetryable: false))
         }
         let answer: PageAnswer
         do {
             answer = try await source.fetch(PageRequest(target, size: world.options.sync.pageSize))
         } catch {
-            if error is CancellationError || Task.isCancelled { throw CancellationError() }
+            if Task.isCancelled { throw CancellationError() }
             // The failure of outdated work is not reported.
             guard machine.isRunning(ticket), unkept?.pages.next == target else { return }
-            throw failed(error as? FetchFailure ?? FetchFailure(.transport, "the source failed", isRetryable: true))
+            throw failed(
+                FetchFailure(thrownBySource: error, keepsWords: world.options.sync.recordsErrorText))
         }
         // No item is appended after the list has become another one (R35).
         guard machine.isRunning(ticket), unkept?.pages.next == target else { return }

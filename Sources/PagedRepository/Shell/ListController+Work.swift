@@ -18,8 +18,12 @@ extension ListController {
     }
 
     private func run(_ work: ListMachine.Work, _ ticket: Int) async {
+        let entry = world.runs.enter(key)
+        defer { world.runs.leave(entry) }
         let before = current
         if work == .next, await runUnkept(ticket) { return }
+        // All missing pages are fetched, so those with unusable items are marked as missing first.
+        if work == .all { _ = try? await markUnusable(before) }
         var options = world.options.sync
         switch work {
         case .refresh: options.work = .refresh
@@ -41,6 +45,7 @@ extension ListController {
             let report = try await running
             hasHeardMeanwhile = false
             try await renew()
+            if work == .refresh, report.headFailure == nil { try await refetchUnusable(ticket, before) }
             if work == .all, report.headFailure == nil { _ = try await goOnUnkept(toTheEnd: true, ticket) }
             finish(ticket, ending(of: work, report, before))
             if hasHeardMeanwhile, machine.work == nil { try? await renew() }
@@ -55,7 +60,7 @@ extension ListController {
         hasHeardMeanwhile = false
         do {
             guard let news = try await goOnUnkept(toTheEnd: false, ticket) else { return false }
-            finish(ticket, .success(news > 0 || current.hasMore ? .loaded(news) : .endReached))
+            finish(ticket, .success(news > 0 ? .loaded(news) : current.hasMore ? .upToDate : .endReached))
         } catch {
             finish(ticket, .failure(error))
         }
@@ -80,7 +85,8 @@ extension ListController {
     }
 
     func tellLoaded(_ range: Range<Int>) {
-        guard events.hasListeners, let run = current.runs.first(where: { $0.isHeld && $0.range.overlaps(range) }) else {
+        guard events.hasListeners, let run = current.segments.first(where: { $0.isHeld && $0.range.overlaps(range) })
+        else {
             return
         }
         let part = range.clamped(to: run.range)
@@ -93,7 +99,6 @@ extension ListController {
         let now = current
         // The list was removed during the work, by a reset or by another process. The fetched items belong to no list.
         if report.outcome == .purged { return .success(.superseded) }
-        let news = max(0, now.runs.count { $0.isHeld } == 0 ? 0 : held(now) - held(before))
         if let failure = report.headFailure {
             return .failure(
                 ListFailure(
@@ -106,13 +111,17 @@ extension ListController {
             guard !Task.isCancelled || report.pagesFetched + report.pagesUnchanged > 0 else {
                 return .success(.superseded)
             }
-            return .success(.loaded(news))
+            return .success(outcome(from: before, to: now) ?? .upToDate)
         case .next, .all:
             let isServed = report.pagesNotStored > 0 && !now.isKept
             let isComplete =
                 report.outcome == .complete || report.outcome == .damaged && report.state?.isComplete == true
-            if isComplete || isServed || now.items.count > before.items.count {
-                return .success(news > 0 || now.hasMore ? .loaded(news) : .endReached)
+            if isDeadEnd(work, report, before) {
+                let why = "the origin repeats items that are held already, or gives no more; the list has no end"
+                return .failure(ListFailure(.next, FetchFailure(.loop, why, isRetryable: false)))
+            }
+            if isComplete || isServed || now.itemsEnd > before.itemsEnd {
+                return .success(outcome(from: before, to: now) ?? (now.hasMore ? .upToDate : .endReached))
             }
             // The latest attempt decides. Other pages may have failed earlier.
             let entry = report.failures.max {
@@ -136,19 +145,43 @@ extension ListController {
         return world.clock.now() + (moment - readAt)
     }
 
+    /// Whether the origin has answered, and the list neither ended nor went on. Further calls would repeat that for ever
+    /// (R24).
+    private func isDeadEnd(
+        _ work: ListMachine.Work, _ report: SyncReport, _ before: ListSnapshot<Value>
+    ) -> Bool {
+        let now = current
+        guard now.hasMore, now.isKept, !now.isAtItemLimit, !Task.isCancelled else { return false }
+        // A whole load in which answers contradicted each other to the end.
+        if work == .all { return report.outcome == .unproven }
+        return report.outcome == .complete && now.itemsEnd == before.itemsEnd && outcome(from: before, to: now) == nil
+    }
+
+    /// Returns what the work has added to the shown list. Returns nil when it has added nothing.
+    private func outcome(from before: ListSnapshot<Value>, to now: ListSnapshot<Value>) -> LoadOutcome? {
+        let news = held(now) - held(before)
+        if news > 0 { return .loaded(news) }
+        let undecodable = now.undecodable.positions - before.undecodable.positions
+        if undecodable > 0 { return .undecodable(undecodable) }
+        return now.isAtItemLimit ? .itemLimitReached : nil
+    }
+
     private func held(_ snapshot: ListSnapshot<Value>) -> Int {
-        snapshot.runs.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) }
+        snapshot.segments.reduce(0) { $0 + ($1.isHeld ? $1.items.count : 0) }
     }
 
     private func finish(_ ticket: Int, _ result: Result<LoadOutcome, any Error>) {
         tasks[ticket] = nil
         var failure: ListFailure?
         if case .failure(let error) = result { failure = error as? ListFailure }
-        guard machine.ended(ticket, failure: failure) else { return waiters.answer(ticket, .success(.superseded)) }
+        guard machine.ended(ticket, failure: failure, isLastItemVisible: isLastItemVisible) else {
+            return waiters.answer(ticket, .success(.superseded))
+        }
         publish(current)
-        // A failed prefetch is not reported until a caller reaches that position (X13).
+        // A failed prefetch is not reported before another item close to the end appears (X13).
         if let failure, machine.failure != nil { events.send(.failed(failure)) }
         waiters.answer(ticket, result)
+        tellSettled()
     }
 
     /// Ends superseded work.
@@ -157,15 +190,41 @@ extension ListController {
         waiters.answer(ticket, .success(.superseded))
     }
 
-    /// Marks pages with unusable items as missing, so that they are fetched again (R7).
-    func refetchUnusable() async throws {
+    /// Marks pages with unusable items as missing, so that they are fetched again (R7). Each is marked only once, because
+    /// an origin may always send such bytes.
+    /// - Parameter before: the snapshot before the work. Items that the work has just fetched are not fetched again.
+    /// - Returns: the positions of the marked items. `nil` means that no page was marked.
+    private func markUnusable(_ before: ListSnapshot<Value>) async throws -> Range<Int>? {
         // Pages in memory are fetched again with page one.
         let stored = 0..<(unkept?.pages.start ?? .max)
-        let ranges = current.unusable.filter { !refetched.contains($0) && $0.upperBound <= stored.upperBound }
-        guard !ranges.isEmpty, let query, let list = try await world.storage.outline(of: query) else { return }
+        let known = Set(before.unusable + before.undecodable)
+        let ranges = Set(current.unusable + current.undecodable).intersection(known).subtracting(refetched).filter {
+            $0.upperBound <= stored.upperBound
+        }.sorted { $0.lowerBound < $1.lowerBound }
+        guard let first = ranges.map(\.lowerBound).min(), let end = ranges.map(\.upperBound).max(), let query,
+            let list = try await world.storage.outline(of: query)
+        else { return nil }
         refetched.formUnion(ranges)
-        _ = try await world.storage.commit(
-            CommitPlan(query: query, version: list.record.version, edits: ranges.map { .demote($0) }))
+        let plan = CommitPlan(query: query, version: list.record.version, edits: ranges.map { .demote($0) })
+        guard case .committed = try await world.storage.commit(plan) else { return nil }
+        return first..<end
+    }
+
+    /// Fetches pages with unusable items again, after the origin has answered for page one.
+    /// - Throws: `ListFailure` when a page cannot be fetched. The list then ends before it, until the next page is loaded.
+    private func refetchUnusable(_ ticket: Int, _ before: ListSnapshot<Value>) async throws {
+        guard machine.isRunning(ticket), let range = try await markUnusable(before) else { return }
+        var options = world.options.sync
+        options.work = .positions(range)
+        let report = try await ListSync(
+            storage: world.storage, source: source, key: key, options: options, clock: world.clock,
+            chance: world.chance, logger: world.logger
+        ).run()
+        try await renew()
+        if let failure = report.headFailure ?? report.failures.first?.failure, report.outcome != .complete {
+            throw ListFailure(
+                .next, failure, nextAttemptAt: own(report.nextAttemptAt, report), cause: source.cause)
+        }
     }
 
     // MARK: Waiting

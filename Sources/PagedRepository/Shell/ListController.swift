@@ -14,6 +14,8 @@ actor ListController<Value: Sendable> {
     let key: QueryKey
     let world: ListWorld<Value>
     let source: RememberingSource
+    /// Identifies calls of this list by its own source.
+    let call: SourceCall
     var machine: ListMachine
     var query: QueryID?
     /// The record that the source accepted last.
@@ -27,8 +29,16 @@ actor ListController<Value: Sendable> {
     /// The basis of the published snapshot. `nil` means that the list must be read again.
     nonisolated let settled = Mutex<SnapshotBasis?>(nil)
     private var prefetch: Prefetch
+    /// The number of prefetches that no caller waits for.
+    private nonisolated let prefetches = Mutex(0)
+    /// The callers of `settled`.
+    private var settling: [CheckedContinuation<Void, Never>] = []
     /// The pages that are shown and must not be stored.
     var unkept: UnkeptList<Value>? { didSet { settled.withLock { $0 = nil } } }
+    /// The failure of page one, or of the next page, that the last read found in the ledger.
+    var recordedFailure: ListFailure?
+    /// The undecodable positions that an event has reported last.
+    var toldUndecodable: [Range<Int>] = []
     /// Whether a commit was reported during this list's own work. The last snapshot of the work may be older than the
     /// commit.
     var hasHeardMeanwhile = false
@@ -39,7 +49,9 @@ actor ListController<Value: Sendable> {
     init(key: QueryKey, world: ListWorld<Value>, source: any PageSource) {
         self.key = key
         self.world = world
-        self.source = RememberingSource(source)
+        self.call = SourceCall(world.runs, key)
+        let shown: any PageSource = world.options.isEphemeral ? EphemeralSource(source: source) : source
+        self.source = RememberingSource(shown, for: call)
         prefetch = Prefetch(distance: world.options.prefetchDistance, limit: world.options.prefetchLimit)
         let retry = world.options.sync.retry
         machine = ListMachine(
@@ -62,6 +74,7 @@ actor ListController<Value: Sendable> {
     }
 
     func load(_ policy: LoadPolicy) async throws -> LoadOutcome {
+        try call.refuseWithin(current.isLoaded ? .refresh : .first)
         try await renew()
         world.reads.asked(Metric.Cached(current.freshness))
         if let outcome = current.outcome(under: policy) { return outcome }
@@ -70,26 +83,32 @@ actor ListController<Value: Sendable> {
         } catch let failure as ListFailure where policy == .originFirst && current.isLoaded {
             world.logger.debug(
                 "the cache stands in", metadata: ["list": "\(key.shortID)", "class": "\(failure.failure.word)"])
-            return .loaded(0)
+            return .cached
         }
     }
 
     func refresh() async throws -> LoadOutcome {
+        try call.refuseWithin(current.isLoaded ? .refresh : .first)
         prefetch.restart()
-        try await refetchUnusable()
         return try await perform(machine.refresh())
     }
 
     func next() async throws -> LoadOutcome {
+        try call.refuseWithin(.next)
         try await knowContent()
+        // Further items could not be shown.
+        if current.isAtItemLimit, machine.work == nil { return .itemLimitReached }
         return try await perform(machine.next())
     }
 
-    func all() async throws -> LoadOutcome { try await perform(machine.all()) }
+    func all() async throws -> LoadOutcome {
+        try call.refuseWithin(.next)
+        return try await perform(machine.all())
+    }
 
-    /// Retries the work that failed (C25).
+    /// Retries the work that failed, whether its failure is shown or not (C25).
     func retry() async throws -> LoadOutcome {
-        if machine.failure?.kind == .next { return try await next() }
+        if machine.lastFailure?.kind == .next { return try await next() }
         return try await refresh()
     }
 
@@ -97,23 +116,73 @@ actor ListController<Value: Sendable> {
     func appeared(_ position: Int) async {
         prefetch.looked(at: position)
         while prefetch.wantsMore(of: current.extent) {
-            let answer = machine.nextByItself(
-                isLastItem: prefetch.isAtTheEnd(of: current.extent), now: world.clock.now())
+            let shown = machine.failure
+            let answer = machine.nextByItself(now: world.clock.now())
             if case .join = answer { return }
             prefetch.began()
-            guard case .loaded(1...) = try? await perform(answer) else { return }
+            let outcome = try? await perform(answer)
+            if case .finished = answer, shown == nil, let failure = machine.failure { events.send(.failed(failure)) }
+            switch outcome {
+            case .loaded, .undecodable: continue
+            default: return
+            }
         }
     }
 
+    /// Whether the last item of the list has appeared, so that the failure of a prefetch is shown at once (X13).
+    var isLastItemVisible: Bool { prefetch.isAtTheEnd(of: current.extent) }
+
     nonisolated func beginPrefetching(from position: Int) {
-        Task(executorPreference: world.executor) { await self.appeared(position) }
+        prefetches.withLock { $0 += 1 }
+        Task(executorPreference: world.executor) {
+            await self.appeared(position)
+            await self.ended()
+        }
+    }
+
+    /// Ends a prefetch that no caller waits for.
+    private func ended() {
+        prefetches.withLock { $0 -= 1 }
+        tellSettled()
+    }
+
+    /// Returns when no load and no prefetch is under way.
+    func settled() async {
+        while machine.work != nil || prefetches.withLock({ $0 > 0 }) {
+            await withCheckedContinuation { settling.append($0) }
+        }
+    }
+
+    /// Wakes the callers of `settled`, which look again.
+    func tellSettled() {
+        for caller in settling { caller.resume() }
+        settling = []
+    }
+
+    /// Supersedes all work under way, before the list is removed by `PagedRepository.forget`.
+    func supersede() {
+        if let ticket = machine.reset() { drop(ticket) }
+        stopObserving()
+        tellSettled()
+    }
+
+    /// Shows that the list was removed.
+    func wasForgotten() async {
+        refetched = []
+        prefetch.restart()
+        showNothing()
+        events.send(.reset)
+        observe()
     }
 
     /// Removes the list from this object and from the storage.
     func reset() async throws {
-        if let ticket = machine.reset() { drop(ticket) }
-        stopObserving()
-        if let known = try await world.storage.query(key) { _ = try await world.storage.purge([known.id]) }
+        supersede()
+        if let known = try await world.storage.query(key) {
+            _ = try await world.storage.purge([known.id])
+            // The pin belongs to the list and not to its items.
+            if known.isPinned { try await world.storage.pin(key) }
+        }
         refetched = []
         prefetch.restart()
         showNothing()
@@ -163,8 +232,8 @@ extension ListSnapshot {
     /// requested.
     fileprivate func outcome(under policy: LoadPolicy) -> LoadOutcome? {
         switch policy {
-        case .cacheOnly: isLoaded && !hasMore ? .endReached : .loaded(0)
-        case .refreshIfStale: freshness == .fresh && unusable.isEmpty ? .loaded(0) : nil
+        case .cacheOnly: isLoaded && !hasMore ? .endReached : .cached
+        case .refreshIfStale: freshness == .fresh && unusable.isEmpty ? .cached : nil
         case .cacheThenRefresh, .originFirst: nil
         }
     }

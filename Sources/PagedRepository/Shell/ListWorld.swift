@@ -15,6 +15,8 @@ final class ListWorld<Value: Sendable>: Sendable {
     /// Runs tasks that no caller waits for. `nil` means the default executor. A simulation uses its own.
     let executor: (any TaskExecutor)?
     let reads = Meters.Reads()
+    /// The runs under way for all lists, and for windows.
+    let runs: RunRoster
     /// Receives the storage's notices for all lists.
     let lookout: Lookout
 
@@ -24,13 +26,24 @@ final class ListWorld<Value: Sendable>: Sendable {
         logger: Logger, queries: BoundedCache<QueryKey, QueryID>, executor: (any TaskExecutor)?
     ) {
         storage = builder.storage
-        self.options = options
+        self.options = options.effective
         self.builder = builder
         self.clock = clock
         self.chance = chance
         self.logger = logger
         self.queries = queries
         self.executor = executor
+        runs = RunRoster()
         lookout = Lookout(builder.storage, on: executor)
+    }
+
+    /// The same repository with other options, for one list.
+    init(_ other: ListWorld, options: PagedListOptions) {
+        self.options = options.effective
+        builder = SnapshotBuilder(
+            storage: other.storage, codec: other.builder.codec, cache: other.builder.cache, policy: options.freshness,
+            itemLimit: max(1, options.itemLimit))
+        (storage, clock, chance, logger) = (other.storage, other.clock, other.chance, other.logger)
+        (queries, executor, runs, lookout) = (other.queries, other.executor, other.runs, other.lookout)
     }
 }

@@ -107,8 +107,8 @@ extension Metric.Cached {
     /// The value for a window of positions.
     init<Value>(_ window: ItemWindow<Value>?) {
         guard let window else { self = .none; return }
-        let isWhole = window.missing.isEmpty && window.unusable.isEmpty
-        if isWhole { self.init(window.freshness) } else { self = window.runs.isEmpty ? .none : .partial }
+        let isWhole = !window.isPartial
+        if isWhole { self.init(window.freshness) } else { self = window.segments.isEmpty ? .none : .partial }
     }
 }
 

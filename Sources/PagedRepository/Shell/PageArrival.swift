@@ -28,6 +28,12 @@ extension SyncRun {
         let arrived = start..<start + page.content.count
         guard let list = try await storage.excerpt(of: query, arrived), isStillThere(list) else { return }
         guard !list.record.total.contradicts(page.total) else { return listMoved(page, at: start, isCounted: true) }
+        switch try await beyondTotal(page, at: start, list) {
+        case .page(let page, let start):
+            return try await spanArrived(.page(page), range, overlap: range.lowerBound - start, looks: looks)
+        case .undecided: return queue.add([.span(range, overlap: overlap)])
+        case nil: break
+        }
         let missing = list.coverage.gaps(in: arrived)
         let identities = page.content.identities
         guard try await agrees(identities, arrived, missing, list) else {
@@ -116,7 +122,7 @@ extension SyncRun {
     func isStillThere(_ list: ListOutline) -> Bool { asked.under.map { $0 == list.record.version } ?? true }
 
     /// Whether the items that arrived again equal the held ones. If not, the list moved between the two answers.
-    private func agrees(
+    func agrees(
         _ identities: [ItemIdentity], _ arrived: Range<Int>, _ missing: [Range<Int>], _ list: ListOutline
     ) async throws(StorageError) -> Bool {
         guard missing != [arrived] else { return true }

@@ -7,20 +7,25 @@ import Synchronization
 /// State: that error, under a mutex.
 final class RememberingSource: RelayedSource {
     let source: any PageSource
+    private let call: SourceCall
     private let thrown = Mutex<(any Error)?>(nil)
 
-    init(_ source: any PageSource) { self.source = source }
+    /// - Parameter call: the list that calls the source.
+    init(_ source: any PageSource, for call: SourceCall) {
+        self.source = source
+        self.call = call
+    }
 
-    /// The last error, unless it was a `FetchFailure` or a cancellation. `nil` after a success.
+    /// The last error, unless it was a `FetchFailure` or the caller's cancellation. `nil` after a success.
     var cause: (any Error)? { thrown.withLock { $0 } }
 
     func fetch(_ request: PageRequest) async throws -> PageAnswer {
         do {
-            let answer = try await source.fetch(request)
+            let answer = try await call.during { try await source.fetch(request) }
             thrown.withLock { $0 = nil }
             return answer
         } catch {
-            let isOurs = error is FetchFailure || error is CancellationError
+            let isOurs = error is FetchFailure || error is CancellationError && Task.isCancelled
             thrown.withLock { $0 = isOurs ? nil : error }
             throw error
         }

@@ -127,6 +127,8 @@ extension SyncRun {
             if let headFailure { return headFailure.isRetryable ? .incomplete : .failed }
             if !options.work.refreshesHead { return isPartDone ? .complete : .incomplete }
             if isUnproven || keptChanging { return .unproven }
+            // The answer shows more items, and no request can fetch them.
+            if source.access == .single, state?.isComplete == false { return .unproven }
             let hasFailures = state?.failures?.isEmpty != true && options.work != .refresh
             if state?.isAtWindow == true, !hasFailures { return .limited }
             return isWhole && !hasFailures ? .complete : .incomplete

@@ -16,6 +16,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         var record: QueryRecord
         /// The storage's time of the read.
         var readAt: Timestamp
+        /// The recorded failures of fetches, the next attempt first.
+        var failures: [LedgerEntry]
     }
 
     /// Builds a snapshot. Returns nil when no such query exists. The caller sets activity and failure.
@@ -27,7 +29,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         }
         let pages = decoded(chosen.pages, reading)
         return Built(
-            snapshot: snapshot(reading.outline, pages), record: reading.outline.record, readAt: reading.outline.readAt)
+            snapshot: snapshot(reading.outline, pages), record: reading.outline.record, readAt: reading.outline.readAt,
+            failures: reading.outline.failures)
     }
 
     /// Returns the freshness of a list with this record.
@@ -42,6 +45,8 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         var summary: PageSummary
         /// The decoded page. `nil` means that the page must be read.
         var page: DecodedPage<Value>?
+        /// The number of items to show, from the first one of the page on.
+        var length: Int
     }
 
     /// The pages of a snapshot, chosen while the list is read.
@@ -74,11 +79,16 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         var wanted: [PageSummary] = []
         var items = 0
         for page in list.pages where page.count > 0 {
-            guard items + page.count <= itemLimit else { break }
+            guard items < itemLimit else { break }
             items += page.count
             wanted.append(page)
         }
-        return zip(wanted, cache.elements(wanted.map { key($0, list) })).map { Decoded(summary: $0, page: $1) }
+        var decoded = zip(wanted, cache.elements(wanted.map { key($0, list) })).map {
+            Decoded(summary: $0, page: $1, length: $0.count)
+        }
+        // The limit cuts the last page.
+        if items > itemLimit { decoded[decoded.count - 1].length -= items - itemLimit }
+        return decoded
     }
 
     private func decoded(_ chosen: [Decoded], _ reading: ListReading) -> [Decoded] {
@@ -90,11 +100,12 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
             let page = entry.summary
             // A page that the storage does not return is damaged. All its items count as a miss (R7).
             guard let content = parts[page.offset], content.count == page.count else {
-                return Decoded(summary: page, page: DecodedPage(unusable: Array(0..<page.count)))
+                let damaged = DecodedPage<Value>(unusable: Array(0..<page.count), isDamaged: true)
+                return Decoded(summary: page, page: damaged, length: entry.length)
             }
             let values = decode(content)
             cache.keep(values, key(page, reading.outline), cost: content.bytes.count)
-            return Decoded(summary: page, page: values)
+            return Decoded(summary: page, page: values, length: entry.length)
         }
     }
 
@@ -103,14 +114,23 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
         var page = DecodedPage<Value>()
         page.values.reserveCapacity(content.count)
         for index in 0..<content.count {
-            if let value = try? codec.decode(content.payload(at: index)) {
-                page.values.append(value)
-            } else {
-                page.unusable.append(index)
+            let payload = content.payload(at: index)
+            do {
+                page.values.append(try codec.decode(payload))
+            } catch {
+                page.undecodable.append(index)
+                if case .placeholder(let make) = codec.undecodable {
+                    page.values.append(make(payload, error))
+                } else {
+                    page.unusable.append(index)
+                }
             }
         }
         return page
     }
+
+    /// Whether `ListSnapshot.items` leaves out items that do not decode.
+    var skips: Bool { if case .skip = codec.undecodable { true } else { false } }
 
     private func key(_ page: PageSummary, _ list: ListOutline) -> DecodedPageKey {
         DecodedPageKey(query: list.record.id, fingerprint: page.fingerprint, count: page.count)
@@ -119,23 +139,28 @@ struct SnapshotBuilder<Value: Sendable>: Sendable {
     private func snapshot(_ list: ListOutline, _ pages: [Decoded]) -> ListSnapshot<Value> {
         let record = list.record
         var snapshot = ListSnapshot<Value>()
-        var whole = 0
         for entry in pages {
-            guard let page = entry.page else { continue }
+            guard let page = entry.page?.prefix(entry.length) else { continue }
             let isHeld = entry.summary.generation == record.version.generation
             let begins = entry.summary.offset
-            if isHeld, begins == whole, page.unusable.isEmpty { snapshot.pagesLoaded += 1 }
             for stretch in page.stretches {
-                snapshot.runs.add(stretch.values, at: begins + stretch.index, isHeld: isHeld)
+                snapshot.segments.add(stretch.values, at: begins + stretch.index, isHeld: isHeld)
             }
-            for index in page.unusable { snapshot.addUnusable(begins + index) }
-            if let first = snapshot.runs.first, first.offset == 0, first.isHeld { whole = first.items.count }
+            for index in page.unusable { snapshot.unusable.append(position: begins + index) }
+            if isHeld { for index in page.undecodable { snapshot.undecodable.append(position: begins + index) } }
         }
-        if let first = snapshot.runs.first, first.offset == 0, first.isHeld { snapshot.items = first.items }
+        snapshot.collectItems(skipping: skips ? snapshot.undecodable : [])
+        snapshot.pagesLoaded = pages.count {
+            $0.summary.generation == record.version.generation && $0.summary.offset < snapshot.itemsEnd
+        }
+        if let last = pages.last {
+            snapshot.isAtItemLimit =
+                last.length < last.summary.count || list.pages.last { $0.count > 0 }?.offset != last.summary.offset
+        }
         snapshot.gaps = list.gaps
         snapshot.total = record.total
         snapshot.end = record.end ?? record.total.exactCount
-        snapshot.hasMore = record.validatedAt == nil || snapshot.end.map { snapshot.items.count < $0 } ?? true
+        snapshot.hasMore = record.validatedAt == nil || snapshot.end.map { snapshot.itemsEnd < $0 } ?? true
         snapshot.validatedAt = record.validatedAt
         snapshot.freshness = list.freshness(policy, now: list.readAt)
         snapshot.failingPages = list.failures.count
@@ -150,21 +175,11 @@ extension Array {
     /// Adds values behind the last segment. They extend it if no position is between them, and both or neither are
     /// held.
     mutating func add<Value: Sendable>(_ values: [Value], at position: Int, isHeld: Bool)
-    where Element == ListSnapshot<Value>.Run {
+    where Element == ListSnapshot<Value>.Segment {
         if let last, last.range.upperBound == position, last.isHeld == isHeld {
             self[count - 1].items.append(values)
         } else {
-            append(ListSnapshot.Run(offset: position, items: PagedItems([values]), isHeld: isHeld))
-        }
-    }
-}
-
-extension ListSnapshot {
-    fileprivate mutating func addUnusable(_ position: Int) {
-        if let last = unusable.last, last.upperBound == position {
-            unusable[unusable.count - 1] = last.lowerBound..<position + 1
-        } else {
-            unusable.append(position..<position + 1)
+            append(ListSnapshot.Segment(offset: position, items: PagedItems([values]), isHeld: isHeld))
         }
     }
 }

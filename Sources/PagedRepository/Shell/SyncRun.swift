@@ -214,6 +214,8 @@ final class SyncRun {
                 failing = Set(list.failures.map(\.offset))
             }
         }
+        // The list was removed since the run was planned, or the run was cancelled meanwhile.
+        if query == nil, options.updatesOnly || Task.isCancelled { return try await ended(.stopped) }
         if query == nil, options.registersFirst { query = try await storage.register(key).id }
         return try await ended(try await passes())
     }

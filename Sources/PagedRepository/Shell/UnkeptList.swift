@@ -23,10 +23,13 @@ struct UnkeptList<Value: Sendable>: Sendable {
 
     /// Returns the list to show: the stored items with these pages behind them or in their place. Returns nil when the
     /// stored list has become another one, or has a newer page one.
-    func laid(over stored: ListSnapshot<Value>) -> ListSnapshot<Value>? {
+    /// - Parameters:
+    ///   - stored: the snapshot of the stored list.
+    ///   - skips: whether `ListSnapshot.items` leaves out items that do not decode.
+    func laid(over stored: ListSnapshot<Value>, skips: Bool) -> ListSnapshot<Value>? {
         let isWhole = pages.start == 0
         guard
-            isWhole ? stored.validatedAt == validatedAt : stored.version == version && stored.items.count == pages.start
+            isWhole ? stored.validatedAt == validatedAt : stored.version == version && stored.itemsEnd == pages.start
         else {
             return nil
         }
@@ -39,17 +42,19 @@ struct UnkeptList<Value: Sendable>: Sendable {
             // Such a list must not be served without a request, however recent it is.
             snapshot.freshness = .stale
         }
-        let behind = snapshot.runs.filter { $0.offset > 0 }.compactMap { $0.part(from: pages.end) }
-        snapshot.runs = snapshot.runs.filter { $0.offset == 0 }
+        let behind = snapshot.segments.compactMap { $0.part(from: pages.end) }
+        snapshot.segments = snapshot.segments.filter { $0.range.upperBound <= pages.start }
         var position = pages.start
         for page in decoded {
-            for stretch in page.stretches { snapshot.lay(stretch.values, at: position + stretch.index) }
-            // An unusable item stays a gap (R12).
-            for index in page.unusable { snapshot.unusable.append(position + index..<position + index + 1) }
+            for stretch in page.stretches {
+                snapshot.segments.add(stretch.values, at: position + stretch.index, isHeld: true)
+            }
+            for index in page.unusable { snapshot.unusable.append(position: position + index) }
+            for index in page.undecodable { snapshot.undecodable.append(position: position + index) }
             position += page.count
         }
-        if let first = snapshot.runs.first, first.offset == 0 { snapshot.items = first.items }
-        snapshot.runs += behind
+        snapshot.collectItems(skipping: skips ? snapshot.undecodable : [])
+        snapshot.segments += behind
         snapshot.gaps = snapshot.gaps.map { max($0.lowerBound, pages.end)..<max($0.upperBound, pages.end) }.filter {
             !$0.isEmpty
         }
@@ -63,22 +68,12 @@ struct UnkeptList<Value: Sendable>: Sendable {
     }
 }
 
-extension ListSnapshot {
-    fileprivate mutating func lay(_ values: [Value], at position: Int) {
-        if let last = runs.last, last.range.upperBound == position, last.isHeld {
-            runs[runs.count - 1].items.append(values)
-        } else {
-            runs.append(Run(offset: position, items: PagedItems([values]), isHeld: true))
-        }
-    }
-}
-
-extension ListSnapshot.Run {
+extension ListSnapshot.Segment {
     /// Returns the part of the segment from `position` on. Returns nil when no item is there.
-    fileprivate func part(from position: Int) -> ListSnapshot.Run? {
+    fileprivate func part(from position: Int) -> ListSnapshot.Segment? {
         guard range.upperBound > position else { return nil }
         guard offset < position else { return self }
-        return ListSnapshot.Run(
+        return ListSnapshot.Segment(
             offset: position, items: PagedItems([Array(items.dropFirst(position - offset))]), isHeld: isHeld)
     }
 }

@@ -58,6 +58,9 @@ struct Sync: AsyncParsableCommand {
         if work.all, work.staleAfter != nil { throw ValidationError("--all takes no --stale-after; use --stale") }
         // A query with an empty key could not be named.
         if source.key?.isEmpty == true { throw ValidationError("--key must not be empty") }
+        if work.rebind, source.key == nil {
+            throw ValidationError("--rebind needs --key, the list to bind to this URL")
+        }
         if let maxPages = work.maxPages, maxPages < 1 {
             throw ValidationError("--max-pages must be at least 1, and is \(maxPages)")
         }
@@ -93,8 +96,9 @@ struct Sync: AsyncParsableCommand {
     }
 
     private func run(_ target: String, in store: DeferredStore) async throws {
-        let (url, key) = try await resolve(target, in: store)
+        let (plain, key) = try await resolve(target, in: store)
         let known = try await store.query(key)
+        if let known, target.contains("://") { try checkBinding(of: known, to: plain.url) }
         if work.offline { return try await tellOffline(target, key, known, store) }
         var options = options
         if let staleAfter = work.staleAfter, let known, let list = try await store.outline(of: known.id) {
@@ -104,8 +108,15 @@ struct Sync: AsyncParsableCommand {
             options.work = rest
         }
 
-        let configuration = try source.configuration(url: url)
-        let transport = AsyncHTTPTransport(limits: configuration.limits)
+        var configuration = source.adding(try source.credentials.read(), to: plain)
+        configuration.rebinds = work.rebind
+        if let known { HTTPPageSource.restoreRequest(inStored: known.source, into: &configuration) }
+        // Pages that repeat themselves are the strongest hint that the stored findings are wrong.
+        let state = try await store.state(of: key)
+        if state?.failures?.contains(where: { $0.failure?.failureClass == .loop }) == true {
+            configuration.detectsAnew = true
+        }
+        let transport = AsyncHTTPTransport(limits: configuration.limits, network: try source.network())
         let result: Result<Void, any Error>
         do {
             try await synchronise(key, known, configuration, transport, store, options)
@@ -181,19 +192,30 @@ struct Sync: AsyncParsableCommand {
     }
 
     /// The URL to request and its query, from a URL or from a query in the store.
-    private func resolve(_ target: String, in store: DeferredStore) async throws -> (url: String, key: QueryKey) {
-        if let scheme = target.firstRange(of: "://").map({ target[..<$0.lowerBound].lowercased() }) {
-            guard scheme == "http" || scheme == "https",
-                let key = HTTPPageSource.key(
-                    for: target, parameters: source.pagingParameters, scope: source.scope ?? "")
-            else {
-                throw ToolFailure(.usage, "usage", "'\(target)' is not an http or https URL")
+    private func resolve(_ target: String, in store: DeferredStore) async throws -> (
+        plain: HTTPSourceConfiguration, key: QueryKey
+    ) {
+        if target.contains("://") {
+            let plain = try source.plain(url: target)
+            guard let key = HTTPPageSource.key(for: plain, scope: source.scope ?? "") else {
+                let reason = HTTPPageSource.refusal(of: target) ?? "asked with a body that is no JSON object"
+                throw ToolFailure(.usage, "usage", "'\(target)' is \(reason)")
             }
-            return (target, source.key.map { QueryKey($0, scope: source.scope ?? "") } ?? key)
+            return (plain, source.key.map { QueryKey($0, scope: source.scope ?? "") } ?? key)
         }
         let query = try QuerySelector.find(
             target, in: try await store.records(), otherwise: "a new query starts with its URL, http://… or https://…")
-        return (HTTPPageSource.url(inStored: query.source) ?? query.key.text, query.key)
+        return (try source.plain(url: HTTPPageSource.url(inStored: query.source) ?? query.key.text), query.key)
+    }
+
+    /// Refuses another URL under the key of a list, unless `--rebind` allows it (R47).
+    private func checkBinding(of known: QueryRecord, to url: String) throws {
+        let isBound = HTTPPageSource.isBound(url: url, parameters: source.pagingParameters, stored: known.source)
+        guard !work.rebind, !isBound else { return }
+        let other = HTTPPageSource.url(inStored: known.source) ?? ""
+        throw ToolFailure(
+            .usage, "other_url", "'\(known.key.text)' is \(other)",
+            hint: "use another --key, or --rebind to bind the list to this URL")
     }
 
     /// Prints each decision about the origin with its reason, one line each, for `--explain`. The lines appear even

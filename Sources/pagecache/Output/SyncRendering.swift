@@ -89,6 +89,9 @@ struct SyncRendering {
     var savings: Savings? { Savings(report, storedBytes: storedBytes) }
 
     private var unprovenReason: String {
+        if report.list?.record.paging == HTTPSourceConfiguration.Paging.none.rawValue {
+            return "page one shows that more items follow, and no way to them is known"
+        }
         let failure = report.list?.failures.first { $0.failure?.failureClass == .loop }?.failure
         return failure?.message ?? "the list kept changing while it was read"
     }

@@ -42,7 +42,7 @@ struct ListRunner {
         guard !due.isEmpty else { return [] }
         var limits = HTTPLimits()
         if let timeout { limits.requestTimeout = timeout }
-        let transport = AsyncHTTPTransport(limits: limits)
+        let transport = AsyncHTTPTransport(limits: limits, network: try SourceOptions.network())
         do {
             var results: [Result] = []
             for one in due where !Task.isCancelled {
@@ -110,6 +110,7 @@ struct ListRunner {
         var configuration = HTTPSourceConfiguration(url: url)
         configuration.limits = limits
         let transport = LoggedTransport(transport)
+        HTTPPageSource.restoreRequest(inStored: query.source, into: &configuration)
         let plain = try HTTPPageSource(configuration, stored: query.source, transport: transport)
         if !isNamed || credential.fields.isEmpty, !plain.belongsToAnother(stored: query.source) { return plain }
         configuration.headers = credential.fields

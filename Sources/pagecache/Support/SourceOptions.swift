@@ -1,8 +1,19 @@
 #if Tool
 public import ArgumentParser
 public import HTTPPageSource
+import PageModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 extension HTTPSourceConfiguration.Paging: ExpressibleByArgument {}
+
+extension HTTPSourceConfiguration.Method: ExpressibleByArgument {
+    public init?(argument: String) { self.init(rawValue: argument.uppercased()) }
+}
 
 extension JSONPointer: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
@@ -15,7 +26,7 @@ extension HTTPSourceConfiguration.Place: ExpressibleByArgument {
 /// The settings for an origin. Settings that are left out are detected.
 struct SourceOptions: ParsableArguments {
     @Option(help: "The paging style: auto, offset, page, cursor, keyset, link, next-url or none.")
-    var paging: HTTPSourceConfiguration.Paging = .auto
+    var paging: HTTPSourceConfiguration.Paging?
     @Option(help: ArgumentHelp("The place of the items.", valueName: "pointer"))
     var items: JSONPointer?
     @Option(help: ArgumentHelp("The place of the id inside an item.", valueName: "pointer"))
@@ -40,11 +51,23 @@ struct SourceOptions: ParsableArguments {
     var firstPage: Int?
     @Option(help: ArgumentHelp("The parameter for the token or the last id.", valueName: "name"))
     var cursorParam: String?
+    @Option(help: "GET, or POST for a search whose parameters are in a JSON body.")
+    var method: HTTPSourceConfiguration.Method?
+    @Option(help: ArgumentHelp("The JSON object that POST sends, from a file.", valueName: "file"), completion: .file())
+    var body: String?
+    @Option(
+        help: ArgumentHelp(
+            "Where the cursor, or with --paging the offset or page, goes in the body.", valueName: "pointer"))
+    var cursorIn: JSONPointer?
     @OptionGroup var credentials: CredentialOptions
     @Option(help: "The key of the query, instead of its URL.")
     var key: String?
     @Option(help: "The tenant, account or locale of the list.")
     var scope: String?
+    @Option(
+        help: ArgumentHelp("A PEM file with the only certificate authorities to trust.", valueName: "file"),
+        completion: .file())
+    var cacert: String?
     @Option(help: ArgumentHelp("The most time for one request.", valueName: "duration"))
     var timeout: DurationArgument?
 
@@ -56,15 +79,50 @@ struct SourceOptions: ParsableArguments {
         if let timeout, timeout.duration < .milliseconds(1) {
             throw ValidationError("--timeout must be more than nothing")
         }
+        if method != .post, body != nil || cursorIn != nil {
+            throw ValidationError("--body and --cursor-in go with --method POST")
+        }
         for name in pagingParameters where name.isEmpty { throw ValidationError("a parameter needs a name") }
     }
 
     /// The given names of paging parameters, which are no part of the identity of a list.
     var pagingParameters: [String] { [limitParam, offsetParam, pageParam, cursorParam].compactMap { $0 } }
 
+    /// The proxies and the trusted authorities: `--cacert`, and the usual variables of the environment.
+    func network() throws -> HTTPNetwork { try SourceOptions.network(cacert: cacert) }
+
+    /// The proxies and the trusted authorities.
+    /// - Throws: `ToolFailure` with status 64 when a variable or the file cannot be used.
+    static func network(cacert: String? = nil) throws -> HTTPNetwork {
+        do {
+            var network = try HTTPNetwork(environment: ProcessInfo.processInfo.environment)
+            network.certificates = cacert ?? network.certificates
+            if let file = network.certificates, !FileManager.default.isReadableFile(atPath: file) {
+                throw ToolFailure(.usage, "usage", "the file of trusted certificates cannot be read: '\(file)'")
+            }
+            return network
+        } catch let failure as FetchFailure {
+            throw ToolFailure(.usage, "usage", failure.message)
+        }
+    }
+
+    /// The settings with the caller's credential. Its files are read here, once.
     func configuration(url: String) throws -> HTTPSourceConfiguration {
+        try adding(credentials.read(), to: plain(url: url))
+    }
+
+    func adding(_ credential: Credential, to plain: HTTPSourceConfiguration) -> HTTPSourceConfiguration {
+        var configuration = plain
+        configuration.headers = credential.fields
+        configuration.secretHeaders.formUnion(credential.secretHeaders)
+        return configuration
+    }
+
+    /// The settings without a credential. The file of the body is read here, once.
+    func plain(url: String) throws -> HTTPSourceConfiguration {
         var configuration = HTTPSourceConfiguration(url: url)
-        configuration.paging = paging
+        configuration.paging = paging ?? .auto
+        configuration.detectsAnew = paging == .auto
         configuration.items = items
         configuration.id = id
         configuration.total = total
@@ -75,10 +133,15 @@ struct SourceOptions: ParsableArguments {
         configuration.pageParameter = pageParam
         configuration.firstPage = firstPage
         configuration.cursorParameter = cursorParam
+        configuration.method = method ?? .get
+        configuration.cursorIn = cursorIn
+        if let body {
+            guard let data = FileManager.default.contents(atPath: body) else {
+                throw ToolFailure(.usage, "usage", "the file of --body cannot be read: '\(body)'")
+            }
+            configuration.body = Array(data)
+        }
         if let timeout { configuration.limits.requestTimeout = timeout.duration }
-        let credential = try credentials.read()
-        configuration.headers = credential.fields
-        configuration.secretHeaders.formUnion(credential.secretHeaders)
         return configuration
     }
 }

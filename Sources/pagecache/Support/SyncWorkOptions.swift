@@ -31,6 +31,8 @@ struct SyncWorkOptions: ParsableArguments {
     var all = false
     @Flag(help: "Sync every query that is stale or was never fetched, pinned or not.")
     var stale = false
+    @Flag(help: "Bind the list of --key to this URL. Page one decides which cached items stay.")
+    var rebind = false
 
     /// Whether the options select queries, so that no target is named.
     var selectsQueries: Bool { due || all || stale }

@@ -1,0 +1,57 @@
+import PageModel
+
+/// The places in the body of a POST search that may take the position of a page, best first.
+enum BodyCandidates {
+    static func find(_ draft: DetectionDraft, _ body: RequestBody) -> [Candidate] {
+        guard let token = draft.evidence.token, !token.isMerged else { return byPosition(draft, body) }
+        let places = variables(of: body) + named(token, body)
+        var seen: Set<String> = []
+        return places.filter { seen.insert($0).inserted }.map { .cursor($0) }
+            + (token.isWeak ? byPosition(draft, body) : [])
+    }
+
+    /// The variables of a GraphQL query that its text gives to an argument for a cursor: `after: $cursor` (Relay's
+    /// connections).
+    private static func variables(of body: RequestBody) -> [String] {
+        guard let value = body.document.member("query", of: body.document.root),
+            let text = body.document.string(value)
+        else { return [] }
+        var found: [String] = []
+        for argument in ["after", "cursor"] {
+            var rest = text[...]
+            while let range = rest.firstRange(of: argument) {
+                rest = rest[range.upperBound...]
+                let tail = rest.drop { $0 == " " }
+                guard tail.first == ":" else { continue }
+                let variable = tail.dropFirst().drop { $0 == " " }
+                guard variable.first == "$" else { continue }
+                let name = variable.dropFirst().prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+                found.append("/variables/\(name)")
+            }
+        }
+        let hasVariables = body.document.member("variables", of: body.document.root) != nil
+        return hasVariables ? found : []
+    }
+
+    /// Members of the body that the token suggests. Members that exist come first.
+    private static func named(_ token: ContinuationToken, _ body: RequestBody) -> [String] {
+        guard let plain = OriginURL("http://body/") else { return [] }
+        let names = CandidateOrder.cursors(token, plain).map { "/" + $0 }
+        let existing = names.filter { JSONPointer($0).flatMap { body.document.value(at: $0) } != nil }
+        return existing + names
+    }
+
+    private static func byPosition(_ draft: DetectionDraft, _ body: RequestBody) -> [Candidate] {
+        func has(_ name: String) -> Bool { body.document.member(name, of: body.document.root) != nil }
+        let sorted = draft.evidence.hints.compactMap { hint -> Candidate? in
+            if case .keyset("search_after", let key) = hint { .keyset("/search_after", key: key) } else { nil }
+        }
+        let offsets = ["offset", "from", "skip", "start", "startAt"]
+        let pages = ["page", "pageNumber", "page_number", "pageIndex"]
+        let own =
+            offsets.filter(has).map { Candidate.offset("/" + $0) }
+            + pages.filter(has).map { Candidate.page("/" + $0, first: nil) }
+        let guesses: [Candidate] = [.offset("/offset"), .page("/page", first: nil), .offset("/from"), .offset("/skip")]
+        return CandidateOrder.unique(own + sorted + guesses)
+    }
+}

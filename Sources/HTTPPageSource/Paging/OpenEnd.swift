@@ -1,0 +1,69 @@
+import PageModel
+
+/// Whether page one shows more items than it holds while no way to them is known. Such a page is a part of its list.
+struct OpenEnd {
+    /// The evidence, and the flag to name, in one line.
+    var reason: String
+    /// Whether the page only looks like a part of its list, because it has the size of a full page.
+    var isSuspicion = false
+
+    /// Page sizes that origins use by themselves.
+    static let usualSizes: Set<Int> = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1000]
+
+    /// Detection was interrupted, so nobody knows whether the page is the whole list.
+    static let interrupted = OpenEnd("how the list goes on is not known yet")
+
+    private init(_ reason: String, isSuspicion: Bool = false) {
+        self.reason = reason
+        self.isSuspicion = isSuspicion
+    }
+
+    /// The open end of a list that is read as one page. Returns nil when the page can be the whole list.
+    /// - Parameters:
+    ///   - sizes: sizes that the URL, the caller or the answer states.
+    ///   - most: the largest number of items that page one had before.
+    static func find(_ draft: DetectionDraft, sizes: Set<Int>, most: Int?, response: HTTPPageResponse) -> OpenEnd? {
+        let evidence = draft.evidence
+        guard evidence.count > 0 || evidence.goesOn, evidence.hasMore != false else { return nil }
+        if isRanged(response), evidence.exactTotal.map({ $0 > evidence.count }) ?? true {
+            return OpenEnd(
+                "the origin pages by the Range header of requests, which is not supported; name a parameter with --offset-param, or accept page one with --paging none"
+            )
+        }
+        if let place = evidence.token?.place, evidence.hasStrongToken {
+            return OpenEnd("no parameter takes the token at \(place); name one with --cursor-param")
+        }
+        if evidence.hasMore == true {
+            return OpenEnd("the origin says that there is more, and shows no way to it; name one with --paging")
+        }
+        if let total = evidence.total.count, total > evidence.count {
+            let number = evidence.exactTotal == nil ? "about \(total)" : "\(total)"
+            return OpenEnd(
+                "the origin counts \(number) items and shows \(evidence.count), and no way to the rest; name one with --paging"
+            )
+        }
+        if evidence.exactTotal != nil { return nil }
+        if let pages = evidence.pageCount, pages > 1 {
+            return OpenEnd(
+                "the origin counts \(pages) pages, and shows no way to the second; name its parameter with --page-param"
+            )
+        }
+        if let remaining = evidence.remaining, remaining > 0 {
+            return OpenEnd(
+                "the origin counts \(remaining) more items, and shows no way to them; name one with --paging")
+        }
+        let isFull = sizes.contains(evidence.count) || usualSizes.contains(evidence.count)
+        guard isFull, most ?? 0 <= evidence.count, evidence.pageCount == nil else { return nil }
+        return OpenEnd(
+            "the answer is a full page of \(evidence.count) items, and shows no way to another; name one with --paging, or say --paging none",
+            isSuspicion: true)
+    }
+
+    /// Whether an answer is a part of a list by its headers: a range of items (RFC 9110, 14), or a header for the next
+    /// one.
+    private static func isRanged(_ response: HTTPPageResponse) -> Bool {
+        if response.header("Next-Range") != nil { return true }
+        guard response.status == 206 else { return false }
+        return response.header("Content-Range")?.lowercased().hasPrefix("bytes") == false
+    }
+}

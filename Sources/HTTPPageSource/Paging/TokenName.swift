@@ -1,0 +1,29 @@
+/// The name of a member or a header, read as the name of a token for the next page.
+struct TokenName {
+    private let plain: String
+
+    init(_ name: String) { plain = EnvelopeMember.plain(name) }
+
+    private static let strongWords = ["next", "cursor", "continu"]
+    private static let weakWords = ["after", "older", "marker", "batch", "seq", "bookmark"]
+    /// Words of names that count, time or identify something else, or lead to the page before.
+    private static let otherWords = [
+        "prev", "before", "range", "first", "start", "self", "rate", "limit", "retry", "time", "date", "sync",
+        "request",
+        "size", "count", "length", "created", "updated", "run", "trace", "reset", "total", "consequence", "sequencer",
+        "hasnext", "hasmore", "hash", "etag",
+    ]
+
+    /// Whether the name can be that of a token.
+    var isToken: Bool {
+        (TokenName.strongWords + TokenName.weakWords).contains { plain.contains($0) }
+            && !TokenName.otherWords.contains { plain.contains($0) }
+    }
+
+    /// Whether a token of this name shows that more items follow. Other tokens are also there on the last page, and only
+    /// suggest a parameter.
+    var isStrong: Bool {
+        TokenName.strongWords.contains { plain.contains($0) } || plain == "lastevaluatedkey"
+            || plain == "resumptiontoken"
+    }
+}

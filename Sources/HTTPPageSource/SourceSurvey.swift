@@ -1,0 +1,76 @@
+public import PageModel
+import PagedRepository
+import Synchronization
+
+/// How an origin pages, and the cost of fetching its list: the result of a first contact that stores nothing.
+public struct SourceSurvey: Sendable {
+    /// The paging style in one word.
+    public var paging: String
+    /// The style, its parameters and its places, in one line.
+    public var summary: String
+    /// Whether the answers prove the style, or that page one is the whole list.
+    public var isProven: Bool
+    /// The items of page one.
+    public var pageItems: Int
+    /// Whether each item of page one has an id.
+    public var hasIDs: Bool
+    /// The length of the list, as the origin states it.
+    public var total: Total
+    /// Whether page one has an entity tag, so that an unchanged page costs no body (RFC 9110, 8.8.3).
+    public var hasEntityTag: Bool
+    /// Whether page one has a date of its last change (RFC 9110, 8.8.2).
+    public var hasLastModified: Bool
+    /// How long the origin calls page one fresh. `nil` means that it does not say.
+    public var freshFor: Duration?
+    /// The fields of the answer that state a limit of requests, as `Name: value`.
+    public var rateLimits: [String]
+    /// The requests that the first contact has sent.
+    public var requests: Int
+    /// The requests of a first sync, the ones already sent included. `nil` where the length is unknown.
+    public var estimatedRequests: Int?
+    /// The time of a first sync at the pace of the first contact, with four requests at a time where the style allows
+    /// them. `nil` where the length is unknown.
+    public var estimatedTime: Duration?
+    /// Warnings for people: contradictions and guesses.
+    public var warnings: [String]
+    /// Each decision with its reason.
+    public var explanation: [Explained]
+}
+
+extension HTTPPageSource {
+    /// Fetches page one, detects how the origin pages, and returns what a sync would do. Stores nothing.
+    /// - Parameter size: the number of items to request in a page. Defaults to nil: the origin's choice.
+    /// - Throws: what `fetch(_:)` throws.
+    public func survey(size: Int? = nil) async throws -> SourceSurvey {
+        let begun = clock.now()
+        guard case .page(let page) = try await fetch(PageRequest(.first, size: size)) else {
+            throw FetchFailure(.refused, "the origin has no page one", isRetryable: false)
+        }
+        let (description, fields) = state.withLock { ($0.description, $0.rateLimits) }
+        let isGuess = description?.reasons?.contains { $0.ground == .assumed } ?? false
+        let isPart = access == .single && (page.hasMore == true || page.total.count ?? 0 > page.content.count)
+        var survey = SourceSurvey(
+            paging: description?.style.rawValue ?? "", summary: summary ?? "", isProven: !isGuess && !isPart,
+            pageItems: page.content.count, hasIDs: !page.content.isEmpty && page.content.ids.allSatisfy { $0 != nil },
+            total: page.total, hasEntityTag: page.validator?.entityTag != nil,
+            hasLastModified: page.validator?.lastModified != nil, freshFor: page.freshFor,
+            rateLimits: fields.map { "\($0.name): \($0.value)" }, requests: usage.requests,
+            warnings: page.lesson?.warnings ?? [], explanation: explanation)
+        if let rest = remainingPages(behind: page) {
+            let pace = (clock.now() - begun) / max(usage.requests, 1)
+            survey.estimatedRequests = usage.requests + rest
+            survey.estimatedTime = pace * rest / (access.isRandom ? 4 : 1)
+        }
+        return survey
+    }
+
+    /// The number of pages behind page one. Returns nil where the length of the list is unknown.
+    private func remainingPages(behind page: FetchedPage) -> Int? {
+        let count = page.content.count
+        if access == .single || page.hasMore == false || access == .chain && page.next == nil { return 0 }
+        guard let total = page.total.count, count > 0 else { return nil }
+        // Pages overlap by one item where any offset can be requested (R21).
+        let step = access == .offsets && count > 20 ? count - 1 : count
+        return max(total - count + step - 1, 0) / step
+    }
+}

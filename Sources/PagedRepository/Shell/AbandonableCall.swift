@@ -1,0 +1,75 @@
+import PageModel
+import Synchronization
+
+/// A call that its caller can leave. The caller returns when the call ends, when its time is over, or when the caller
+/// is cancelled, whichever is first. A call that ignores its cancellation keeps running alone, and its result is
+/// dropped.
+///
+/// State, under a mutex: the waiting caller, or the result that arrived before it. The first result wins.
+final class AbandonableCall<Value: Sendable>: Sendable {
+    private enum State {
+        case running
+        case waitedFor(CheckedContinuation<Value, any Error>)
+        case ended(Result<Value, any Error>)
+    }
+
+    private let state = Mutex(State.running)
+
+    private init() {}
+
+    /// Returns the result of `work`.
+    /// - Parameters:
+    ///   - limit: the time that the call may take. `nil` means no limit.
+    ///   - work: the call, in a task of its own. The task is cancelled when the caller no longer waits.
+    /// - Throws: the error of `work`; `FetchFailure` with class `timeout` after `limit`; `CancellationError` as soon as
+    ///   the caller's task is cancelled.
+    static func run(
+        within limit: Duration?, _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let call = AbandonableCall()
+        let task = Task {
+            let result: Result<Value, any Error>
+            do { result = .success(try await work()) } catch { result = .failure(error) }
+            call.end(result)
+        }
+        let alarm = limit.map { limit in
+            Task {
+                // A longer sleep could overflow the clock.
+                try await Task.sleep(for: min(max(limit, .zero), .seconds(365 * 86_400)))
+                call.end(.failure(FetchFailure(.timeout, "no answer within \(limit)", isRetryable: true)))
+                task.cancel()
+            }
+        }
+        defer { alarm?.cancel() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { call.wait($0) }
+        } onCancel: {
+            task.cancel()
+            call.end(.failure(CancellationError()))
+        }
+    }
+
+    private func wait(_ caller: CheckedContinuation<Value, any Error>) {
+        let result = state.withLock { state -> Result<Value, any Error>? in
+            if case .ended(let result) = state { return result }
+            state = .waitedFor(caller)
+            return nil
+        }
+        if let result { caller.resume(with: result) }
+    }
+
+    private func end(_ result: Result<Value, any Error>) {
+        let caller = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+            switch state {
+            case .running:
+                state = .ended(result)
+                return nil
+            case .waitedFor(let caller):
+                state = .ended(result)
+                return caller
+            case .ended: return nil
+            }
+        }
+        caller?.resume(with: result)
+    }
+}

@@ -1,0 +1,42 @@
+import PageModel
+
+/// Answers that reach beyond the origin's own exact total. Some origins return the last full page for a position close
+/// to the end, and some begin again with the first items (R24).
+extension SyncRun {
+    /// What such an answer says about the list.
+    enum BeyondTotal {
+        /// These items belong to the positions from `start` on.
+        case page(FetchedPage, start: Int)
+        /// The items before the position are in flight. They decide.
+        case undecided
+    }
+
+    /// Returns the meaning of an answer that has more items than its exact total leaves room for, and does not report
+    /// more. Returns nil for any other answer, and for one that no such habit explains: the total is then wrong (R20).
+    func beyondTotal(_ page: FetchedPage, at start: Int, _ list: ListOutline) async throws(StorageError) -> BeyondTotal?
+    {
+        let count = page.content.count
+        guard let total = page.total.exactCount, total == list.record.total.exactCount, start < total,
+            start + count > total, count <= total, page.hasMore != true, page.next == nil
+        else { return nil }
+        // The last full page: its first items are those before the requested position.
+        let identities = page.content.identities
+        let known = total - count..<start
+        guard let before = try await storage.excerpt(of: list.record.id, known), isStillThere(before) else {
+            return nil
+        }
+        if before.coverage.gaps(in: known).isEmpty {
+            if try await agrees(Array(identities.prefix(known.count)), known, [], before) {
+                return .page(page, start: known.lowerBound)
+            }
+        } else if queue.inFlight.contains(where: { $0.isPage && $0.offset < start }) {
+            return .undecided
+        }
+        // The first items once more: all items behind the total are stored elsewhere.
+        let beyond = Set(identities.dropFirst(total - start).map(\.key))
+        guard try await storage.locate(beyond, in: list.record.id).count == beyond.count else { return nil }
+        var first = page
+        first.content = page.content.slice(0..<total - start)
+        return .page(first, start: start)
+    }
+}

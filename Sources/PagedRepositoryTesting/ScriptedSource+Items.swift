@@ -1,0 +1,45 @@
+public import PagedRepository
+
+extension ScriptedSource {
+    /// A source with pages of your own items, one request each, in the format of the default codec.
+    ///
+    /// ```swift
+    /// let origin = ScriptedSource(pages: [[monday, tuesday], [wednesday]])
+    /// let list = PagedRepository<Event>(
+    ///     storage: MemoryStorage(), codec: JSONItemCodec(), source: { _ in origin }
+    /// ).list("events")
+    /// ```
+    /// - Parameters:
+    ///   - pages: the pages of the list, in order.
+    ///   - total: the total of each answer. Defaults to the number of all items.
+    ///   - onUnscripted: called at once with a request that is not in the script.
+    public convenience init<Value: Codable & Sendable>(
+        pages: [[Value]], total: Total? = nil, onUnscripted: @escaping @Sendable (PageRequest) -> Void = { _ in }
+    ) {
+        let count = pages.reduce(0) { $0 + $1.count }
+        var position = 0
+        var steps: [Step] = []
+        for items in pages {
+            let page = FetchedPage(content: PageContent(values: items), total: total ?? .exact(count))
+            steps.append(Step(position == 0 ? .first : .offset(position), .page(page)))
+            position += items.count
+        }
+        self.init(steps, largestOverlap: 0, order: .any, onUnscripted: onUnscripted)
+    }
+}
+
+extension PageContent {
+    /// A page of these values as `JSONItemCodec` stores them, with the ids of `Identifiable` values.
+    /// - Precondition: the values can be encoded as JSON.
+    public init<Value: Codable & Sendable>(values: [Value]) {
+        self.init()
+        let codec = JSONItemCodec<Value>()
+        for value in values {
+            do {
+                append(try codec.encode(value)[...], id: ItemSource.ownID?(value))
+            } catch {
+                preconditionFailure("a value of the script cannot be encoded: \(error)")
+            }
+        }
+    }
+}

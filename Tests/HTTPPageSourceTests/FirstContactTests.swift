@@ -1,0 +1,160 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("Detection: faults and changes during first contact")
+struct FirstContactTests {
+    /// Answers requests for the next page with `fault`, as often as said, and then with the page.
+    private func tokens(_ fault: HTTPPageResponse, times: Int) -> ScriptedOrigin {
+        let left = Mutex(times)
+        return ScriptedOrigin { url, _ in
+            let start = url.value(of: "cursor").flatMap { Int($0.dropFirst()) } ?? 0, end = min(start + 20, 45)
+            let isFaulty = left.withLock { left in
+                guard start > 0, left > 0 else { return false }
+                left -= 1
+                return true
+            }
+            if isFaulty { return fault }
+            let next = end < 45 ? #""c\#(end)""# : "null"
+            return .json(#"{"items":[\#(objects(start..<end))],"next_cursor":\#(next)}"#)
+        }
+    }
+
+    private func synchronise(_ source: HTTPPageSource) async throws -> SyncReport {
+        let clock = ManualClock()
+        return try await ListSync(
+            storage: MemoryStorage(clock: clock), source: source, key: QueryKey("k"), options: SyncOptions(),
+            clock: clock, chance: { 0.5 }
+        ).run()
+    }
+
+    @Test(
+        "One fault at a probe does not end detection",
+        arguments: [
+            HTTPPageResponse(status: 500), HTTPPageResponse(status: 404), HTTPPageResponse(status: 503), .json("{}"),
+            .json("not json"),
+        ])
+    func oneFault(fault: HTTPPageResponse) async throws {
+        let report = try await synchronise(try scripted("http://h/api", tokens(fault, times: 1)))
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(report.list?.coverage.count == 45)
+    }
+
+    @Test("A lasting fault makes the list unproven, and a later run detects again", arguments: [500, 404, 503])
+    func lastingFault(status: Int) async throws {
+        let origin = tokens(HTTPPageResponse(status: status), times: 4)
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        var outcomes: [SyncReport.Outcome] = []
+        for _ in 0..<3 {
+            let source = try scripted("http://h/api", origin)
+            outcomes.append(
+                try await ListSync(
+                    storage: storage, source: source, key: QueryKey("k"), options: SyncOptions(), clock: clock,
+                    chance: { 0.5 }
+                ).run().outcome)
+        }
+        #expect(outcomes.first == .unproven)
+        #expect(outcomes.last == .complete)
+    }
+
+    @Test("A list that changes between two answers does not prove a parameter that the origin ignores")
+    func changeBetweenProbes() async throws {
+        let asked = Mutex(0)
+        let origin = ScriptedOrigin { _, _ in
+            let count = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            // The whole list is replaced once, behind page one.
+            let start = count == 1 ? 0 : 100
+            return .json(#"{"items":[\#(objects(start..<start + 20))],"next_cursor":"c\#(start)"}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        let page = try await source.first()
+        #expect(source.access == .single, "\(source.summary ?? "")")
+        #expect(page.hasMore == true)
+    }
+
+    @Test("An item that is another one at each call proves no offset")
+    func restlessItem() async throws {
+        let asked = Mutex(0)
+        let origin = ScriptedOrigin { _, _ in
+            let count = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            return .json(#"{"items":[{"id":\#(count)}]}"#)
+        }
+        let source = try scripted("http://h/api", origin)
+        _ = try await source.first()
+        #expect(source.access == .single, "\(source.summary ?? "")")
+    }
+
+    @Test("The answers of the proof are the next pages, and are not requested again")
+    func reused() async throws {
+        let origin = tokens(HTTPPageResponse(status: 500), times: 0)
+        #expect(try await synchronise(try scripted("http://h/api", origin)).outcome == .complete)
+        #expect(origin.requests.filter { $0.method == "GET" }.count == 3, "\(origin.urls)")
+    }
+
+    @Test("A full page is no longer suspected once the list has had more items on one page")
+    func seenLarger() async throws {
+        let count = Mutex(50)
+        let origin = ScriptedOrigin { _, _ in .json("[\(objects(0..<count.withLock { $0 }))]") }
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        func run() async throws -> SyncReport.Outcome {
+            try await ListSync(
+                storage: storage, source: try scripted("http://h/api", origin), key: QueryKey("k"),
+                options: SyncOptions(), clock: clock, chance: { 0.5 }
+            ).run().outcome
+        }
+        #expect(try await run() == .unproven)
+        count.withLock { $0 = 53 }
+        #expect(try await run() == .complete)
+        count.withLock { $0 = 50 }
+        #expect(try await run() == .complete)
+    }
+
+    @Test("The same items for a larger size prove that a page of an unusual size is the whole list")
+    func largerSize() async throws {
+        let origin = ScriptedOrigin { url, _ in
+            .json("[\(objects(0..<min(37, url.number("limit") ?? 20)))]")
+        }
+        let report = try await synchronise(try scripted("http://h/api?limit=37", origin))
+        #expect(report.outcome == .complete, "\(report.warnings)")
+    }
+
+    @Test("A warning names the flag for each kind of open end")
+    func warnings() async throws {
+        for (body, words) in [
+            (#"{"items":[{"id":1}],"next_token":"t"}"#, "--cursor-param"),
+            (#"{"items":[{"id":1}],"has_more":true}"#, "--paging"),
+            (#"{"items":[{"id":1}],"total_pages":9}"#, "--page-param"),
+            (#"{"items":[{"id":1}],"total":9}"#, "--paging"), (#"{"items":[{"id":1}],"pending":9}"#, "--paging"),
+            ("[\(objects(0..<50))]", "--paging none"),
+        ] {
+            let report = try await synchronise(try scripted("http://h/api", ScriptedOrigin { _, _ in .json(body) }))
+            #expect(report.outcome == .unproven, "\(body)")
+            #expect(report.warnings.contains { $0.contains(words) }, "\(body): \(report.warnings)")
+        }
+    }
+
+    @Test("Strict origins get the types that they answer with, and 406 names the header")
+    func accepted() async throws {
+        let origin = ScriptedOrigin { _, request in
+            let accept = request.header("Accept") ?? ""
+            return accept.contains("application/*+json") ? .json("[]") : HTTPPageResponse(status: 406)
+        }
+        #expect(try await scripted("http://h/api", origin).first().content.isEmpty)
+        let refusing = try scripted("http://h/api", ScriptedOrigin { _, _ in HTTPPageResponse(status: 406) })
+        await #expect { try await refusing.first() } throws: {
+            ($0 as? FetchFailure)?.message.contains("Accept") == true
+        }
+    }
+}
+#endif

@@ -1,0 +1,174 @@
+#if HTTP
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Testing
+
+@testable import HTTPPageSource
+
+@Suite("Searches by POST with a JSON body")
+struct RequestBodyTests {
+    /// Reads a member of a request's body.
+    private static func member(_ pointer: String, of request: HTTPPageRequest) -> String? {
+        guard let body = request.body, let document = try? JSONDocument(body, depthLimit: 64),
+            let value = document.value(at: JSONPointer(pointer)!)
+        else { return nil }
+        return String(decoding: document.raw(value), as: UTF8.self)
+    }
+
+    private func run(
+        _ body: String, _ origin: ScriptedOrigin, _ change: (inout HTTPSourceConfiguration) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        var configuration = HTTPSourceConfiguration(url: "http://h/search")
+        configuration.method = .post
+        configuration.body = Array(body.utf8)
+        change(&configuration)
+        let clock = ManualClock(), source = try HTTPPageSource(configuration, transport: origin)
+        return try await ListSync(
+            storage: MemoryStorage(clock: clock), source: source,
+            key: try #require(HTTPPageSource.key(for: configuration)), options: SyncOptions(), clock: clock,
+            chance: { 0.5 }
+        ).run()
+    }
+
+    private static func number(_ text: String?) -> Int? { text.flatMap { Int($0.filter(\.isNumber)) } }
+
+    @Test("Notion: next_cursor goes into start_cursor of the body")
+    func notion() async throws {
+        let origin = ScriptedOrigin { _, request in
+            guard request.method == "POST", request.header("Content-Type") == "application/json" else {
+                return HTTPPageResponse(status: 400)
+            }
+            let start = Self.number(Self.member("/start_cursor", of: request)) ?? 0, end = min(start + 20, 45)
+            let next = end < 45 ? #""c-\#(end)""# : "null"
+            return .json(
+                #"{"object":"list","results":[\#(objects(start..<end))],"next_cursor":\#(next),"has_more":\#(end < 45)}"#
+            )
+        }
+        let report = try await run(#"{"filter":{"value":"page"},"page_size":20}"#, origin)
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(report.list?.coverage.count == 45)
+        #expect(origin.requests.allSatisfy { $0.method == "POST" && $0.url == "http://h/search" })
+        #expect(origin.requests.allSatisfy { Self.member("/filter/value", of: $0) == "\"page\"" })
+    }
+
+    private static let relay = ScriptedOrigin { _, request in
+        let start = number(member("/variables/cursor", of: request)).map { $0 + 1 } ?? 0, end = min(start + 20, 45)
+        let edges = (start..<end).map { #"{"cursor":"c\#($0)","node":{"id":"i\#($0)"}}"# }.joined(separator: ",")
+        return .json(
+            #"{"data":{"repository":{"issues":{"totalCount":45,"pageInfo":{"hasNextPage":\#(end < 45),"endCursor":"c\#(end - 1)"},"#
+                + #""edges":[\#(edges)]}}}}"#)
+    }
+
+    @Test("GraphQL: the cursor of a Relay connection goes into the variable that the query gives to `after`")
+    func graphQL() async throws {
+        let query =
+            #"{"query":"query($cursor: String) { repository(name: \"r\") { issues(first: 20, after: $cursor) { edges { node { id } } } } }","variables":{"name":"r"}}"#
+        let report = try await run(query, Self.relay)
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(report.list?.coverage.count == 45)
+    }
+
+    @Test("GraphQL: --cursor-in names the place of the cursor")
+    func cursorIn() async throws {
+        let report = try await run(#"{"query":"q","variables":{}}"#, Self.relay) {
+            $0.cursorIn = JSONPointer("/variables/cursor")
+        }
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(report.list?.coverage.count == 45)
+    }
+
+    @Test("GraphQL: errors beside no data are no items")
+    func graphQLErrors() async throws {
+        let report = try await run(
+            #"{"query":"q"}"#, ScriptedOrigin { _, _ in .json(#"{"data":null,"errors":[{"message":"no"}]}"#) })
+        #expect(report.outcome == .failed)
+    }
+
+    @Test("Prefect: an offset in the body stays a number")
+    func offsets() async throws {
+        let origin = ScriptedOrigin { _, request in
+            let text = Self.member("/offset", of: request) ?? "0"
+            guard let start = Int(text) else { return HTTPPageResponse(status: 422) }
+            return .json("[\(objects(min(start, 45)..<min(start + 20, 45)))]")
+        }
+        let report = try await run(#"{"sort":"ID_DESC","limit":20,"offset":0}"#, origin)
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(report.list?.coverage.count == 45)
+    }
+
+    @Test("Elasticsearch: search_after takes the sort values of the last hit as an array")
+    func searchAfter() async throws {
+        let origin = ScriptedOrigin { _, request in
+            let text = Self.member("/search_after", of: request)
+            guard text == nil || text!.hasPrefix("[") else { return HTTPPageResponse(status: 400) }
+            let start = Self.number(text).map { $0 + 1 } ?? 0, end = min(start + 20, 45)
+            let hits = (start..<end).map { #"{"_id":"i\#($0)","sort":[\#($0)]}"# }.joined(separator: ",")
+            return .json(#"{"hits":{"total":{"value":45,"relation":"eq"},"hits":[\#(hits)]}}"#)
+        }
+        let report = try await run(#"{"size":20,"sort":[{"n":"asc"}]}"#, origin)
+        #expect(report.outcome == .complete, "\(report.warnings)")
+        #expect(report.list?.coverage.count == 45)
+    }
+
+    @Test("POST is not redirected by other statuses than 307 and 308", arguments: [301, 302, 303, 307, 308])
+    func redirects(status: Int) async throws {
+        let origin = ScriptedOrigin { url, request in
+            if url.path == "/search" { return .redirect(to: "/moved", status: status) }
+            return request.body == nil ? HTTPPageResponse(status: 400) : .json(#"{"total":1,"items":[{"id":1}]}"#)
+        }
+        let report = try await run("{}", origin)
+        #expect(report.outcome == (status >= 307 ? .complete : .failed))
+        #expect(origin.requests.allSatisfy { $0.method == "POST" })
+    }
+
+    @Test("No conditional header and no HEAD is sent")
+    func noConditions() async throws {
+        let origin = ScriptedOrigin { _, _ in
+            .json(#"{"items":[\#(objects(0..<7))],"has_more":false}"#, [HTTPField("ETag", "\"a\"")])
+        }
+        var configuration = HTTPSourceConfiguration(url: "http://h/search")
+        configuration.method = .post
+        let clock = ManualClock(), storage = MemoryStorage(clock: clock)
+        for _ in 0..<2 {
+            let source = try HTTPPageSource(configuration, transport: origin)
+            _ = try await ListSync(
+                storage: storage, source: source, key: QueryKey("k"), options: SyncOptions(), clock: clock,
+                chance: { 0.5 }
+            ).run()
+        }
+        #expect(origin.requests.allSatisfy { $0.method == "POST" && $0.header("If-None-Match") == nil })
+    }
+
+    @Test("The key has the body without position, size and secrets, in any order of members (R45)")
+    func key() throws {
+        func key(_ body: String) -> String? {
+            var configuration = HTTPSourceConfiguration(url: "http://h/search?limit=5")
+            configuration.method = .post
+            configuration.body = Array(body.utf8)
+            configuration.cursorIn = JSONPointer("/after")
+            return HTTPPageSource.key(for: configuration)?.text
+        }
+        let plain = key(#"{"b":1,"a":{"d":[1,2.50],"c":"x"}}"#)
+        #expect(plain == #"POST http://h/search {"a":{"c":"x","d":[1,2.50]},"b":1}"#)
+        #expect(key(#"{"a":{"c":"x","d":[1,2.50]},"b":1,"after":"z","limit":9,"api_key":"S3CRET"}"#) == plain)
+        #expect(key(#"{"a":{"c":"y","d":[1,2.50]},"b":1}"#) != plain)
+        let long = key(#"{"a":"\#(String(repeating: "x", count: 2_000))"}"#)
+        #expect(long?.hasPrefix("POST http://h/search digest:") == true)
+        #expect(key("[]") == nil)
+    }
+
+    @Test("The stored list repeats its request, unless the body holds a secret")
+    func stored() async throws {
+        let origin = ScriptedOrigin { _, _ in .json(#"{"total":1,"items":[{"id":1}]}"#) }
+        for (body, isStored) in [(#"{"a":1}"#, true), (#"{"a":1,"password":"hunter22"}"#, false)] {
+            let source = try await run(body, origin).list?.record.source ?? ""
+            #expect(!source.contains("hunter22"))
+            var configuration = HTTPSourceConfiguration(url: "http://h/search")
+            HTTPPageSource.restoreRequest(inStored: source, into: &configuration)
+            #expect(configuration.method == .post)
+            #expect((configuration.body != nil) == isStored)
+        }
+    }
+}
+#endif

@@ -1,0 +1,116 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+/// An origin that answers positions wrongly in one way, with the requests that it received.
+///
+/// State: the number of requests, under a mutex. After 400 requests every request fails, so that an endless load ends.
+private final class CarelessOrigin: Sendable {
+    enum Habit: CaseIterable {
+        /// A position close to the end gives the last full page.
+        case clamps
+        /// A position is counted from the beginning again behind the end.
+        case wraps
+        /// Each answer holds items in another order.
+        case shuffles
+    }
+
+    private let count = Mutex(0)
+    let habit: Habit
+    let length: Int
+
+    init(_ habit: Habit, _ length: Int = 65) {
+        self.habit = habit
+        self.length = length
+    }
+
+    var requests: Int { count.withLock { $0 } }
+
+    func rows(_ offset: Int, _ size: Int) throws -> [Row] {
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        guard number <= 400 else { throw FetchFailure(.refused, "too many requests", isRetryable: false) }
+        switch habit {
+        case .clamps:
+            let start = min(offset, max(0, length - size))
+            return Row.list(start..<min(start + size, length))
+        case .wraps:
+            return (offset..<offset + min(size, length)).map { StagedOrigin.row($0 % length) }
+        case .shuffles:
+            var chance = SeededGenerator(seed: UInt64(number))
+            return Array(Row.list(0..<length).shuffled(using: &chance).prefix(max(0, min(size, length - offset))))
+        }
+    }
+}
+
+@Suite("At the edge of an application: origins that answer positions wrongly", .timeLimit(.minutes(5)))
+struct EdgeOriginTests {
+    private let bench = BadInputBench()
+
+    private func source(_ origin: CarelessOrigin, total: Int?, hasIDs: Bool) -> ItemSource<Row> {
+        var id: (@Sendable (Row) -> String)?
+        if hasIDs { id = { row in row.id } }
+        return ItemSource<Row>.offsets(pageSize: 20, id: id) { offset, size in
+            ItemPage(items: try origin.rows(offset, size), total: total)
+        }
+    }
+
+    @Test(
+        "An origin that gives its last page, or its first one, behind the end: each item once, and then the end (R24)",
+        arguments: [CarelessOrigin.Habit.clamps, .wraps], [true, false])
+    fileprivate func scrolled(habit: CarelessOrigin.Habit, hasIDs: Bool) async throws {
+        let origin = CarelessOrigin(habit)
+        let list = bench.list(source(origin, total: 65, hasIDs: hasIDs))
+        try await list.load()
+        for _ in 0..<30 where list.current.hasMore { _ = try await list.loadNext() }
+        #expect(list.current.items.map(\.number) == Array(0..<65))
+        #expect(list.current.total == .exact(65))
+        #expect(list.current.isAtEnd && !list.current.allowsDuplicates)
+        #expect(try await list.loadNext() == .endReached)
+        #expect(origin.requests <= 8, "\(origin.requests)")
+    }
+
+    @Test(
+        "The same origins, loaded as a whole with the default options",
+        arguments: [CarelessOrigin.Habit.clamps, .wraps], [true, false])
+    fileprivate func whole(habit: CarelessOrigin.Habit, hasIDs: Bool) async throws {
+        let origin = CarelessOrigin(habit)
+        let list = bench.list(source(origin, total: 65, hasIDs: hasIDs)) { $0 = PagedListOptions() }
+        try await list.loadAll()
+        #expect(list.current.items.map(\.number) == Array(0..<65))
+        #expect(list.current.total == .exact(65) && list.current.isAtEnd)
+        #expect(origin.requests <= 12, "\(origin.requests)")
+    }
+
+    @Test("A list that begins again behind its end, without a total, ends or fails as a loop after few requests (R24)")
+    func wrapsWithoutTotal() async throws {
+        let origin = CarelessOrigin(.wraps, 60)
+        let list = bench.list(source(origin, total: nil, hasIDs: true))
+        try await list.load()
+        for _ in 0..<30 where list.current.hasMore && list.current.failure == nil { _ = try? await list.loadNext() }
+        #expect(list.current.items.map(\.number) == Array(0..<60))
+        #expect(list.current.isAtEnd || list.current.failure?.failure.failureClass == .loop)
+        #expect(origin.requests <= 30, "\(origin.requests)")
+    }
+
+    @Test("A list in random order ends or fails, and shows no item twice", arguments: [65, nil])
+    func random(total: Int?) async throws {
+        let origin = CarelessOrigin(.shuffles)
+        let list = bench.list(source(origin, total: total, hasIDs: true))
+        _ = try? await list.loadAll()
+        let numbers = list.current.items.map(\.number)
+        #expect(!numbers.isEmpty && Set(numbers).count == numbers.count)
+        #expect(list.current.isAtEnd || list.current.failure != nil)
+        #expect(origin.requests < 200, "\(origin.requests)")
+        let scrolled = bench.repository(source(CarelessOrigin(.shuffles), total: total, hasIDs: true)).list("other")
+        try await scrolled.load()
+        for _ in 0..<60 where scrolled.current.hasMore && scrolled.current.failure == nil {
+            _ = try? await scrolled.loadNext()
+        }
+        #expect(!scrolled.current.hasMore || scrolled.current.failure != nil)
+    }
+}

@@ -1,0 +1,96 @@
+import PageModel
+import PagedRepository
+import PagedRepositoryTesting
+import Synchronization
+import Testing
+
+@Suite("Log-out: lists that are forgotten", .timeLimit(.minutes(5)))
+struct ForgetTests {
+    private let bench = BadInputBench()
+    private let mine = QueryKey("rows", scope: "ann")
+    private let other = QueryKey("rows", scope: "bob")
+
+    @Test("A forgotten scope leaves no list, no pin and no item, and other scopes stay")
+    func scope() async throws {
+        let repository = bench.repository(StagedOrigin())
+        let second = QueryKey("more rows", scope: "ann")
+        for key in [mine, second, other] { try await repository.list(key).loadAll() }
+        try await bench.storage.pin(mine)
+        try await repository.forget(scope: "ann")
+        #expect(try await bench.storage.records().map(\.key) == [other])
+        #expect(repository.list(mine).current.displayState == .nothing)
+        #expect(try await repository.page(mine, offset: 0, limit: 10, policy: .cacheOnly).items.isEmpty)
+        #expect(try await repository.page(other, offset: 0, limit: 10, policy: .cacheOnly).items.count == 10)
+        try await repository.forget(other)
+        #expect(try await bench.storage.records().isEmpty)
+    }
+
+    @Test("Observers of a forgotten list see it empty, and receive one reset")
+    func observers() async throws {
+        let repository = bench.repository(StagedOrigin())
+        let list = repository.list(mine)
+        var snapshots = list.snapshots.makeAsyncIterator()
+        var events = list.events.makeAsyncIterator()
+        try await list.loadAll()
+        try await repository.forget(mine)
+        while let snapshot = await snapshots.next(), !snapshot.items.isEmpty || snapshot.isLoaded {}
+        while let event = await events.next() { if case .reset = event { break } }
+        #expect(list.current.items.isEmpty)
+    }
+
+    @Test("Loads and windows in flight are superseded, and their answers do not return", arguments: [0, 1, 2])
+    func inFlight(pages: Int) async throws {
+        let deaf = DeafSource()
+        let isHolding = Mutex(false)
+        let source = ItemSource<Row>.offsets(pageSize: 10) { offset, size in
+            if isHolding.withLock({ $0 }) { await deaf.wait() }
+            return ItemPage(items: Row.list(offset..<min(offset + size, 48)), total: 48)
+        }
+        let repository = bench.repository(source)
+        let list = repository.list(mine)
+        for _ in 0..<pages { try await list.loadNext() }
+        isHolding.withLock { $0 = true }
+        let loading = Task { try await list.loadNext() }
+        let window = Task { try await repository.page(mine, offset: 30, limit: 10) }
+        while deaf.callers < 1 { await Task.yield() }
+        try await repository.forget(scope: "ann")
+        #expect(try await loading.value == .superseded)
+        #expect(try await window.value.items.isEmpty)
+        isHolding.withLock { $0 = false }
+        deaf.release()
+        for _ in 0..<200 { await Task.yield() }
+        #expect(try await bench.storage.records().isEmpty)
+        #expect(list.current.items.isEmpty && !list.current.isLoading)
+        // A later load begins the list again.
+        #expect(try await list.load() == .loaded(10))
+    }
+
+    @Test("A reset keeps the pin")
+    func pin() async throws {
+        let list = bench.repository(StagedOrigin()).list(mine)
+        try await list.load()
+        try await bench.storage.pin(mine)
+        try await list.reset()
+        #expect(list.current.items.isEmpty)
+        #expect(try await bench.storage.query(mine)?.isPinned == true)
+        #expect(try await list.load() == .loaded(10))
+    }
+
+    @Test("Windows that are read beside resets are windows, and never a failure of the origin")
+    func besideReset() async throws {
+        let repository = bench.repository(StagedOrigin())
+        let list = repository.list(mine)
+        let reading = Task {
+            for _ in 0..<60 {
+                let window = try await repository.page(mine, offset: 20, limit: 10)
+                let numbers = window.items.map(\.number)
+                #expect(numbers == Array(20..<20 + numbers.count))
+            }
+        }
+        for _ in 0..<30 {
+            try await list.reset()
+            await Task.yield()
+        }
+        try await reading.value
+    }
+}
