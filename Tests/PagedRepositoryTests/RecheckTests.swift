@@ -52,7 +52,7 @@ struct RecheckTests {
         let before = origin.requests.count
         let hours = 24 * 7 * 2
         var oldest: Duration = .zero
-        for hour in 0..<hours {
+        for _ in 0..<hours {
             clock.advance(by: .seconds(3_600))
             let report = try await sync(bench, origin, every: week)
             #expect(report.outcome == .complete && report.warnings.isEmpty)
