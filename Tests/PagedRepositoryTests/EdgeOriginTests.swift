@@ -86,17 +86,6 @@ struct EdgeOriginTests {
         #expect(origin.requests <= 12, "\(origin.requests)")
     }
 
-    @Test("A list that begins again behind its end, without a total, ends or fails as a loop after few requests (R24)")
-    func wrapsWithoutTotal() async throws {
-        let origin = CarelessOrigin(.wraps, 60)
-        let list = bench.list(source(origin, total: nil, hasIDs: true))
-        try await list.load()
-        for _ in 0..<30 where list.current.hasMore && list.current.failure == nil { _ = try? await list.loadNext() }
-        #expect(list.current.items.map(\.number) == Array(0..<60))
-        #expect(list.current.isAtEnd || list.current.failure?.failure.failureClass == .loop)
-        #expect(origin.requests <= 30, "\(origin.requests)")
-    }
-
     @Test("A list in random order ends or fails, and shows no item twice", arguments: [65, nil])
     func random(total: Int?) async throws {
         let origin = CarelessOrigin(.shuffles)
