@@ -54,7 +54,13 @@ struct Pagecache: AsyncParsableCommand {
     @MainActor
     static func main() async {
         ToolProcess.outliveReaders()
-        if CommandLine.arguments.count <= 1 {
+        if CommandLine.arguments.isEmpty {
+            ToolProcess.end(
+                ToolFailure(
+                    .internal, "no_arguments", "the arguments of the process cannot be read",
+                    hint: "mount /proc, from which Swift reads them on Linux"))
+        }
+        if CommandLine.arguments.count == 1 {
             Terminal.standard.write(text: helpMessage() + "\n")
             ToolProcess.end(nil)
         }

@@ -284,7 +284,7 @@ struct DamagedTreeTests {
         let tree = try await DamagedTree(pages: 60)
         let counts = try contents(of: tree.path) { connection throws(StorageError) in
             try connection.execute(
-                "INSERT INTO tally VALUES (1, 0, 1, 2, 3, 4, 5, 6); INSERT INTO access VALUES (3, 77)")
+                "INSERT INTO tally VALUES (1, 0, 1, 2, 3, 4, 5, 6, 7, 8); INSERT INTO access VALUES (3, 77)")
         }
         try tree.damage([try tree.leaves(of: "ledger_due")[0]])
         let store = try await tree.open()

@@ -30,11 +30,11 @@ struct ExplanationTests {
 
     @Test("Never fetched, fetched and empty, and unknown length are three different states (R11)")
     func holding() {
-        #expect(sentences(Sample.list([], validated: nil), .holding) == ["Nothing of it was ever fetched."])
+        #expect(sentences(Sample.list([], validated: nil), .holding) == ["The list was never fetched."])
         #expect(sentences(Sample.list([], end: 0), .holding) == ["It was fetched, and is empty."])
         #expect(
             sentences(Sample.list([Sample.page(0..<10)]), .holding) == [
-                "10 items are held; how long the list is, nobody knows yet."
+                "10 items are held; the length of the list is not known yet."
             ])
     }
 
@@ -201,7 +201,7 @@ struct ExplanationTests {
         let dead = LedgerEntry(offset: 0, state: .inFlight, leaseOwner: "b", leaseExpiresAt: Sample.ago(.seconds(1)))
         let list = Sample.list([Sample.page(0..<100)], total: .exact(200), ledger: [dead, living])
         #expect(
-            sentences(list, .fetching).first?.hasPrefix("Page one was being fetched when whoever did it was cut off")
+            sentences(list, .fetching).first?.hasPrefix("Page one was being fetched when its process ended")
                 == true)
         #expect(
             sentences(list, .fetching).last?.hasPrefix("The page at position 100 is being fetched, begun 3 s ago")
@@ -280,8 +280,8 @@ struct ExplanationTests {
                 == "Position 10 does not exist: the list ends at 10.")
         #expect(
             sentences(Sample.list([Sample.page(0..<10)]), at: 10).hasPrefix(
-                "Position 10 lies behind everything that is held"))
-        #expect(sentences(Sample.list([], validated: nil), at: 10).hasPrefix("Nothing of the list was ever fetched."))
+                "Position 10 is behind all held positions"))
+        #expect(sentences(Sample.list([], validated: nil), at: 10).hasPrefix("The list was never fetched."))
     }
 }
 #endif

@@ -1,6 +1,7 @@
 #if Tool
 import DemoOrigin
 import Foundation
+import PageModel
 import ProgramSupport
 import StorageSupport
 import Testing
@@ -21,6 +22,30 @@ struct ExportTests {
 
     private func export(_ query: String, _ flags: [String] = []) async throws -> Program.Ended {
         try await Tool.run(["export", query, "--store", folder.store] + flags)
+    }
+
+    @Test("The commands of Documentation/Analysis.md load an export into SQLite")
+    func analysis() async throws {
+        let sqlite = "/usr/bin/sqlite3"
+        guard FileManager.default.isExecutableFile(atPath: sqlite) else { return }
+        try await folder.write(
+            PageContent((0..<3).map { Item(payload: Array(#"{"id":\#($0),"name":"item \#($0)"}"#.utf8), id: "\($0)") }),
+            as: "orders", total: .exact(3), and: [.setEnd(3)])
+        // The page has one block of commands for SQLite with fields, and one with whole items.
+        let page = try String(contentsOfFile: Repository.path("Documentation/Analysis.md"), encoding: .utf8)
+        let all = page.matches(of: /(?s)```sh\n(.*?)```/).map { String($0.output.1) }
+        let blocks = all.filter { $0.contains("sqlite3") }
+        #expect(blocks.count == 2)
+        var output = ""
+        for block in blocks {
+            let script = "cd '\(folder.path)' && pagecache() { '\(Tool.path)' \"$@\" --quiet; }\n\(block)"
+            let ended = try await Program.run(
+                "/bin/bash", ["-ec", script],
+                environment: ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "PAGECACHE_STORE": folder.store])
+            #expect(ended.status == 0, "\(ended.errors)")
+            output += ended.output
+        }
+        #expect(output == "3\nitem 0\nitem 1\nitem 2\n")
     }
 
     @Test("NDJSON contains each item byte for byte on its own line, and `show` into a pipe writes the same")

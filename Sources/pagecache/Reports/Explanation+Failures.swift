@@ -28,14 +28,14 @@ extension Explanation {
                 say(
                     .fetching,
                     """
-                    \(page(entry)) is being fetched\(since); if whoever does it dies, another may begin in \
-                    \(TimeText.age(expiry - now)) at the latest.
+                    \(page(entry)) is being fetched\(since). If its process dies, another process can \
+                    fetch it in \(TimeText.age(expiry - now)) at the latest.
                     """)
             } else {
                 say(
                     .fetching,
                     """
-                    \(page(entry)) was being fetched when whoever did it was cut off; the next 'pagecache sync \(id)' \
+                    \(page(entry)) was being fetched when its process ended. The next 'pagecache sync \(id)' \
                     fetches it.
                     """)
             }
@@ -48,7 +48,7 @@ extension Explanation {
 
     private func cause(of group: [LedgerEntry]) -> String {
         let first = group.min { $0.offset < $1.offset } ?? group[0]
-        let message = first.failure?.message ?? "nobody noted why"
+        let message = first.failure?.message ?? "the reason is not recorded"
         let attempts = group.map(\.attempts).max() ?? 0
         // A statement about several pages must be true of each.
         let upTo = group.allSatisfy { $0.attempts == attempts } ? "" : "Up to "
@@ -74,7 +74,7 @@ extension Explanation {
             """
             The answer is not what was agreed on: see with 'pagecache sync' whether --items and --paging are still right.
             """
-        case .hostile?: "The answer passes a limit, or leads to another origin; nothing of it was taken."
+        case .hostile?: "The answer exceeds a limit, or leads to another origin. No part of it was stored."
         case .doubtful?:
             "The answer would take away much of what is held. It is believed when the origin says the same again."
         case .loop?: "The origin repeats itself: a cursor comes again, or pages without anything new."

@@ -10,7 +10,7 @@ extension Explanation {
             return say(.holding, "\(place) does not exist: the list ends at \(SizeText.count(end)).")
         }
         guard list.record.validatedAt != nil || !list.ledger.isEmpty else {
-            say(.holding, "Nothing of the list was ever fetched.")
+            say(.holding, "The list was never fetched.")
             return say(.next, "'pagecache sync \(id)' fetches it.")
         }
         // A ledger entry covers the positions up to the next known offset.
@@ -19,7 +19,7 @@ extension Explanation {
         if position >= list.length, entry == nil {
             say(
                 .holding,
-                "\(place) lies behind everything that is held, and nobody knows yet whether the list goes so far.")
+                "\(place) is behind all held positions, and the length of the list is not known yet.")
         } else if gap.upperBound == .max {
             say(.holding, "\(place) is missing: nothing is held from \(SizeText.count(gap.lowerBound)) on.")
         } else {

@@ -64,11 +64,11 @@ struct Explanation: Equatable {
         let held = list.coverage.count
         let old = list.pages.filter { $0.generation < record.version.generation }.reduce(0) { $0 + $1.count }
         if record.validatedAt == nil, list.pages.isEmpty {
-            say(.holding, "Nothing of it was ever fetched.")
+            say(.holding, "The list was never fetched.")
         } else if list.isComplete {
             say(.holding, held == 0 ? "It was fetched, and is empty." : "All \(SizeText.count(held)) items are held.")
         } else if record.end == nil, record.total.count == nil {
-            say(.holding, "\(SizeText.count(held)) items are held; how long the list is, nobody knows yet.")
+            say(.holding, "\(SizeText.count(held)) items are held; the length of the list is not known yet.")
         } else {
             say(.holding, "\(SizeText.count(held)) of \(SizeText.count(list.length)) items are held; \(missing)")
         }
