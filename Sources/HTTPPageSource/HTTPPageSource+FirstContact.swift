@@ -64,7 +64,11 @@ extension HTTPPageSource {
 
         var page = try reader(draft, contact).page()
         if draft.description.isTotalByHead == true, page.total == .unknown { page.total = draft.evidence.total }
-        if openEnd != nil { page.hasMore = true }
+        if openEnd != nil {
+            page.hasMore = true
+            // A total that the open end contradicts counts the page.
+            if page.total.count ?? .max <= page.content.count { page.total = .unknown }
+        }
         if draft.description.isChain, page.next == nil, page.hasMore == nil,
             draft.evidence.exactTotal ?? 0 > page.content.count
         {

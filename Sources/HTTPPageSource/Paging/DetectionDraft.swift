@@ -45,6 +45,8 @@ struct Evidence {
     var pageCount: Int?
     /// The number that the body states for page one. `nil` when it states none.
     var pageNumber: Int?
+    /// Whether the answer has a member for the next page, and nothing in it.
+    var deniesNext = false
     /// The number of items behind this page that the answer states.
     var remaining: Int?
     /// Whether the whole answer is an array, without a member that could say more.

@@ -25,6 +25,11 @@ extension Detector {
             draft.explain("next", place.description, .seen)
             return
         }
+        draft.evidence.deniesNext = members.contains { member in
+            (Detector.urlNames.contains(member.plainName)
+                || TokenName(member.name).isToken && TokenName(member.name).isStrong)
+                && (member.kind == .null || document.string(member.value) == "")
+        }
         if let token = objectToken() ?? headerToken() ?? bodyToken() {
             draft.description.next = token.place
             draft.evidence.token = token

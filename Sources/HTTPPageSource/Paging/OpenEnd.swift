@@ -53,7 +53,7 @@ struct OpenEnd {
                 "the origin counts \(remaining) more items, and shows no way to them; name one with --paging")
         }
         let isFull = sizes.contains(evidence.count) || usualSizes.contains(evidence.count)
-        guard isFull, most ?? 0 <= evidence.count, evidence.pageCount == nil else { return nil }
+        guard isFull, !evidence.deniesNext, most ?? 0 <= evidence.count, evidence.pageCount == nil else { return nil }
         return OpenEnd(
             "the answer is a full page of \(evidence.count) items, and shows no way to another; name one with --paging, or say --paging none",
             isSuspicion: true)
